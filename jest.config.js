@@ -1,0 +1,10 @@
+// Jest in ESM mode over TypeScript that Node itself can erase: see test/setup/erase-types.js.
+export default {
+  testEnvironment: "node",
+  roots: ["<rootDir>/test"],
+  testMatch: ["**/*.test.ts"],
+  testPathIgnorePatterns: ["/node_modules/", "/test/fixtures/"],
+  extensionsToTreatAsEsm: [".ts"],
+  transform: { "\\.ts$": "<rootDir>/test/setup/erase-types.js" },
+  testTimeout: 30_000,
+};

@@ -1,0 +1,107 @@
+// What users declare, in neutral terms: defaults filled in, durations in milliseconds, no Kubernetes in it.
+// src/api makes these from the custom resources; src/plan decides on them.
+import type { ObjectName, ResourceMeta } from "./resource.ts";
+
+export type ListName = "blocklist" | "allowlist";
+export const listNames: readonly ListName[] = ["blocklist", "allowlist"];
+
+/**
+ * `Additive` removes only what wafsync itself added, `Exclusive` makes the declared set the whole list, `Observe` plans
+ * and reports, and writes nothing.
+ */
+export type ListPolicy = "Additive" | "Exclusive" | "Observe";
+export type OriginsPolicy = "Additive" | "Observe";
+export type DeletionPolicy = "Delete" | "Retain";
+export type OriginType = "Alternate" | "Backup";
+
+export interface LabelSelector {
+  readonly matchLabels: Readonly<Record<string, string>>;
+  readonly matchExpressions: readonly {
+    readonly key: string;
+    readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+    readonly values: readonly string[];
+  }[];
+}
+
+export interface AllowedNamespaces {
+  readonly from: "Same" | "All" | "Selector";
+  readonly selector: LabelSelector | undefined;
+}
+
+export interface Guards {
+  readonly maxRemovals: number;
+  readonly maxRemovalPercent: number;
+  /** As written by the user: networks that no Block entry may overlap. */
+  readonly neverBlock: readonly string[];
+  readonly minPrefixLength: { readonly ipv4: number; readonly ipv6: number };
+}
+
+export interface WorkloadRef {
+  readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
+  readonly name: string;
+  readonly namespace: string;
+}
+
+export interface LogForwarding {
+  readonly enabled: boolean;
+  readonly intervalMs: number;
+  readonly lookbackMs: number;
+  readonly plan: string | undefined;
+  readonly output: "Stdout" | "OTLP";
+}
+
+export interface DeclaredInstance {
+  readonly meta: ResourceMeta;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  readonly apiKeySecretRef: { readonly name: string; readonly key: string };
+  readonly expectedDomain: string | undefined;
+  readonly allowedNamespaces: AllowedNamespaces;
+  readonly suspend: boolean;
+  readonly resyncIntervalMs: number;
+  readonly requestTimeoutMs: number;
+  readonly minRequestIntervalMs: number;
+  readonly policies: { readonly blocklist: ListPolicy; readonly allowlist: ListPolicy; readonly origins: OriginsPolicy };
+  readonly guards: Guards;
+  readonly cacheClear: { readonly afterRolloutOf: readonly WorkloadRef[]; readonly minIntervalMs: number };
+  readonly logs: LogForwarding;
+  readonly deletionPolicy: DeletionPolicy;
+}
+
+export interface DeclaredRule {
+  readonly meta: ResourceMeta;
+  readonly instance: ObjectName;
+  readonly action: "Block" | "Allow";
+  readonly addresses: readonly string[];
+  /** ConfigMaps of the rule's own namespace. */
+  readonly addressesFrom: readonly { readonly name: string; readonly key: string }[];
+  readonly expiresAtMs: number | undefined;
+  readonly ttlMs: number | undefined;
+  readonly priority: number;
+  readonly description: string;
+  readonly deletionPolicy: DeletionPolicy;
+}
+
+export interface DeclaredOrigin {
+  readonly meta: ResourceMeta;
+  readonly instance: ObjectName;
+  /** Lower case, without a trailing dot. */
+  readonly host: string;
+  readonly type: OriginType;
+  readonly deletionPolicy: DeletionPolicy;
+}
+
+export interface DeclaredCacheClear {
+  readonly meta: ResourceMeta;
+  readonly instance: ObjectName;
+  readonly trigger: string | undefined;
+  readonly suspend: boolean;
+  readonly backoffLimit: number;
+  readonly activeDeadlineMs: number;
+  readonly ttlAfterFinishedMs: number | undefined;
+}
+
+/** The list that a rule's entries belong on. */
+export function listOf(rule: Pick<DeclaredRule, "action">): ListName {
+  return rule.action === "Block" ? "blocklist" : "allowlist";
+}

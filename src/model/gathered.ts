@@ -1,0 +1,34 @@
+// Everything that one reconcile of an instance is decided from, read in one go from wherever the resources live.
+import type { ApiKey } from "./api-key.ts";
+import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
+import type { ResourceMeta } from "./resource.ts";
+
+/** One `addressesFrom` item: the text of the ConfigMap's key, or why it cannot be had. */
+export type AddressText =
+  | { readonly state: "Read"; readonly source: string; readonly text: string }
+  | { readonly state: "Missing"; readonly source: string; readonly problem: string };
+
+export interface GatheredRule {
+  readonly rule: DeclaredRule;
+  readonly texts: readonly AddressText[];
+}
+
+/** `problem` says what to do about it, and never holds a part of the key. */
+export type GatheredKey =
+  | { readonly state: "Present"; readonly key: ApiKey }
+  | { readonly state: "Missing"; readonly problem: string };
+
+export interface Gathered {
+  readonly instance: DeclaredInstance;
+  readonly key: GatheredKey;
+  /** All that refer to the instance, whether or not their namespace is allowed. */
+  readonly rules: readonly GatheredRule[];
+  readonly origins: readonly DeclaredOrigin[];
+  readonly cacheClears: readonly DeclaredCacheClear[];
+  /** The labels of every namespace that a rule or origin above lives in. */
+  readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Why the picture may be incomplete, one sentence each. Any of them holds all removals back. */
+  readonly brokenSources: readonly string[];
+  /** Other instances with the same base URL and key. */
+  readonly sameKey: readonly ResourceMeta[];
+}

@@ -1,0 +1,75 @@
+// What wafsync remembers of one instance beyond the declared resources and the WAF's own lists: above all, which entries
+// it added itself. Recorded before the first call that could add them, so that no crash leaves an entry without an owner.
+import type { ListName, OriginType } from "./declared.ts";
+import type { Entry } from "./entry.ts";
+
+export interface OwnedEntry {
+  /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
+  readonly retainedBy: string | undefined;
+}
+
+export interface OwnedOrigin {
+  readonly type: OriginType;
+  /** When the API accepted it; undefined while that is not known (recorded ahead of the call). */
+  readonly addedAtMs: number | undefined;
+  /** `namespace/name` of its WafOrigin if that has `deletionPolicy: Retain`. */
+  readonly retainedBy: string | undefined;
+}
+
+/** A write that the API refused: not tried again until what it was for changes, or an hour has passed. */
+export interface Refusal {
+  /** `operationKey` of the refused write. */
+  readonly operation: string;
+  /** The API's message. */
+  readonly message: string;
+  readonly refusedAtMs: number;
+  /** Names the version of the rules that wanted it; another version tries again. */
+  readonly wantedBy: string;
+}
+
+/** An entry that came or went against the plan: when, oldest first, at most the last ten. */
+export interface Dispute {
+  readonly list: ListName;
+  readonly entry: Entry;
+  readonly atMs: readonly number[];
+}
+
+/** A cache clear that was handled, so that deleting and re-creating the same object does not clear again. */
+export interface HandledTrigger {
+  /** `namespace/name` of the WafCacheClear. */
+  readonly cacheClear: string;
+  readonly trigger: string;
+  readonly handledAtMs: number;
+}
+
+export interface Inventory {
+  /** The domain that the entries were added to; undefined before the first sync. */
+  readonly domain: string | undefined;
+  readonly entries: Readonly<Record<ListName, ReadonlyMap<Entry, OwnedEntry>>>;
+  /** By host. */
+  readonly origins: ReadonlyMap<string, OwnedOrigin>;
+  readonly refusals: readonly Refusal[];
+  readonly disputes: readonly Dispute[];
+  readonly handledTriggers: readonly HandledTrigger[];
+}
+
+export const emptyInventory: Inventory = {
+  domain: undefined,
+  entries: { blocklist: new Map(), allowlist: new Map() },
+  origins: new Map(),
+  refusals: [],
+  disputes: [],
+  handledTriggers: [],
+};
+
+/** `revision` is the precondition of the next save: opaque, empty where nothing is stored yet. */
+export type LoadedInventory =
+  | { readonly state: "Loaded"; readonly inventory: Inventory; readonly revision: string }
+  /** It exists and cannot be used (damaged, or written by a newer wafsync). Nothing may be removed, and nothing added. */
+  | { readonly state: "Unreadable"; readonly problem: string };
+
+export type SavedInventory =
+  | { readonly state: "Saved"; readonly revision: string }
+  /** Somebody else wrote it since it was loaded: this process is no longer the one that works. */
+  | { readonly state: "Conflict"; readonly problem: string }
+  | { readonly state: "Failed"; readonly problem: string };

@@ -1,0 +1,37 @@
+// One write of the WAF, as a plan orders it. `reason` says why, in a sentence that a person reads in a plan.
+import type { ListName, OriginType } from "./declared.ts";
+import type { Entry } from "./entry.ts";
+
+export type Operation =
+  | {
+      readonly kind: "AddEntry";
+      readonly list: ListName;
+      readonly entry: Entry;
+      /** `namespace/name` of the rules that want it, the one it is done for first. */
+      readonly rules: readonly string[];
+      readonly reason: string;
+    }
+  | {
+      readonly kind: "RemoveEntry";
+      readonly list: ListName;
+      readonly entry: Entry;
+      /** As the list shows it: the API knows the entry by this text. */
+      readonly spelling: string;
+      readonly reason: string;
+    }
+  | { readonly kind: "AddOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string }
+  | { readonly kind: "RemoveOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string };
+
+/** `blocklist +192.0.2.1`: names the effect of an operation, equal for equal effects. */
+export function operationKey(operation: Operation): string {
+  switch (operation.kind) {
+    case "AddEntry":
+      return `${operation.list} +${operation.entry}`;
+    case "RemoveEntry":
+      return `${operation.list} -${operation.spelling}`;
+    case "AddOrigin":
+      return `origins +${operation.host} ${operation.type}`;
+    case "RemoveOrigin":
+      return `origins -${operation.host} ${operation.type}`;
+  }
+}

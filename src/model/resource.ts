@@ -1,0 +1,49 @@
+// How wafsync names the objects that its users declare, wherever those live: in a cluster or in a directory.
+
+export const resourceKinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"] as const;
+export type ResourceKind = (typeof resourceKinds)[number];
+
+/** A namespaced name: how rules refer to instances, and the key of queues. */
+export interface ObjectName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface ResourceRef extends ObjectName {
+  readonly kind: ResourceKind;
+}
+
+/** What wafsync needs to know of an object's metadata. */
+export interface ResourceMeta extends ResourceRef {
+  /** Empty in a directory, where objects have no identity but their name. */
+  readonly uid: string;
+  /** Counts the changes of `spec`; 1 in a directory. */
+  readonly generation: number;
+  /** Milliseconds since 1970; undefined in a directory, where age cannot be told. */
+  readonly createdAtMs: number | undefined;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** True from the moment that somebody asked for the deletion. */
+  readonly deleting: boolean;
+  /** Where a person finds it, for example `rules/office.yaml:12`; empty in a cluster. */
+  readonly location: string;
+}
+
+/** `namespace/name`: unique among the objects of one kind. */
+export function nameKey({ namespace, name }: ObjectName): string {
+  return `${namespace}/${name}`;
+}
+
+/** `WafIpRule namespace/name`: unique among all objects, and readable in a message. */
+export function resourceKey(ref: ResourceRef): string {
+  return `${ref.kind} ${nameKey(ref)}`;
+}
+
+/** Oldest first: by creation time, then by name. Objects without a creation time are ordered by name alone. */
+export function byAge(a: ResourceMeta, b: ResourceMeta): number {
+  const age = (a.createdAtMs ?? 0) - (b.createdAtMs ?? 0);
+  if (age !== 0) return age;
+  const left = nameKey(a);
+  const right = nameKey(b);
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}

@@ -1,0 +1,56 @@
+// What can come of a call of the WAF API. Results are unions, not exceptions: every caller sees every case.
+
+export const wafFaultCodes = [
+  "BadApiKey",
+  "MissingApiKey",
+  "Rejected",
+  "NotFound",
+  "RateLimited",
+  "Unavailable",
+  "TimedOut",
+  "OutcomeUnknown",
+  "ContractBroken",
+  "Aborted",
+  "NotPermitted",
+] as const;
+
+/**
+ * - `BadApiKey`: 403, the key is wrong. `MissingApiKey`: 403, no key arrived.
+ * - `Rejected`: 400, nothing was changed; `message` is the API's own text.
+ * - `NotFound`: 404, for the logs of an account without a WAF.
+ * - `RateLimited`: 429, nothing was changed; `retryAfterMs` if the API told.
+ * - `Unavailable`: a read failed with 5xx or on the network, or a write failed before anything was sent.
+ * - `TimedOut`: a read took too long.
+ * - `OutcomeUnknown`: a write was sent and no valid answer came: it may have taken effect.
+ * - `ContractBroken`: a read got an answer that is not the documented one.
+ * - `Aborted`: the caller stopped waiting before anything was sent.
+ * - `NotPermitted`: a write was stopped here: dry run, lost lease, or the process is ending. Nothing was sent.
+ */
+export type WafFaultCode = (typeof wafFaultCodes)[number];
+
+export interface WafFault {
+  readonly code: WafFaultCode;
+  /** One sentence for a person, with the key redacted. */
+  readonly message: string;
+  /** The HTTP status, if an answer came. */
+  readonly status?: number;
+  /** Only of `RateLimited` and `Unavailable`. */
+  readonly retryAfterMs?: number;
+}
+
+export type WafResult<T> =
+  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: WafFault };
+
+export interface OriginsRead {
+  readonly domain: string;
+  /** The current primary host; every further host, should the API ever show more. */
+  readonly primary: string;
+  readonly hosts: readonly string[];
+}
+
+/** What a write answers when it was accepted. */
+export interface WriteAccepted {
+  readonly domain: string;
+  /** The API's own words, with the key redacted; empty where it says nothing. */
+  readonly message: string;
+}
