@@ -42,6 +42,16 @@ export interface HandledTrigger {
   readonly handledAtMs: number;
 }
 
+/**
+ * Removals that a person approved. Kept, so that a crash half-way does not ask again for what is left of them; an entry
+ * goes from here when it is gone from the list or wanted again.
+ */
+export interface Approval {
+  /** The hash of the plan that was approved. */
+  readonly hash: string;
+  readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+}
+
 export interface Inventory {
   /** The domain that the entries were added to; undefined before the first sync. */
   readonly domain: string | undefined;
@@ -51,6 +61,7 @@ export interface Inventory {
   readonly refusals: readonly Refusal[];
   readonly disputes: readonly Dispute[];
   readonly handledTriggers: readonly HandledTrigger[];
+  readonly approval: Approval | undefined;
 }
 
 export const emptyInventory: Inventory = {
@@ -60,6 +71,7 @@ export const emptyInventory: Inventory = {
   refusals: [],
   disputes: [],
   handledTriggers: [],
+  approval: undefined,
 };
 
 /** `revision` is the precondition of the next save: opaque, empty where nothing is stored yet. */
