@@ -1,0 +1,39 @@
+// How long to wait before the next attempt. Pure: the caller counts the attempts and brings the randomness.
+
+export interface BackOff {
+  /** The delay that the first attempt is drawn from; it doubles with each further one. */
+  readonly baseMs: number;
+  /** No delay is longer than this, jitter included. */
+  readonly maxMs: number;
+}
+
+/** Doubling is cut off here, so that the power stays a finite number; `maxMs` rules long before. */
+const doublingsMax = 40;
+
+/** The delay without jitter before retry number `attempt`, which counts from 1. */
+function ceilingMs({ baseMs, maxMs }: BackOff, attempt: number): number {
+  const doublings = Math.min(Math.max(attempt - 1, 0), doublingsMax);
+  return Math.min(maxMs, baseMs * 2 ** doublings);
+}
+
+/**
+ * Full jitter: anything between nothing and the doubled delay, so that many clients that failed together spread out.
+ *
+ * @param attempt Counts from 1: how many times it failed in a row.
+ * @param random Gives a number of at least 0 and less than 1.
+ * @returns Whole milliseconds, from 0 to `maxMs`.
+ */
+export function backOffDelayMs(options: BackOff & { readonly attempt: number; readonly random: () => number }): number {
+  return Math.round(ceilingMs(options, options.attempt) * options.random());
+}
+
+/**
+ * Upward jitter, as client-go's reflectors have it: from the doubled delay to twice that, so that no retry comes at once.
+ * Same parameters and unit as `backOffDelayMs`.
+ */
+export function upwardBackOffDelayMs(
+  options: BackOff & { readonly attempt: number; readonly random: () => number },
+): number {
+  const delayMs = ceilingMs(options, options.attempt) * (1 + options.random());
+  return Math.round(Math.min(options.maxMs, delayMs));
+}

@@ -1,0 +1,310 @@
+// A work queue over keys. One entry per key: however often a key is added, it waits once, the earliest wake wins, and it
+// is never given to two workers at once; a key that is added while it is worked on runs once more afterwards.
+// The order is by priority, then by age; a waiting key rises by one priority a minute, so that none starves. Rank is
+// "ready since, minus a minute per level": it never changes while a key waits, so a plain heap keeps the order.
+// Delays are monotonic time. The queue holds at most one entry per key that exists; a reason is for logs, not identity.
+import { backOffDelayMs } from "./back-off.ts";
+import type { BackOff } from "./back-off.ts";
+import type { Clock } from "./clock.ts";
+import { IndexedHeap } from "./indexed-heap.ts";
+
+/** Most urgent first. */
+export const queuePriorities = ["Deletion", "Change", "Retry", "Resync"] as const;
+export type QueuePriority = (typeof queuePriorities)[number];
+
+/** How long a key waits until it counts as one priority more urgent. */
+export const ageingMs = 60_000;
+/** Further reasons of one wake are not remembered. */
+export const reasonsMax = 8;
+export const defaultRetryBackOff: BackOff = { baseMs: 1_000, maxMs: 300_000 };
+
+export interface Wake {
+  readonly priority: QueuePriority;
+  readonly reason: string;
+}
+
+export interface QueueItem<Key> {
+  readonly key: Key;
+  /** Why it was woken, in order of arrival, without repetition. */
+  readonly reasons: readonly string[];
+}
+
+/** Told as things happen, for metrics. Durations in milliseconds. */
+export interface QueueObserver {
+  added(): void;
+  retried(): void;
+  waited(durationMs: number): void;
+  worked(durationMs: number): void;
+}
+
+export interface QueueStats {
+  /** Keys that could be worked on now. */
+  readonly depth: number;
+  readonly delayed: number;
+  readonly running: number;
+  readonly longestRunningMs: number;
+  /** The sum over all keys that are being worked on. */
+  readonly unfinishedMs: number;
+}
+
+/** `drain` still hands out what is ready; `abort` drops it. Both wait for the keys that are being worked on. */
+export type ShutDownMode = "drain" | "abort";
+
+export interface KeyedQueueOptions {
+  readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
+  /** At least 0, less than 1. */
+  readonly random: () => number;
+  readonly retryBackOff?: BackOff;
+  readonly observer?: QueueObserver;
+}
+
+interface Entry {
+  reasons: Set<string>;
+  level: number;
+  /** Meaningful while the key is ready. */
+  readySinceMs: number;
+  runningSinceMs: number | undefined;
+  /** Added while it was being worked on. */
+  again: boolean;
+}
+
+const silentObserver: QueueObserver = { added() {}, retried() {}, waited() {}, worked() {} };
+
+function levelOf(priority: QueuePriority): number {
+  return queuePriorities.length - 1 - queuePriorities.indexOf(priority);
+}
+
+export class KeyedQueue<Key> {
+  readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
+  readonly #random: () => number;
+  readonly #retryBackOff: BackOff;
+  readonly #observer: QueueObserver;
+  readonly #entries = new Map<Key, Entry>();
+  readonly #ready = new IndexedHeap<Key>();
+  readonly #delayed = new IndexedHeap<Key>();
+  readonly #failures = new Map<Key, number>();
+  readonly #takers = new Set<(item: QueueItem<Key> | undefined) => void>();
+  #timer: { readonly atMs: number; readonly cancel: AbortController } | undefined;
+  #running = 0;
+  #shutDown: { readonly ended: Promise<void>; readonly end: () => void } | undefined;
+
+  constructor(options: KeyedQueueOptions) {
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#retryBackOff = options.retryBackOff ?? defaultRetryBackOff;
+    this.#observer = options.observer ?? silentObserver;
+  }
+
+  /** Makes the key ready now. A key that waits already keeps its age and takes the higher priority. */
+  add(key: Key, wake: Wake): void {
+    this.#promoteDue();
+    if (this.#shutDown !== undefined) return;
+    const entry = this.#entryOf(key);
+    this.#join(entry, wake);
+    this.#delayed.delete(key);
+    this.#wake(key, entry, this.#clock.monotonicMs());
+    this.#handOut();
+  }
+
+  /**
+   * Makes the key ready after the delay, unless it is ready or will be ready earlier anyway: then this wake is dropped,
+   * for whoever works on a key states its next wake anew each time.
+   */
+  addAfter(key: Key, delayMs: number, wake: Wake): void {
+    if (!(delayMs > 0)) {
+      this.add(key, wake);
+      return;
+    }
+    this.#promoteDue();
+    if (this.#shutDown !== undefined || this.#ready.has(key)) return;
+    const entry = this.#entryOf(key);
+    if (entry.again) return;
+    const wakeAtMs = this.#clock.monotonicMs() + delayMs;
+    if ((this.#delayed.rankOf(key) ?? Infinity) <= wakeAtMs) return;
+    this.#join(entry, wake);
+    this.#delayed.set(key, wakeAtMs);
+    this.#armTimer();
+  }
+
+  /**
+   * Makes the key ready after a back-off that doubles with each call since `forget`.
+   * @returns The delay in milliseconds.
+   */
+  retry(key: Key, reason: string): number {
+    const attempt = this.failures(key) + 1;
+    this.#failures.set(key, attempt);
+    const delayMs = backOffDelayMs({ ...this.#retryBackOff, attempt, random: this.#random });
+    this.#observer.retried();
+    this.addAfter(key, delayMs, { priority: "Retry", reason });
+    return delayMs;
+  }
+
+  /** The key has succeeded, or is gone: its next back-off starts anew. Wakes that are due stay. */
+  forget(key: Key): void {
+    this.#failures.delete(key);
+  }
+
+  /** How often the key was retried since `forget`. */
+  failures(key: Key): number {
+    return this.#failures.get(key) ?? 0;
+  }
+
+  /**
+   * The next key to work on, now or once there is one. Whoever gets a key calls `done` with it, whatever happens.
+   * @returns `undefined` once the signal aborts or the queue is shut down and has nothing left.
+   */
+  async get(signal?: AbortSignal): Promise<QueueItem<Key> | undefined> {
+    this.#promoteDue();
+    if (signal?.aborted === true) return undefined;
+    const item = this.#take();
+    if (item !== undefined || this.#shutDown !== undefined) return item;
+    return new Promise((resolve) => {
+      const give = (given: QueueItem<Key> | undefined): void => {
+        this.#takers.delete(give);
+        signal?.removeEventListener("abort", stop);
+        resolve(given);
+      };
+      const stop = (): void => give(undefined);
+      this.#takers.add(give);
+      signal?.addEventListener("abort", stop, { once: true });
+    });
+  }
+
+  /** The work on a key that `get` gave is over, well or badly. */
+  done(key: Key): void {
+    const entry = this.#entries.get(key);
+    if (entry?.runningSinceMs === undefined) throw new Error("done was called for a key that nobody works on");
+    this.#promoteDue();
+    const nowMs = this.#clock.monotonicMs();
+    this.#observer.worked(nowMs - entry.runningSinceMs);
+    entry.runningSinceMs = undefined;
+    this.#running -= 1;
+    if (entry.again) {
+      entry.again = false;
+      this.#enqueue(key, entry, nowMs);
+    } else if (!this.#delayed.has(key)) this.#entries.delete(key);
+    this.#handOut();
+    this.#endIfIdle();
+  }
+
+  /**
+   * Takes no more keys from now on and drops all delayed ones. Aborting after draining began drops the rest too.
+   * @returns When nothing is being worked on any more, and after `drain` nothing waits either.
+   */
+  async shutDown(mode: ShutDownMode): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#shutDown ??= { ended: promise, end: resolve };
+    for (const key of this.#delayed.keys()) {
+      if (this.#entries.get(key)?.runningSinceMs === undefined) this.#entries.delete(key);
+    }
+    this.#delayed.clear();
+    this.#timer?.cancel.abort();
+    this.#timer = undefined;
+    if (mode === "abort") this.#dropReady();
+    if (this.#ready.size === 0) for (const give of this.#takers) give(undefined);
+    this.#endIfIdle();
+    await this.#shutDown.ended;
+  }
+
+  stats(): QueueStats {
+    this.#promoteDue();
+    const nowMs = this.#clock.monotonicMs();
+    let longestRunningMs = 0;
+    let unfinishedMs = 0;
+    for (const { runningSinceMs } of this.#entries.values()) {
+      if (runningSinceMs === undefined) continue;
+      longestRunningMs = Math.max(longestRunningMs, nowMs - runningSinceMs);
+      unfinishedMs += nowMs - runningSinceMs;
+    }
+    const delayed = this.#delayed.size;
+    return { depth: this.#ready.size, delayed, running: this.#running, longestRunningMs, unfinishedMs };
+  }
+
+  #entryOf(key: Key): Entry {
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const entry: Entry = { reasons: new Set(), level: 0, readySinceMs: 0, runningSinceMs: undefined, again: false };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #join(entry: Entry, { priority, reason }: Wake): void {
+    entry.level = Math.max(entry.level, levelOf(priority));
+    if (entry.reasons.size < reasonsMax) entry.reasons.add(reason);
+  }
+
+  /** A wake has come due at `atMs`. */
+  #wake(key: Key, entry: Entry, atMs: number): void {
+    if (this.#ready.has(key)) {
+      this.#enqueue(key, entry, entry.readySinceMs);
+      return;
+    }
+    if (entry.again) return;
+    this.#observer.added();
+    if (entry.runningSinceMs === undefined) this.#enqueue(key, entry, atMs);
+    else entry.again = true;
+  }
+
+  #enqueue(key: Key, entry: Entry, readySinceMs: number): void {
+    entry.readySinceMs = readySinceMs;
+    this.#ready.set(key, readySinceMs - entry.level * ageingMs);
+  }
+
+  #promoteDue(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (let head = this.#delayed.peek(); head !== undefined && head.rank <= nowMs; head = this.#delayed.peek()) {
+      const { key, rank } = head;
+      this.#delayed.delete(key);
+      this.#wake(key, this.#entryOf(key), rank);
+    }
+  }
+
+  #take(): QueueItem<Key> | undefined {
+    const key = this.#ready.pop();
+    if (key === undefined) return undefined;
+    const entry = this.#entryOf(key);
+    const nowMs = this.#clock.monotonicMs();
+    const reasons = [...entry.reasons];
+    this.#observer.waited(nowMs - entry.readySinceMs);
+    entry.reasons = new Set();
+    entry.level = 0;
+    entry.runningSinceMs = nowMs;
+    this.#running += 1;
+    return { key, reasons };
+  }
+
+  #handOut(): void {
+    for (const give of this.#takers) {
+      const item = this.#take();
+      if (item === undefined) return;
+      give(item);
+    }
+  }
+
+  /** One timer, for whatever comes due first. */
+  #armTimer(): void {
+    const head = this.#delayed.peek();
+    if (head === undefined || (this.#timer?.atMs ?? Infinity) <= head.rank) return;
+    this.#timer?.cancel.abort();
+    const cancel = new AbortController();
+    const timer = { atMs: head.rank, cancel };
+    this.#timer = timer;
+    void this.#clock.sleep(head.rank - this.#clock.monotonicMs(), cancel.signal).then(() => {
+      if (this.#timer !== timer) return;
+      this.#timer = undefined;
+      this.#promoteDue();
+      this.#handOut();
+      this.#armTimer();
+    });
+  }
+
+  #dropReady(): void {
+    for (const key of this.#ready.keys()) this.#entries.delete(key);
+    this.#ready.clear();
+    for (const entry of this.#entries.values()) entry.again = false;
+  }
+
+  #endIfIdle(): void {
+    if (this.#running === 0 && this.#ready.size === 0) this.#shutDown?.end();
+  }
+}
