@@ -1,0 +1,37 @@
+// The URL paths of the Kubernetes API. Names become single path segments, whatever is in them.
+
+/** Which resource: the core group is the empty string. */
+export interface ResourceType {
+  readonly group: string;
+  readonly version: string;
+  /** Lower-case plural as in the URL, for example `configmaps`. */
+  readonly plural: string;
+  readonly namespaced: boolean;
+}
+
+/** Which object: `namespace` belongs to namespaced resources and to no others. */
+export interface ObjectAddress {
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+/** The path of all objects of a resource, in one namespace or, without a namespace, in the whole cluster. */
+export function collectionPath(type: ResourceType, namespace?: string): string {
+  const root = type.group === "" ? `/api/${segment(type.version)}` : `/apis/${segment(type.group)}/${segment(type.version)}`;
+  if (namespace === undefined) return `${root}/${segment(type.plural)}`;
+  if (!type.namespaced) throw new RangeError(`${type.plural} belong to no namespace`);
+  return `${root}/namespaces/${segment(namespace)}/${segment(type.plural)}`;
+}
+
+/** The path of one object, or of its subresource such as `status`. */
+export function objectPath(type: ResourceType, address: ObjectAddress, subresource?: string): string {
+  if (type.namespaced && address.namespace === undefined) throw new RangeError(`${type.plural} need a namespace`);
+  const path = `${collectionPath(type, address.namespace)}/${segment(address.name)}`;
+  return subresource === undefined ? path : `${path}/${segment(subresource)}`;
+}
+
+/** One segment; empty ones and dots would change which resource the path means. */
+function segment(text: string): string {
+  if (text === "" || text === "." || text === "..") throw new RangeError(`"${text}" can't be part of a path`);
+  return encodeURIComponent(text);
+}

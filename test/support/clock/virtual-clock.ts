@@ -1,0 +1,114 @@
+// A clock that stands still until a test moves it. Sleepers wake in the order of their times, one after the other, and
+// what they start (microtasks, calls over loopback sockets, files) gets to settle before the next one wakes.
+import type { Clock } from "../../../src/async/clock.ts";
+
+export interface VirtualClock extends Clock {
+  /** Moves time on, waking each sleeper at its own time. */
+  advance(delayMs: number): Promise<void>;
+  /** Moves time from sleeper to sleeper until the condition holds; throws when it does not within the limit. */
+  advanceUntil(condition: () => boolean, limitMs: number): Promise<void>;
+  /** Lets everything that needs no time to pass come to rest. */
+  settle(): Promise<void>;
+  /** Jumps the wall clock alone, as an administrator or NTP does; monotonic time and sleepers don't notice. */
+  jumpWallClock(deltaMs: number): void;
+  /** How many sleeps are pending. */
+  sleeperCount(): number;
+}
+
+interface Sleeper {
+  readonly wakeAtMs: number;
+  readonly order: number;
+  wake(): void;
+}
+
+const quietRoundsMin = 12;
+const roundsMax = 400;
+/** How long `advanceUntil` waits for input and output in real time once nobody sleeps any more. */
+const idleRoundsMax = 500;
+
+export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
+  const sleepers = new Set<Sleeper>();
+  let elapsedMs = 0;
+  let wallOffsetMs = startMs;
+  let order = 0;
+
+  function nextDue(limitMs: number): Sleeper | undefined {
+    let first: Sleeper | undefined;
+    for (const sleeper of sleepers) {
+      if (sleeper.wakeAtMs > limitMs) continue;
+      if (first === undefined || sleeper.wakeAtMs < first.wakeAtMs) first = sleeper;
+      else if (sleeper.wakeAtMs === first.wakeAtMs && sleeper.order < first.order) first = sleeper;
+    }
+    return first;
+  }
+
+  async function wakeNext(limitMs: number): Promise<boolean> {
+    const due = nextDue(limitMs);
+    if (due === undefined) return false;
+    elapsedMs = Math.max(elapsedMs, due.wakeAtMs);
+    due.wake();
+    await settle();
+    return true;
+  }
+
+  async function advance(delayMs: number): Promise<void> {
+    const targetMs = elapsedMs + delayMs;
+    await settle();
+    while (await wakeNext(targetMs));
+    elapsedMs = targetMs;
+    await settle();
+  }
+
+  async function advanceUntil(condition: () => boolean, limitMs: number): Promise<void> {
+    const targetMs = elapsedMs + limitMs;
+    let idleRounds = 0;
+    await settle();
+    while (!condition()) {
+      if (await wakeNext(targetMs)) continue;
+      idleRounds += 1;
+      if (idleRounds > idleRoundsMax) throw new Error(`The condition did not come true within ${limitMs} ms`);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+
+  function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return Promise.resolve();
+    return new Promise((resolve) => {
+      order += 1;
+      const sleeper: Sleeper = { wakeAtMs: elapsedMs + Math.max(delayMs, 0), order, wake };
+      function wake(): void {
+        sleepers.delete(sleeper);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      }
+      signal?.addEventListener("abort", wake, { once: true });
+      sleepers.add(sleeper);
+    });
+  }
+
+  return {
+    nowMs: () => wallOffsetMs + elapsedMs,
+    monotonicMs: () => elapsedMs,
+    sleep,
+    advance,
+    advanceUntil,
+    settle,
+    jumpWallClock: (deltaMs) => void (wallOffsetMs += deltaMs),
+    sleeperCount: () => sleepers.size,
+  };
+}
+
+/** Turns the event loop until several turns have passed with no request to the system pending. */
+async function settle(): Promise<void> {
+  let quietRounds = 0;
+  for (let round = 0; round < roundsMax && quietRounds < quietRoundsMin; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    quietRounds = isBusy() ? 0 : quietRounds + 1;
+  }
+}
+
+const systemRequests = new Set(["FSReqCallback", "FSReqPromise", "TCPConnectWrap", "WriteWrap", "ShutdownWrap"]);
+
+function isBusy(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => systemRequests.has(resource));
+}
