@@ -1,0 +1,35 @@
+// What somebody else changed on the lists since wafsync last saw them, where it goes against what is declared.
+import type { ListName } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
+import type { Entry } from "../model/entry.ts";
+import type { DesiredState } from "./desired.ts";
+import type { Observed, ObservedEntries } from "./observed.ts";
+
+export interface DriftedEntry {
+  readonly list: ListName;
+  readonly entry: Entry;
+  /** `Vanished`: declared, was there, is gone. `Reappeared`: wafsync removed it, nobody declares it, it is back. */
+  readonly change: "Vanished" | "Reappeared";
+}
+
+export interface LastSeen {
+  readonly lists: Readonly<Record<ListName, ObservedEntries>>;
+  /** What wafsync itself removed in this process's life. */
+  readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+}
+
+export function findDrift(desired: DesiredState, observed: Observed, last: LastSeen | undefined): DriftedEntry[] {
+  if (last === undefined) return [];
+  const drift: DriftedEntry[] = [];
+  for (const list of listNames) {
+    const now = observed.lists[list];
+    for (const entry of last.lists[list].keys()) {
+      if (!now.has(entry) && desired.lists[list].has(entry)) drift.push({ list, entry, change: "Vanished" });
+    }
+    for (const entry of last.removed[list]) {
+      if (!now.has(entry) || last.lists[list].has(entry) || desired.lists[list].has(entry)) continue;
+      drift.push({ list, entry, change: "Reappeared" });
+    }
+  }
+  return drift;
+}

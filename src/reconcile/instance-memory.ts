@@ -1,0 +1,39 @@
+// What the process keeps of one instance between two passes. Losing it costs nothing but a few words in events: whatever
+// must survive is in the inventory.
+import type { ListName } from "../model/declared.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { Entry } from "../model/entry.ts";
+import type { WafFault } from "../model/waf-result.ts";
+import type { LastSeen } from "../plan/drift.ts";
+import type { Observed } from "../plan/observed.ts";
+
+export interface InstanceMemory {
+  /** Passes in a row that failed. */
+  failures: number;
+  lastFault: WafFault | undefined;
+  /** The lists as the last pass left them. */
+  lastSeen: LastSeen | undefined;
+  removed: Record<ListName, Set<Entry>>;
+  lastObserved: Observed | undefined;
+  lastSyncMs: number | undefined;
+  /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
+  key: ApiKey | undefined;
+  /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
+  readonly ruleChangedMs: Map<string, number>;
+  /** What events told about last, so that each thing is told once. */
+  readonly told: Map<string, string>;
+}
+
+export function newInstanceMemory(): InstanceMemory {
+  return {
+    failures: 0,
+    lastFault: undefined,
+    lastSeen: undefined,
+    removed: { blocklist: new Set(), allowlist: new Set() },
+    lastObserved: undefined,
+    lastSyncMs: undefined,
+    key: undefined,
+    ruleChangedMs: new Map(),
+    told: new Map(),
+  };
+}

@@ -1,0 +1,87 @@
+// What the use cases need of the world. The cluster, the directory, the simulation and the tests each bring their own.
+import type { Clock } from "../async/clock.ts";
+import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { Gathered } from "../model/gathered.ts";
+import type { Inventory, LoadedInventory, SavedInventory } from "../model/inventory.ts";
+import type { Operation } from "../model/operation.ts";
+import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
+import type { Plan } from "../plan/plan.ts";
+
+/** Where resources come from. */
+export interface SourcePort {
+  /** All that belongs to the instance, as last seen; undefined if there is no such instance. */
+  gather(instance: ObjectName): Promise<Gathered | undefined>;
+  /** The same, read afresh where it lives: before removals, so that an old picture unblocks nobody. */
+  confirm(instance: ObjectName): Promise<ConfirmedGathering>;
+  /** Grows whenever what `gather` would answer may have changed. Cheap: asked before every call. */
+  version(instance: ObjectName): number;
+}
+
+export type ConfirmedGathering =
+  | { readonly state: "Read"; readonly gathered: Gathered | undefined }
+  | { readonly state: "Failed"; readonly problem: string };
+
+/** Where the inventory lives. */
+export interface InventoryPort {
+  load(instance: ObjectName): Promise<LoadedInventory>;
+  save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** The WAF of one key. Calls wait for their turn in the key's lane. */
+export interface WafPort {
+  readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
+  readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
+  addEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  removeEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  addOrigin(host: string, type: OriginType, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  removeOrigin(host: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  clearCache(options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+}
+
+/** Opens the WAF of an instance; the same lane for the same base URL and key. */
+export type OpenWaf = (instance: DeclaredInstance, key: ApiKey) => WafPort;
+
+export interface ObjectEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Where status and events go. Neither ever fails a reconcile. */
+export interface StatusPort {
+  /** The status as it stands there, or undefined if there is none. */
+  read(object: ResourceMeta): Readonly<Record<string, unknown>> | undefined;
+  /** Written only where it differs from what stands there. */
+  write(object: ResourceMeta, status: Readonly<Record<string, unknown>>): Promise<void>;
+  event(object: ResourceMeta, event: ObjectEvent): void;
+}
+
+/** Looks on while an instance is reconciled: progress bars, metrics and logs. Must not throw. */
+export interface ConvergeObserver {
+  planned?(instance: ObjectName, plan: Plan): void;
+  operationDone?(instance: ObjectName, operation: Operation, left: number): void;
+  /** The pass goes on by itself after the delay. */
+  waiting?(instance: ObjectName, why: string, delayMs: number): void;
+  failed?(instance: ObjectName, fault: WafFault): void;
+}
+
+export interface ConvergePorts {
+  readonly source: SourcePort;
+  readonly inventory: InventoryPort;
+  readonly openWaf: OpenWaf;
+  readonly status: StatusPort;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  readonly observer: ConvergeObserver;
+  /** Aborts when the process is to end: no new call is begun. */
+  readonly stopping: AbortSignal;
+  /** Aborts a little later: a running call is given up. */
+  readonly abandon: AbortSignal;
+}
