@@ -192,6 +192,7 @@ export class KeyedQueue<Key> {
    * @returns When nothing is being worked on any more, and after `drain` nothing waits either.
    */
   async shutDown(mode: ShutDownMode): Promise<void> {
+    if (this.#shutDown === undefined) this.#promoteDue();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#shutDown ??= { ended: promise, end: resolve };
     for (const key of this.#delayed.keys()) {
@@ -201,6 +202,7 @@ export class KeyedQueue<Key> {
     this.#timer?.cancel.abort();
     this.#timer = undefined;
     if (mode === "abort") this.#dropReady();
+    this.#handOut();
     if (this.#ready.size === 0) for (const give of this.#takers) give(undefined);
     this.#endIfIdle();
     await this.#shutDown.ended;

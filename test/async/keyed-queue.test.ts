@@ -1,0 +1,253 @@
+import { expect, test, describe } from "@jest/globals";
+import { ageingMs, KeyedQueue, queuePriorities, reasonsMax } from "../../src/async/keyed-queue.ts";
+import type { QueueItem, QueuePriority, Wake } from "../../src/async/keyed-queue.ts";
+import { ReferenceQueue } from "../support/async/reference-queue.ts";
+import { seededRandom } from "../support/async/seeded-random.ts";
+import { settle, VirtualTime } from "../support/async/virtual-time.ts";
+
+const change: Wake = { priority: "Change", reason: "changed" };
+const resync: Wake = { priority: "Resync", reason: "resync" };
+
+function makeQueue(random: () => number = () => 0.5) {
+  const time = new VirtualTime();
+  const counts = { added: 0, retried: 0, waitedMs: [] as number[], workedMs: [] as number[] };
+  const queue = new KeyedQueue<string>({
+    clock: time.clock(),
+    random,
+    observer: {
+      added: () => (counts.added += 1),
+      retried: () => (counts.retried += 1),
+      waited: (durationMs) => counts.waitedMs.push(durationMs),
+      worked: (durationMs) => counts.workedMs.push(durationMs),
+    },
+  });
+  return { time, queue, counts };
+}
+
+/** What is ready right now, without waiting. */
+async function takeNow(queue: KeyedQueue<string>): Promise<QueueItem<string> | undefined> {
+  const impatient = new AbortController();
+  const taken = queue.get(impatient.signal);
+  impatient.abort();
+  return taken;
+}
+
+describe("keys that wait", () => {
+  test("a key added many times is handed out once, with every reason", async () => {
+    const { queue, counts } = makeQueue();
+    queue.add("a", change);
+    queue.add("a", change);
+    queue.add("a", { priority: "Resync", reason: "resync" });
+    expect(await takeNow(queue)).toEqual({ key: "a", reasons: ["changed", "resync"] });
+    expect(await takeNow(queue)).toBeUndefined();
+    expect(counts.added).toBe(1);
+  });
+
+  test("a key added while it is worked on runs once more, and never twice at a time", async () => {
+    const { queue } = makeQueue();
+    queue.add("a", change);
+    await takeNow(queue);
+    queue.add("a", change);
+    queue.add("a", change);
+    expect(await takeNow(queue)).toBeUndefined();
+    queue.done("a");
+    expect((await takeNow(queue))?.key).toBe("a");
+    queue.done("a");
+    expect(await takeNow(queue)).toBeUndefined();
+  });
+
+  test("the earliest of several wakes wins, whichever was asked for first", async () => {
+    const { time, queue } = makeQueue();
+    queue.addAfter("a", 5_000, resync);
+    queue.addAfter("a", 1_000, resync);
+    queue.addAfter("a", 9_000, resync);
+    await time.advance(999);
+    expect(queue.stats()).toMatchObject({ depth: 0, delayed: 1 });
+    await time.advance(1);
+    expect((await takeNow(queue))?.key).toBe("a");
+    queue.done("a");
+    await time.advance(60_000);
+    expect(queue.stats()).toMatchObject({ depth: 0, delayed: 0, running: 0 });
+  });
+
+  test("one timer is armed, however many keys wait", async () => {
+    const { time, queue } = makeQueue();
+    for (let index = 0; index < 500; index += 1) queue.addAfter(`key-${index}`, 10_000 - index, resync);
+    await settle();
+    expect(time.pendingTimers).toBe(1);
+  });
+
+  test("more urgent keys go first, and keys of one priority in order of arrival", async () => {
+    const { queue } = makeQueue();
+    for (const priority of queuePriorities.toReversed()) {
+      queue.add(`${priority} 1`, { priority, reason: "test" });
+      queue.add(`${priority} 2`, { priority, reason: "test" });
+    }
+    const taken: string[] = [];
+    for (let item = await takeNow(queue); item !== undefined; item = await takeNow(queue)) taken.push(item.key);
+    expect(taken).toEqual(queuePriorities.flatMap((priority) => [`${priority} 1`, `${priority} 2`]));
+  });
+
+  test("a key that waits long enough overtakes newer and more urgent ones", async () => {
+    const { time, queue } = makeQueue();
+    queue.add("old", resync);
+    await time.advance(2 * ageingMs + 1);
+    queue.add("new", change);
+    expect((await takeNow(queue))?.key).toBe("old");
+  });
+
+  test("the number of remembered reasons is limited", async () => {
+    const { queue } = makeQueue();
+    for (let index = 0; index < 50; index += 1) queue.add("a", { priority: "Change", reason: `reason ${index}` });
+    expect((await takeNow(queue))?.reasons).toHaveLength(reasonsMax);
+  });
+
+  test("a waiting taker gets the next key, and leaves when its signal aborts", async () => {
+    const { queue } = makeQueue();
+    const stop = new AbortController();
+    const leaving = queue.get(stop.signal);
+    const staying = queue.get();
+    stop.abort();
+    expect(await leaving).toBeUndefined();
+    queue.add("a", change);
+    expect((await staying)?.key).toBe("a");
+  });
+
+  test("done for a key that nobody works on is a mistake of the caller", () => {
+    const { queue } = makeQueue();
+    expect(() => queue.done("a")).toThrow("nobody works on");
+  });
+});
+
+describe("retries", () => {
+  test("the delay doubles up to five minutes, and starts anew after forget", () => {
+    const { queue, counts } = makeQueue(() => 0.999_999);
+    const delays = Array.from({ length: 11 }, () => queue.retry("a", "failed"));
+    expect(delays.slice(0, 4)).toEqual([1_000, 2_000, 4_000, 8_000]);
+    expect(delays.at(-1)).toBe(300_000);
+    expect(queue.failures("a")).toBe(11);
+    expect(queue.retry("b", "failed")).toBe(1_000);
+    queue.forget("a");
+    expect(queue.retry("a", "failed")).toBe(1_000);
+    expect(counts.retried).toBe(13);
+  });
+
+  test("a change during the back-off is worked on at once", async () => {
+    const { queue } = makeQueue();
+    queue.retry("a", "failed");
+    queue.add("a", change);
+    expect(await takeNow(queue)).toEqual({ key: "a", reasons: ["failed", "changed"] });
+  });
+});
+
+describe("shutting down", () => {
+  test("draining hands out what is ready, drops what is delayed, and waits for the work", async () => {
+    const { queue } = makeQueue();
+    for (const key of ["a", "b"]) queue.add(key, change);
+    queue.addAfter("c", 1_000, resync);
+    await takeNow(queue);
+    queue.add("a", change);
+    let ended = false;
+    const ending = queue.shutDown("drain").then(() => (ended = true));
+    queue.add("d", change);
+    expect((await queue.get())?.key).toBe("b");
+    queue.done("a");
+    expect((await queue.get())?.key).toBe("a");
+    queue.done("a");
+    await settle();
+    expect(ended).toBe(false);
+    queue.done("b");
+    await ending;
+    expect(await queue.get()).toBeUndefined();
+    expect(queue.stats()).toEqual({ depth: 0, delayed: 0, running: 0, longestRunningMs: 0, unfinishedMs: 0 });
+  });
+
+  test("aborting drops everything but the running work, and wakes the takers", async () => {
+    const { time, queue } = makeQueue();
+    queue.add("a", change);
+    await takeNow(queue);
+    const waiting = queue.get();
+    queue.addAfter("b", 1_000, resync);
+    const ending = queue.shutDown("abort");
+    expect(await waiting).toBeUndefined();
+    queue.done("a");
+    await ending;
+    expect(time.pendingTimers).toBe(0);
+  });
+
+  test("an idle queue ends at once, and draining can turn into aborting", async () => {
+    const { queue } = makeQueue();
+    queue.add("a", change);
+    const draining = queue.shutDown("drain");
+    await queue.shutDown("abort");
+    await draining;
+    expect(await queue.get()).toBeUndefined();
+  });
+});
+
+test("durations of waiting and working are reported in milliseconds", async () => {
+  const { time, queue, counts } = makeQueue();
+  queue.add("a", change);
+  await time.advance(30);
+  await takeNow(queue);
+  await time.advance(70);
+  expect(queue.stats()).toMatchObject({ running: 1, longestRunningMs: 70, unfinishedMs: 70 });
+  queue.done("a");
+  expect(counts).toMatchObject({ waitedMs: [30], workedMs: [70] });
+});
+
+/** Drives queue and reference through the same random schedule, and compares every answer. */
+async function compare(seed: number): Promise<void> {
+  const random = seededRandom(seed);
+  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+  const { time, queue } = makeQueue(random);
+  const reference = new ReferenceQueue();
+  const running = new Set<string>();
+  const take = async (): Promise<void> => {
+    const expected = reference.take(time.nowMs);
+    const item = await takeNow(queue);
+    if (item?.key !== expected) throw new Error(`seed ${seed}: took ${item?.key} instead of ${expected}`);
+    if (expected === undefined) return;
+    if (running.has(expected)) throw new Error(`seed ${seed}: ${expected} is worked on twice`);
+    running.add(expected);
+  };
+  const finish = (key: string): void => {
+    running.delete(key);
+    queue.done(key);
+    reference.done(key, time.nowMs);
+  };
+  for (let step = 0; step < 30; step += 1) {
+    const key = pick(["a", "b", "c", "d", "e"]);
+    const wake = { priority: pick<QueuePriority>(queuePriorities), reason: `step ${step}` };
+    const choice = random();
+    if (choice < 0.25) {
+      queue.add(key, wake);
+      reference.add(key, time.nowMs, time.nowMs, wake.priority);
+    } else if (choice < 0.45) {
+      const delayMs = pick([0, 1, 10, 500, 20_000, 90_000]);
+      queue.addAfter(key, delayMs, wake);
+      reference.add(key, time.nowMs, time.nowMs + delayMs, wake.priority);
+    } else if (choice < 0.55) {
+      const delayMs = queue.retry(key, "failed");
+      reference.add(key, time.nowMs, time.nowMs + delayMs, "Retry");
+    } else if (choice < 0.75) await take();
+    else if (choice < 0.88) for (const busy of [...running].slice(0, 1)) finish(busy);
+    else if (choice < 0.99) await time.advance(pick([1, 9, 10, 400, 30_000, 61_000]));
+    else {
+      const mode = pick(["drain", "abort"] as const);
+      void queue.shutDown(mode);
+      reference.shutDown(mode === "abort", time.nowMs);
+    }
+  }
+  for (let left = 0; left < 30; left += 1) {
+    await time.advance(400_000);
+    await take();
+    for (const busy of running) finish(busy);
+  }
+  await queue.shutDown("abort");
+  if (time.pendingTimers !== 0) throw new Error(`seed ${seed}: a timer is left behind`);
+}
+
+test("10,000 random schedules give what a plain reference queue gives", async () => {
+  for (let seed = 0; seed < 10_000; seed += 1) await compare(seed);
+});

@@ -1,0 +1,16 @@
+import { expect, test } from "@jest/globals";
+import { fullBucket, takeToken } from "../../src/async/token-bucket.ts";
+
+test("a burst is let through, then one each interval, and a clock set back changes nothing", () => {
+  const limits = { burst: 3, refillMs: 1_000 };
+  let bucket = fullBucket(limits, 0);
+  const take = (nowMs: number): boolean => {
+    const result = takeToken(bucket, limits, nowMs);
+    bucket = result.bucket;
+    return result.taken;
+  };
+  expect([take(0), take(0), take(0), take(0)]).toEqual([true, true, true, false]);
+  expect([take(999), take(1_000), take(1_001)]).toEqual([false, true, false]);
+  expect(take(-50_000)).toBe(false);
+  expect([take(100_000), take(100_000), take(100_000), take(100_000)]).toEqual([true, true, true, false]);
+});

@@ -1,0 +1,132 @@
+import { expect, test } from "@jest/globals";
+import { KeyedQueue } from "../../src/async/keyed-queue.ts";
+import { runWorkers } from "../../src/async/workers.ts";
+import type { WorkHandler, WorkResult } from "../../src/async/workers.ts";
+import { seededRandom } from "../support/async/seeded-random.ts";
+import { VirtualTime } from "../support/async/virtual-time.ts";
+
+function start(handle: WorkHandler<string>, workers = 1, random: () => number = () => 0.999_999) {
+  const time = new VirtualTime();
+  const clock = time.clock();
+  const queue = new KeyedQueue<string>({ clock, random });
+  const stop = new AbortController();
+  const retries: unknown[] = [];
+  const ended = runWorkers({
+    queue,
+    clock,
+    workers,
+    handle,
+    signal: stop.signal,
+    onRetry: (key, delayMs, error) => retries.push([key, delayMs, error]),
+  });
+  return { time, clock, queue, stop, ended, retries };
+}
+
+const change = { priority: "Change", reason: "changed" } as const;
+
+test("a settled key runs again at its wake time, and a stuck one only when it is woken", async () => {
+  const runs: string[] = [];
+  const { time, clock, queue, stop, ended } = start(async (key, reasons) => {
+    runs.push(`${time.nowMs} ${key} ${reasons.join()}`);
+    return key === "stuck" ? { kind: "Stuck" } : { kind: "Settled", wakeAtMs: clock.nowMs() + 10_000 };
+  });
+  queue.add("a", change);
+  queue.add("stuck", change);
+  await time.advance(15_000);
+  queue.add("stuck", change);
+  await time.advance(0);
+  expect(runs).toEqual(["0 a changed", "0 stuck changed", "10000 a timer", "15000 stuck changed"]);
+  stop.abort();
+  await ended;
+});
+
+test("a failing key backs off, whether the handler reports the failure or throws it", async () => {
+  const results: (() => WorkResult)[] = [
+    () => ({ kind: "Retry", error: "reported" }),
+    () => {
+      throw new Error("thrown");
+    },
+    () => ({ kind: "Settled" }),
+    () => ({ kind: "Retry", error: "anew" }),
+  ];
+  const { time, queue, stop, ended, retries } = start(async () => results.shift()?.() ?? { kind: "Stuck" });
+  queue.add("a", change);
+  await time.advance(10_000);
+  queue.add("a", change);
+  await time.advance(10_000);
+  expect(retries).toEqual([
+    ["a", 1_000, "reported"],
+    ["a", 2_000, expect.objectContaining({ message: "thrown" })],
+    ["a", 1_000, "anew"],
+  ]);
+  stop.abort();
+  await ended;
+});
+
+test("work that yields goes to the tail of the queue", async () => {
+  const runs: string[] = [];
+  const { time, clock, queue, stop, ended } = start(async (key) => {
+    runs.push(key);
+    await clock.sleep(1);
+    return key === "long" && runs.length < 6 ? { kind: "Settled", wakeAtMs: clock.nowMs() } : { kind: "Settled" };
+  });
+  for (const key of ["long", "b", "c"]) queue.add(key, { priority: "Resync", reason: "test" });
+  await time.advance(100);
+  expect(runs).toEqual(["long", "b", "c", "long", "long", "long"]);
+  stop.abort();
+  await ended;
+});
+
+test("aborting tells the handler and ends the workers after it returned", async () => {
+  const seen: boolean[] = [];
+  const { time, clock, queue, stop, ended } = start(async (_key, _reasons, signal) => {
+    await clock.sleep(60_000, signal);
+    seen.push(signal.aborted);
+    return { kind: "Settled" };
+  });
+  queue.add("a", change);
+  queue.add("b", change);
+  await time.advance(1);
+  stop.abort();
+  await ended;
+  expect(seen).toEqual([true]);
+  expect(queue.stats()).toMatchObject({ depth: 1, running: 0 });
+});
+
+test("no add is lost, no key runs twice at a time, and nobody waits longer than those ahead take", async () => {
+  for (let seed = 0; seed < 200; seed += 1) {
+    const random = seededRandom(seed);
+    const running = new Set<string>();
+    const startedAtMs = new Map<string, number>();
+    const sliceMs = 100;
+    const workers = 1 + Math.floor(random() * 4);
+    const keys = Array.from({ length: 12 }, (_, index) => `key-${index}`);
+    const { time, clock, queue, ended } = start(
+      async (key) => {
+        if (running.has(key)) throw new Error(`seed ${seed}: ${key} runs twice`);
+        running.add(key);
+        startedAtMs.set(key, time.nowMs);
+        await clock.sleep(Math.floor(random() * sliceMs));
+        running.delete(key);
+        return random() < 0.3 ? { kind: "Retry", error: "test" } : { kind: "Settled" };
+      },
+      workers,
+      random,
+    );
+    const owed: { key: string; atMs: number }[] = [];
+    for (let step = 0; step < 40; step += 1) {
+      const key = keys[Math.floor(random() * keys.length)] as string;
+      queue.add(key, change);
+      owed.push({ key, atMs: time.nowMs });
+      await time.advance(Math.floor(random() * 60));
+    }
+    const boundMs = (keys.length + 1) * sliceMs;
+    await time.advance(boundMs);
+    for (const { key, atMs } of owed) expect(startedAtMs.get(key)).toBeGreaterThanOrEqual(atMs);
+    const draining = queue.shutDown("drain");
+    await time.advance(boundMs);
+    await draining;
+    await ended;
+    expect(running.size).toBe(0);
+  }
+});
