@@ -1,0 +1,133 @@
+// Splits the text of an inventory over several stores of limited size (ConfigMaps), and puts it together again.
+// Rendezvous hashing decides where a line lives, so with one shard more lines move only into the new one, and with one
+// less only out of the last. Hence a crash between the writes loses nothing if the writer keeps one order: write the
+// shards from the last to the first, and only then delete those that are no longer needed.
+import { checkFormat, joinLines, lineSections, sectionLines } from "./inventory-codec.ts";
+import type { LineSection } from "./inventory-codec.ts";
+
+const shardsMax = 1_000;
+
+export type JoinedShards =
+  | { readonly ok: true; readonly record: Record<string, string> }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * The sections of `encodeInventory` as shards of at most `bytesMax` bytes (names and values), each with `shard: i/n`.
+ * @throws RangeError if a single line is too big for that.
+ */
+export function shardInventory(record: Readonly<Record<string, string>>, bytesMax: number): Record<string, string>[] {
+  const countMin = Math.max(1, Math.ceil(byteLength(record) / bytesMax));
+  for (let count = countMin; count <= shardsMax; count += Math.ceil(count / 4)) {
+    const shards = splitInto(record, count);
+    if (shards.every((shard) => byteLength(shard) <= bytesMax)) return shards;
+  }
+  throw new RangeError(`The inventory does not fit into ${shardsMax} shards of ${bytesMax} bytes.`);
+}
+
+/**
+ * The sections again, from shards in any order. Shards beyond the count that the first one names are left-overs of an
+ * interrupted write; what they hold is taken in, for it may be what moved.
+ */
+export function joinShards(shards: readonly Readonly<Record<string, string>>[]): JoinedShards {
+  const byIndex = new Map<number, Readonly<Record<string, string>>>();
+  let count = 0;
+  for (const shard of shards) {
+    const problem = checkFormat(shard);
+    if (problem !== undefined) return { ok: false, problem };
+    const position = /^(?<index>[1-9][0-9]{0,3})\/(?<count>[1-9][0-9]{0,3})$/.exec(shard["shard"] ?? "")?.groups;
+    if (position === undefined) return { ok: false, problem: "The inventory is damaged: a shard has no number." };
+    const index = Number(position["index"]);
+    if (byIndex.has(index)) return { ok: false, problem: `The inventory is damaged: shard ${index} is there twice.` };
+    byIndex.set(index, shard);
+    if (index === 1) count = Number(position["count"]);
+  }
+  const first = byIndex.get(1);
+  const missing = Array.from({ length: Math.max(1, count) }, (_, index) => index + 1).find(
+    (index) => !byIndex.has(index),
+  );
+  if (first === undefined || missing !== undefined) {
+    return { ok: false, problem: `The inventory is damaged: shard ${missing ?? 1} is missing.` };
+  }
+  return join(
+    first,
+    [...byIndex].sort(([left], [right]) => left - right).map(([, shard]) => shard),
+  );
+}
+
+function join(
+  first: Readonly<Record<string, string>>,
+  shards: readonly Readonly<Record<string, string>>[],
+): JoinedShards {
+  const record: Record<string, string> = { format: first["format"] ?? "", domain: first["domain"] ?? "" };
+  for (const section of lineSections) {
+    const lines = new Map<string, string>();
+    for (const shard of shards) {
+      const text = shard[section];
+      if (text === undefined) return { ok: false, problem: `The inventory is damaged: section ${section} is missing.` };
+      for (const line of sectionLines(text)) {
+        // The longer of two is the one that says who retains the entry: keeping it is the safe side.
+        const key = lineKey(section, line);
+        if ((lines.get(key)?.length ?? 0) < line.length) lines.set(key, line);
+      }
+    }
+    record[section] = joinLines(lines.values());
+  }
+  return { ok: true, record };
+}
+
+function splitInto(record: Readonly<Record<string, string>>, count: number): Record<string, string>[] {
+  const sections = Array.from({ length: count }, () => new Map<LineSection, string[]>());
+  for (const section of lineSections) {
+    for (const line of sectionLines(record[section] ?? "")) {
+      const target = sections[shardOf(lineKey(section, line), count)];
+      const lines = target?.get(section);
+      if (lines === undefined) target?.set(section, [line]);
+      else lines.push(line);
+    }
+  }
+  return sections.map((lines, index) => ({
+    format: record["format"] ?? "",
+    shard: `${index + 1}/${count}`,
+    domain: record["domain"] ?? "",
+    ...Object.fromEntries(lineSections.map((section) => [section, joinLines(lines.get(section) ?? [])])),
+  }));
+}
+
+/** What a line is about: it stays in its shard when only what is said about it changes. */
+function lineKey(section: LineSection, line: string): string {
+  return section === "blocklist" || section === "allowlist" || section === "origins"
+    ? (line.split(" ", 1)[0] ?? line)
+    : line;
+}
+
+/** Rendezvous hashing: the shard with the highest score. */
+function shardOf(key: string, count: number): number {
+  if (count === 1) return 0;
+  const base = hash(key);
+  let best = 0;
+  let bestScore = -1;
+  for (let index = 0; index < count; index += 1) {
+    const score = mix(base ^ Math.imul(index + 1, 0x9e3779b1));
+    if (score > bestScore) [best, bestScore] = [index, score];
+  }
+  return best;
+}
+
+/** FNV-1a over UTF-16 units. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  return value;
+}
+
+/** The finalizer of MurmurHash3: spreads the bits evenly. */
+function mix(value: number): number {
+  let bits = value;
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+function byteLength(record: Readonly<Record<string, string>>): number {
+  return Object.entries(record).reduce((sum, [name, text]) => sum + name.length + Buffer.byteLength(text), 0);
+}

@@ -1,0 +1,224 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import type { Entry } from "../../src/model/entry.ts";
+import type { Inventory } from "../../src/model/inventory.ts";
+import { emptyInventory } from "../../src/model/inventory.ts";
+import { decodeInventory, encodeInventory } from "../../src/source/inventory-codec.ts";
+import { joinShards, shardInventory } from "../../src/source/inventory-shards.ts";
+
+const entry = (text: string): Entry => text as Entry;
+
+const anyEntry = fc
+  .oneof(
+    fc.ipV4(),
+    fc.tuple(fc.ipV4(), fc.integer({ min: 8, max: 31 })).map(([address, bits]) => `${address}/${bits}`),
+    fc.ipV6().map((address) => address.toLowerCase()),
+    fc.string().map((text) => `?${text}`),
+  )
+  .map(entry);
+const anyText = fc.string({ minLength: 1, unit: "binary", maxLength: 30 });
+const anyName = fc.oneof(fc.constantFrom("shop/office", "default/a.b-c"), anyText);
+const anyTime = fc.integer({ min: 0, max: 8_640_000_000_000_000 });
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
+const anyList = fc.constantFrom("blocklist" as const, "allowlist" as const);
+
+const entryMap = fc
+  .array(fc.tuple(anyEntry, fc.record({ retainedBy: maybe(anyName) })), { maxLength: 20 })
+  .map((pairs) => new Map(pairs));
+const anyInventory: fc.Arbitrary<Inventory> = fc.record({
+  domain: maybe(fc.domain()),
+  entries: fc.record({ blocklist: entryMap, allowlist: entryMap }),
+  origins: fc
+    .array(
+      fc.tuple(
+        anyName,
+        fc.record({
+          type: fc.constantFrom("Alternate" as const, "Backup" as const),
+          addedAtMs: maybe(anyTime),
+          retainedBy: maybe(anyName),
+        }),
+      ),
+      { maxLength: 5 },
+    )
+    .map((pairs) => new Map(pairs)),
+  refusals: fc.array(
+    fc.record({ operation: anyText, message: fc.string({ unit: "binary" }), refusedAtMs: anyTime, wantedBy: anyText }),
+    { maxLength: 5 },
+  ),
+  disputes: fc.array(fc.record({ list: anyList, entry: anyEntry, atMs: fc.array(anyTime, { maxLength: 10 }) }), {
+    maxLength: 5,
+  }),
+  handledTriggers: fc.array(fc.record({ cacheClear: anyName, trigger: fc.string(), handledAtMs: anyTime }), {
+    maxLength: 5,
+  }),
+  approval: maybe(
+    fc.record({
+      hash: anyName,
+      removals: fc.record({
+        blocklist: fc.array(anyEntry).map((list) => new Set(list)),
+        allowlist: fc.array(anyEntry).map((list) => new Set(list)),
+      }),
+    }),
+  ),
+});
+
+/** Refusals, disputes and triggers are sets: their order, and what is there twice, carries no meaning. */
+function normalized(inventory: Inventory): Inventory {
+  const asSet = <T>(items: readonly T[]): T[] =>
+    [...new Map(items.map((item) => [JSON.stringify(item, Object.keys(items[0] ?? {}).sort()), item]))]
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([, item]) => item);
+  return {
+    ...inventory,
+    refusals: asSet(inventory.refusals),
+    disputes: asSet(inventory.disputes),
+    handledTriggers: asSet(inventory.handledTriggers),
+  };
+}
+
+const sample: Inventory = {
+  domain: "shop.example.com",
+  entries: {
+    blocklist: new Map([
+      [entry("203.0.113.7"), { retainedBy: undefined }],
+      [entry("198.51.100.0/24"), { retainedBy: "shop/partners" }],
+    ]),
+    allowlist: new Map([[entry("2001:db8::1"), { retainedBy: undefined }]]),
+  },
+  origins: new Map([["origin.example.com", { type: "Backup", addedAtMs: 0, retainedBy: "shop/backup" }]]),
+  refusals: [{ operation: "blocklist +192.0.2.1", message: "no\nway", refusedAtMs: 0, wantedBy: "abc" }],
+  disputes: [{ list: "blocklist", entry: entry("192.0.2.9"), atMs: [0, 1000] }],
+  handledTriggers: [{ cacheClear: "shop/deploy", trigger: "commit 1", handledAtMs: 0 }],
+  approval: { hash: "f00d", removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() } },
+};
+
+describe("the text of an inventory", () => {
+  test("is plain lines that a person can read", () => {
+    expect(encodeInventory(sample)).toEqual({
+      format: "1",
+      domain: "shop.example.com",
+      blocklist: "198.51.100.0/24 retained-by=shop/partners\n203.0.113.7\n",
+      allowlist: "2001:db8::1\n",
+      origins: "origin.example.com Backup added=1970-01-01T00:00:00.000Z retained-by=shop/backup\n",
+      refused:
+        '{"operation":"blocklist +192.0.2.1","message":"no\\nway","refusedAt":"1970-01-01T00:00:00.000Z","wantedBy":"abc"}\n',
+      disputes: "blocklist 192.0.2.9 1970-01-01T00:00:00.000Z 1970-01-01T00:00:01.000Z\n",
+      triggers: '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n',
+      approval: "f00d\nf00d blocklist 192.0.2.5\n",
+    });
+  });
+
+  test("gives the same inventory back", () => {
+    fc.assert(
+      fc.property(anyInventory, (inventory) => {
+        const decoded = decodeInventory(encodeInventory(inventory));
+        expect(decoded.ok).toBe(true);
+        if (decoded.ok) expect(normalized(decoded.inventory)).toEqual(normalized(inventory));
+      }),
+    );
+  });
+
+  test("is the same for the same inventory, whatever the order in memory", () => {
+    const reversed: Inventory = {
+      ...sample,
+      entries: { ...sample.entries, blocklist: new Map([...sample.entries.blocklist].reverse()) },
+    };
+    expect(encodeInventory(reversed)).toEqual(encodeInventory(sample));
+  });
+
+  test("survives an editor that changes the line ends and adds an empty line", () => {
+    const record = encodeInventory(sample);
+    const edited = { ...record, blocklist: record["blocklist"]!.replaceAll("\n", "\r\n\r\n") };
+    expect(decodeInventory(edited)).toEqual(decodeInventory(record));
+  });
+
+  test("of a newer wafsync is refused and says so", () => {
+    const decoded = decodeInventory({ ...encodeInventory(sample), format: "2", extra: "1" });
+    expect(decoded).toEqual({
+      ok: false,
+      problem: "The inventory has format 2, this wafsync reads up to 1: run the newer wafsync that wrote it.",
+    });
+  });
+
+  test.each([
+    ["format", "", "format"],
+    ["blocklist", "192.0.2.1\nnonsense\n", 'blocklist, line 2 is not understood: "nonsense"'],
+    ["blocklist", "192.0.2.1\n192.0.2.1 retained-by=a/b\n", "blocklist, line 2"],
+    ["allowlist", "192.0.2.1 retained-by=%\n", "allowlist, line 1"],
+    ["origins", "a.example Primary\n", "origins, line 1"],
+    ["origins", "a.example Backup added=yesterday\n", "origins, line 1"],
+    ["refused", "{\n", "refused, line 1"],
+    ["refused", '{"operation":"x"}\n', "refused, line 1"],
+    ["disputes", "blocklist 192.0.2.1 never\n", "disputes, line 1"],
+    ["triggers", "null\n", "triggers, line 1"],
+    ["approval", "hash greylist 192.0.2.1\n", "approval, line 1"],
+    ["surprise", "x", "surprise"],
+  ])("with a damaged section %s is refused with its line", (section, text, problem) => {
+    const decoded = decodeInventory({ ...encodeInventory(sample), [section]: text });
+    expect(decoded).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+  });
+
+  test.each(Object.keys(encodeInventory(emptyInventory)))("without its section %s is refused", (section) => {
+    const { [section]: _, ...rest } = encodeInventory(sample);
+    expect(decodeInventory(rest)).toEqual({ ok: false, problem: expect.stringContaining(section) });
+  });
+});
+
+describe("shards of an inventory", () => {
+  function bigInventory(count: number): Inventory {
+    const blocklist = Array.from({ length: count }, (_, index) => [
+      entry(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`),
+      { retainedBy: index % 7 === 0 ? "shop/retained" : undefined },
+    ]);
+    return { ...sample, entries: { ...sample.entries, blocklist: new Map(blocklist as never) } };
+  }
+  const bytesOf = (record: Record<string, string>): number => Object.entries(record).flat().join("").length;
+
+  test("keep below the limit and give the same text back in any order", () => {
+    const record = encodeInventory(bigInventory(5_000));
+    const shards = shardInventory(record, 20_000);
+    expect(shards.length).toBeGreaterThan(1);
+    expect(Math.max(...shards.map(bytesOf))).toBeLessThanOrEqual(20_000);
+    expect(joinShards(shards.toReversed())).toEqual({ ok: true, record });
+  });
+
+  test("are one for a small inventory", () => {
+    const shards = shardInventory(encodeInventory(sample), 900_000);
+    expect(shards).toHaveLength(1);
+    expect(joinShards(shards)).toEqual({ ok: true, record: encodeInventory(sample) });
+  });
+
+  test("that are incomplete, doubled or without a number are refused", () => {
+    const shards = shardInventory(encodeInventory(bigInventory(2_000)), 10_000);
+    expect(joinShards(shards.slice(0, -1))).toMatchObject({ ok: false, problem: expect.stringContaining("missing") });
+    expect(joinShards(shards.slice(1))).toMatchObject({ ok: false, problem: expect.stringContaining("shard 1") });
+    expect(joinShards([...shards, shards[0]!])).toMatchObject({ ok: false, problem: expect.stringContaining("twice") });
+    expect(joinShards([encodeInventory(sample)])).toMatchObject({ ok: false });
+    expect(joinShards([])).toMatchObject({ ok: false });
+    expect(joinShards(shards.map((shard) => ({ ...shard, format: "9" })))).toMatchObject({
+      problem: expect.stringContaining("format 9"),
+    });
+  });
+
+  test("of which one line is too big for any are a programming error", () => {
+    expect(() => shardInventory(encodeInventory(sample), 50)).toThrow(RangeError);
+  });
+
+  test.each([
+    ["grows", 1_000, 4_000],
+    ["shrinks", 4_000, 1_000],
+  ])("lose no entry when the writer dies between two writes while the inventory %s", (_, before, after) => {
+    const old = shardInventory(encodeInventory(bigInventory(before)), 12_000);
+    const next = shardInventory(encodeInventory(bigInventory(after)), 12_000);
+    const stored = new Map(old.map((shard, index) => [index, shard]));
+    const needed = [...bigInventory(Math.min(before, after)).entries.blocklist.keys()];
+    for (let index = next.length - 1; index >= 0; index -= 1) {
+      stored.set(index, next[index]!);
+      const joined = joinShards([...stored.values()]);
+      const decoded = joined.ok ? decodeInventory(joined.record) : joined;
+      expect(decoded.ok).toBe(true);
+      if (!decoded.ok) continue;
+      expect(needed.filter((one) => !decoded.inventory.entries.blocklist.has(one))).toEqual([]);
+    }
+  });
+});
