@@ -1,0 +1,20 @@
+// Ports of the loopback interface that nobody listens on. Between here and their use another process may take
+// one; whoever uses them has to be able to try again.
+import { createServer } from "node:net";
+import type { AddressInfo, Server } from "node:net";
+
+/** As many different ports as asked for. */
+export async function findFreePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, () => listen()));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
+
+async function listen(): Promise<Server> {
+  const listening = Promise.withResolvers<Server>();
+  const server = createServer();
+  server.on("error", listening.reject);
+  server.listen(0, "127.0.0.1", () => listening.resolve(server));
+  return listening.promise;
+}

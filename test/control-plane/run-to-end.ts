@@ -1,0 +1,44 @@
+// Runs a program to its end and collects what it prints. For short programs: the output is held in memory.
+import { spawn } from "node:child_process";
+
+export interface Ended {
+  /** The exit code, or null when the program could not be started or was ended by a signal. */
+  readonly code: number | null;
+  readonly stdout: string;
+  /** What the program said, or why it could not be started. */
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly directory?: string;
+  readonly environment?: NodeJS.ProcessEnv;
+  readonly input?: string;
+  readonly timeoutMs?: number;
+}
+
+const timeoutMsDefault = 120_000;
+
+/** Never rejects: a program that is missing ends with code null. */
+export async function runToEnd(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  const ended = Promise.withResolvers<Ended>();
+  const child = spawn(file, args, {
+    cwd: options.directory,
+    env: options.environment,
+    timeout: options.timeoutMs ?? timeoutMsDefault,
+    killSignal: "SIGKILL",
+    stdio: "pipe",
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  child.on("error", (error) => ended.resolve({ code: null, stdout, stderr: `${stderr}${error.message}` }));
+  child.on("close", (code, signal) => {
+    const ending = signal === null ? "" : `\nended by ${signal}`;
+    ended.resolve({ code, stdout, stderr: stderr + ending });
+  });
+  // A program that does not read its input closes the pipe first: nothing is lost by that.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(options.input ?? "");
+  return ended.promise;
+}

@@ -1,0 +1,101 @@
+// The command lines of the three servers. Everything listens on the loopback interface alone.
+import { join } from "node:path";
+
+export interface ControlPlaneLayout {
+  readonly directory: string;
+  readonly etcdPort: number;
+  readonly etcdPeerPort: number;
+  readonly apiPort: number;
+  readonly controllerManager: boolean;
+}
+
+/** What the tests and the operator need, and nothing that would want nodes, storage or certificates. */
+const controllers = [
+  "clusterrole-aggregation-controller",
+  "cronjob-controller",
+  "daemonset-controller",
+  "deployment-controller",
+  "disruption-controller",
+  "garbage-collector-controller",
+  "job-controller",
+  "namespace-controller",
+  "replicaset-controller",
+  "root-ca-certificate-publisher-controller",
+  "serviceaccount-controller",
+  "serviceaccount-token-controller",
+  "statefulset-controller",
+  "ttl-after-finished-controller",
+];
+
+/** The certificate that kube-apiserver signs for itself, with that of its authority. */
+export function servingCertificateFile(layout: ControlPlaneLayout): string {
+  return join(layout.directory, "certificates", "apiserver.crt");
+}
+
+export function privateKeyFile(layout: ControlPlaneLayout): string {
+  return join(layout.directory, "service-accounts.key");
+}
+
+export function publicKeyFile(layout: ControlPlaneLayout): string {
+  return join(layout.directory, "service-accounts.pub");
+}
+
+export function tokensFile(layout: ControlPlaneLayout): string {
+  return join(layout.directory, "tokens.csv");
+}
+
+export function apiUrl(layout: ControlPlaneLayout): string {
+  return `https://127.0.0.1:${layout.apiPort}`;
+}
+
+export function etcdUrl(layout: ControlPlaneLayout): string {
+  return `http://127.0.0.1:${layout.etcdPort}`;
+}
+
+export function etcdFlags(layout: ControlPlaneLayout): string[] {
+  const peerUrl = `http://127.0.0.1:${layout.etcdPeerPort}`;
+  return [
+    `--data-dir=${join(layout.directory, "etcd")}`,
+    `--listen-client-urls=${etcdUrl(layout)}`,
+    `--advertise-client-urls=${etcdUrl(layout)}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    "--log-level=warn",
+    // The data is thrown away with the control plane: a crash of the machine may lose it.
+    "--unsafe-no-fsync",
+  ];
+}
+
+export function apiServerFlags(layout: ControlPlaneLayout): string[] {
+  return [
+    `--etcd-servers=${etcdUrl(layout)}`,
+    `--cert-dir=${join(layout.directory, "certificates")}`,
+    "--bind-address=127.0.0.1",
+    "--advertise-address=127.0.0.1",
+    "--endpoint-reconciler-type=none",
+    `--secure-port=${layout.apiPort}`,
+    "--service-cluster-ip-range=10.96.0.0/24",
+    "--authorization-mode=RBAC",
+    `--token-auth-file=${tokensFile(layout)}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-signing-key-file=${privateKeyFile(layout)}`,
+    `--service-account-key-file=${publicKeyFile(layout)}`,
+    "--profiling=false",
+    // Nobody makes the default service accounts then, without which no pod would be admitted.
+    ...(layout.controllerManager ? [] : ["--disable-admission-plugins=ServiceAccount"]),
+  ];
+}
+
+export function controllerManagerFlags(layout: ControlPlaneLayout, kubeconfig: string): string[] {
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    `--controllers=${controllers.join(",")}`,
+    "--leader-elect=false",
+    "--secure-port=0",
+    "--kube-api-qps=500",
+    "--kube-api-burst=1000",
+    `--root-ca-file=${servingCertificateFile(layout)}`,
+    `--service-account-private-key-file=${privateKeyFile(layout)}`,
+  ];
+}

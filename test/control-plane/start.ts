@@ -1,0 +1,145 @@
+// Starts etcd, kube-apiserver and, if asked, kube-controller-manager on free ports of the loopback interface:
+// RBAC on, service-account tokens, data in a folder of its own that is removed at the end.
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { access, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ClusterAccess } from "./cluster-access.ts";
+import { connectToCluster, writeKubeconfig } from "./cluster-access.ts";
+import { compactEtcd } from "./etcd-compaction.ts";
+import { findFreePorts } from "./free-ports.ts";
+import type { ControlPlanePrograms } from "./program.ts";
+import type { ControlPlaneLayout } from "./server-flags.ts";
+import {
+  apiServerFlags,
+  apiUrl,
+  controllerManagerFlags,
+  etcdFlags,
+  etcdUrl,
+  privateKeyFile,
+  publicKeyFile,
+  servingCertificateFile,
+  tokensFile,
+} from "./server-flags.ts";
+import type { Supervisor } from "./supervisor.ts";
+import { createSupervisor } from "./supervisor.ts";
+
+export interface StartOptions {
+  readonly programs: ControlPlanePrograms;
+  readonly controllerManager: boolean;
+  /** Where to keep data, logs and kubeconfig. Left as it is at the end; without it, a temporary folder is used. */
+  readonly directory?: string;
+}
+
+export interface ControlPlane extends ClusterAccess {
+  /**
+   * Ends kube-apiserver and waits until it is gone. After SIGTERM it refuses new connections at once and lets open
+   * watches run on for up to a minute; SIGKILL cuts them.
+   */
+  stopApiServer(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again on the same port with the same data; resolves once it is ready. */
+  startApiServer(): Promise<void>;
+  restartApiServer(signal: NodeJS.Signals): Promise<void>;
+  /**
+   * Lets etcd forget every revision before the present one, which it gives. A watch from an old revision gets 410
+   * only after a restart too, as kube-apiserver keeps a window of changes in memory.
+   */
+  compactEtcd(): Promise<number>;
+  /** The last lines of every log. */
+  describeLogs(): Promise<string>;
+  /** Ends all processes at once, and removes the data unless the caller named the folder. */
+  stop(): Promise<void>;
+}
+
+const startAttemptsMax = 3;
+
+/** Rejects, with the ends of the logs, if a server does not come up. */
+export async function startControlPlane(options: StartOptions): Promise<ControlPlane> {
+  for (let attempt = 1; ; attempt += 1) {
+    const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "wafsync-control-plane-")));
+    const supervisor = createSupervisor(directory);
+    const stop = async (): Promise<void> => {
+      await supervisor.endAll();
+      if (options.directory === undefined) await rm(directory, { recursive: true, force: true, maxRetries: 3 });
+    };
+    try {
+      return await startIn(directory, options, supervisor, stop);
+    } catch (error) {
+      await stop();
+      // Most likely another process took one of the ports in the meantime.
+      if (attempt === startAttemptsMax) throw error;
+    }
+  }
+}
+
+async function startIn(
+  directory: string,
+  { programs, controllerManager }: StartOptions,
+  supervisor: Supervisor,
+  stop: () => Promise<void>,
+): Promise<ControlPlane> {
+  const [etcdPort = 0, etcdPeerPort = 0, apiPort = 0] = await findFreePorts(3);
+  const layout: ControlPlaneLayout = { directory, etcdPort, etcdPeerPort, apiPort, controllerManager };
+  const adminToken = await writeCredentials(layout);
+  await supervisor.start("etcd", programs.etcd, etcdFlags(layout));
+  await supervisor.start("kube-apiserver", programs.kubeApiserver, apiServerFlags(layout));
+
+  const caFile = servingCertificateFile(layout);
+  const kubeconfig = join(directory, "admin.kubeconfig");
+  const url = apiUrl(layout);
+  await writeKubeconfig(kubeconfig, { url, caFile, token: adminToken });
+  await supervisor.waitUntil("the certificate of kube-apiserver", async () => (await access(caFile)) === undefined);
+  const { kubectl } = programs;
+  const cluster = await connectToCluster({
+    url,
+    caFile,
+    adminToken,
+    kubeconfig,
+    directory,
+    kubectl,
+    controllerManager,
+  });
+  const answersWell = async (path: string): Promise<boolean> => (await cluster.request({ path })).status === 200;
+  await supervisor.waitUntil("kube-apiserver", () => answersWell("/readyz"));
+  if (controllerManager) {
+    const program = programs.kubeControllerManager;
+    if (program === undefined) throw new Error("kube-controller-manager is asked for, but there is none");
+    await supervisor.start("kube-controller-manager", program, controllerManagerFlags(layout, kubeconfig));
+    // It has no health port here; the first thing that it makes shows that it works.
+    const madeFirst = "/api/v1/namespaces/default/serviceaccounts/default";
+    await supervisor.waitUntil("kube-controller-manager", () => answersWell(madeFirst));
+  }
+  const stopApiServer = (signal: NodeJS.Signals): Promise<void> => supervisor.end("kube-apiserver", signal);
+  const startApiServer = async (): Promise<void> => {
+    await supervisor.start("kube-apiserver", programs.kubeApiserver, apiServerFlags(layout));
+    await supervisor.waitUntil("kube-apiserver", () => answersWell("/readyz"));
+  };
+  return {
+    ...cluster,
+    stopApiServer,
+    startApiServer,
+    async restartApiServer(signal) {
+      await stopApiServer(signal);
+      await startApiServer();
+    },
+    compactEtcd: () => compactEtcd(etcdUrl(layout)),
+    describeLogs: () => supervisor.describeLogs(),
+    stop,
+  };
+}
+
+/** The key pair that signs the tokens of service accounts, and the token of the admin, which it gives. */
+async function writeCredentials(layout: ControlPlaneLayout): Promise<string> {
+  await mkdir(layout.directory, { recursive: true });
+  const keys = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: "pkcs1", format: "pem" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+  });
+  const secret = { mode: 0o600 };
+  await writeFile(privateKeyFile(layout), keys.privateKey, secret);
+  await writeFile(publicKeyFile(layout), keys.publicKey);
+  const adminToken = randomBytes(24).toString("hex");
+  await writeFile(tokensFile(layout), `${adminToken},wafsync-test-admin,wafsync-test-admin,"system:masters"\n`, secret);
+  return adminToken;
+}
