@@ -1,6 +1,8 @@
 // Reads one JSON value a line from a stream of bytes. Lines are cut at the byte level, so a character that is split
 // between two chunks is never harmed. A broken line is a fault, never skipped: what it said would be lost for good.
 
+import { TextDecoder } from "node:util";
+
 export const lineBytesMaxDefault = 8 * 1024 * 1024;
 
 export const ndjsonFaultCodes = ["LineTooLong", "BadEncoding", "BadJson", "PartialLine"] as const;

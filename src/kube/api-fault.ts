@@ -1,0 +1,92 @@
+// Reads what the API server says went wrong: a Status object, or whatever a proxy or an early start-up sends instead.
+import type { ApiFault, ApiFaultCode } from "./api-result.ts";
+import { isRecord } from "./kube-object.ts";
+
+const messageCharactersMax = 2048;
+const causesMax = 20;
+const retryAfterMsMax = 60 * 60_000;
+
+const codesByStatus: Readonly<Record<number, ApiFaultCode>> = {
+  400: "Invalid",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Gone",
+  413: "RequestTooLarge",
+  422: "Invalid",
+  429: "TooManyRequests",
+  504: "TimedOut",
+};
+
+/** The fault of an answer that is not 2xx. The body may be anything; only a Status object is believed. */
+export function faultOfResponse(status: number, body: string, retryAfter: string | undefined): ApiFault {
+  const parsed = parseJson(body);
+  if (isStatusObject(parsed)) return faultOfStatus(parsed, status, retryAfterMs(retryAfter));
+  const text = body.trim().slice(0, 200);
+  const message = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
+  return { code: codeOf(status, ""), status, message, reason: "", causes: [], ...retryAfterMs(retryAfter) };
+}
+
+/** The fault that a Status object tells: the object of a watch's ERROR event, or the body of a failed request. */
+export function faultOfStatus(
+  object: unknown,
+  httpStatus?: number,
+  headerDelay: { readonly retryAfterMs?: number } = {},
+): ApiFault {
+  const body = isRecord(object) ? object : {};
+  const details = isRecord(body["details"]) ? body["details"] : {};
+  const status = httpStatus ?? (typeof body["code"] === "number" ? body["code"] : 500);
+  const reason = textOf(body["reason"]);
+  const detailDelay = retryAfterMs(secondsText(details["retryAfterSeconds"]));
+  const message = textOf(body["message"]).slice(0, messageCharactersMax);
+  return {
+    code: codeOf(status, reason),
+    status,
+    message: message === "" ? `HTTP ${status} ${reason}`.trim() : message,
+    reason,
+    causes: causesOf(details["causes"]),
+    ...detailDelay,
+    ...headerDelay,
+  };
+}
+
+function codeOf(status: number, reason: string): ApiFaultCode {
+  if (reason === "AlreadyExists") return "AlreadyExists";
+  if (reason === "Expired" || reason === "Gone") return "Gone";
+  const code = codesByStatus[status];
+  if (code !== undefined) return code;
+  if (status >= 500) return "Unavailable";
+  return status >= 400 ? "Rejected" : "ContractBroken";
+}
+
+function causesOf(causes: unknown): string[] {
+  if (!Array.isArray(causes)) return [];
+  return causes.slice(0, causesMax).flatMap((cause: unknown) => (isRecord(cause) ? textOf(cause["reason"]) : []));
+}
+
+/** Kubernetes sends whole seconds, never a date. */
+function retryAfterMs(seconds: string | undefined): { readonly retryAfterMs?: number } {
+  if (seconds === undefined || !/^[0-9]{1,9}$/.test(seconds)) return {};
+  return { retryAfterMs: Math.min(Number(seconds) * 1000, retryAfterMsMax) };
+}
+
+function secondsText(seconds: unknown): string | undefined {
+  return typeof seconds === "number" ? String(seconds) : undefined;
+}
+
+function isStatusObject(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && value["kind"] === "Status";
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,225 @@
+// Requests to the Kubernetes API as JSON over HTTP: one deadline for each, bounded answers, and a result union instead
+// of exceptions. A 401 reads the credentials again and tries once more at once; everything else is for the caller to
+// retry. Nothing here knows any kind of object.
+import { request as send, type Dispatcher } from "undici";
+import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
+import { faultOfResponse } from "./api-fault.ts";
+import { localFault, type ApiFault, type ApiResult } from "./api-result.ts";
+import { createConnections, type Connection, type Connections } from "./connections.ts";
+import type { Credentials } from "./credentials.ts";
+
+const requestTimeoutMsDefault = 30_000;
+const connectionsMaxDefault = 4;
+const streamsMaxDefault = 64;
+const bodyBytesMaxDefault = 64 * 1024 * 1024;
+const faultBodyBytesMax = 256 * 1024;
+const userAgentDefault = "wafsync";
+
+const stopped = localFault("Aborted", "The request was stopped");
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface ApiRequest {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  /** Starts with a slash; see resource-path.ts. */
+  readonly path: string;
+  /** Undefined values are left out. */
+  readonly query?: Query;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Required for PATCH, where it tells which kind of patch the body is; `application/json` by default. */
+  readonly contentType?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface ApiStreamRequest {
+  readonly path: string;
+  readonly query?: Query;
+  /** For the answer to begin; the stream itself has no deadline. */
+  readonly timeoutMs?: number;
+  /** Ends the stream, too. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ApiStream {
+  /** To be read once, by one reader; throws when the connection breaks or is closed from here. */
+  readonly chunks: AsyncIterable<Uint8Array>;
+  close(): void;
+}
+
+export interface ApiServer {
+  /** The body of a 2xx answer as JSON, unchecked: T is what the Kubernetes API documents. Never rejects. */
+  request<T>(request: ApiRequest): Promise<ApiResult<T>>;
+  /** A GET whose answer is read as it comes. Never rejects. */
+  openStream(request: ApiStreamRequest): Promise<ApiResult<ApiStream>>;
+  /** Cuts off all requests and streams. */
+  close(): Promise<void>;
+}
+
+export interface ApiServerOptions {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly requestTimeoutMs?: number;
+  /** For requests; streams have connections of their own. */
+  readonly connectionsMax?: number;
+  readonly streamsMax?: number;
+  readonly bodyBytesMax?: number;
+  readonly userAgent?: string;
+}
+
+type Attempt<T> = (connection: Connection, signal: AbortSignal) => Promise<ApiResult<T>>;
+
+/** Each has sockets of its own: make a second one for what must not wait behind other requests, as the Lease. */
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  const { clock, requestTimeoutMs = requestTimeoutMsDefault, bodyBytesMax = bodyBytesMaxDefault } = options;
+  const {
+    userAgent = userAgentDefault,
+    connectionsMax = connectionsMaxDefault,
+    streamsMax = streamsMaxDefault,
+  } = options;
+  const connections = createConnections({ credentials: options.credentials, clock, connectionsMax, streamsMax });
+
+  function request<T>(wanted: ApiRequest): Promise<ApiResult<T>> {
+    const attempt: Attempt<T> = async (connection, signal) => {
+      const response = await send(urlOf(connection, wanted), {
+        method: wanted.method,
+        dispatcher: connection.requests,
+        headers: headersOf(connection, userAgent, wanted),
+        signal,
+        ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
+      });
+      return readAnswer<T>(response, bodyBytesMax);
+    };
+    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
+    return inTime(limits, (signal) => authenticated(connections, attempt, signal));
+  }
+
+  async function openStream(wanted: ApiStreamRequest): Promise<ApiResult<ApiStream>> {
+    const closing = new AbortController();
+    const close = (): void => closing.abort();
+    const signal = wanted.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, wanted.signal]);
+    const attempt: Attempt<ApiStream> = async (connection) => {
+      const headers = headersOf(connection, userAgent, {});
+      const response = await send(urlOf(connection, wanted), { dispatcher: connection.streams, headers, signal });
+      if (response.statusCode !== 200) return readFault(response);
+      return { ok: true, value: { chunks: response.body, close }, status: 200 };
+    };
+    const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
+    const result = await inTime(limits, (limit) => authenticated(connections, attempt, limit));
+    if (!result.ok) close();
+    return result;
+  }
+
+  return { request, openStream, close: () => connections.close() };
+}
+
+/** Runs an attempt, and once more with credentials that were read again if the server refused the first ones. */
+async function authenticated<T>(
+  connections: Connections,
+  attempt: Attempt<T>,
+  signal: AbortSignal,
+): Promise<ApiResult<T>> {
+  const first = await connect(connections);
+  if (!first.ok) return first;
+  const result = await attempt(first.value, signal);
+  if (result.ok || result.fault.code !== "Unauthorized") return result;
+  const second = await connect(connections, first.value.epoch);
+  return second.ok ? attempt(second.value, signal) : second;
+}
+
+async function connect(connections: Connections, refusedEpoch?: number): Promise<ApiResult<Connection>> {
+  try {
+    return { ok: true, value: await connections.acquire(refusedEpoch), status: 0 };
+  } catch (error) {
+    return failed(localFault("NoCredentials", `The credentials can't be read: ${describe(error)}`));
+  }
+}
+
+interface Limits {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+async function inTime<T>(limits: Limits, act: (signal: AbortSignal) => Promise<ApiResult<T>>): Promise<ApiResult<T>> {
+  if (isAborted(limits.signal)) return failed(stopped);
+  const result = await withDeadline(limits, (signal) =>
+    act(signal).catch((error: unknown) => failed(localFault("Unavailable", describe(error)))),
+  );
+  if (isAborted(limits.signal)) return failed(stopped);
+  return result.inTime ? result.value : failed(localFault("TimedOut", `No answer within ${limits.timeoutMs} ms`));
+}
+
+function isAborted(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+function signalOf(signal: AbortSignal | undefined): { readonly signal?: AbortSignal } {
+  return signal === undefined ? {} : { signal };
+}
+
+function urlOf(
+  { baseUrl }: Connection,
+  { path, query = {} }: { readonly path: string; readonly query?: Query },
+): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text === "" ? `${baseUrl}${path}` : `${baseUrl}${path}?${text}`;
+}
+
+function headersOf(
+  { headers }: Connection,
+  userAgent: string,
+  { body, contentType = "application/json" }: { readonly body?: unknown; readonly contentType?: string },
+): Record<string, string> {
+  const common = { accept: "application/json", "user-agent": userAgent, ...headers };
+  return body === undefined ? common : { ...common, "content-type": contentType };
+}
+
+async function readAnswer<T>(response: Dispatcher.ResponseData, bytesMax: number): Promise<ApiResult<T>> {
+  const { statusCode } = response;
+  if (statusCode < 200 || statusCode > 299) return readFault(response);
+  const text = await readText(response.body, bytesMax);
+  if (text === undefined) return failed(localFault("BodyTooLarge", `The answer is longer than ${bytesMax} bytes`));
+  try {
+    return { ok: true, value: JSON.parse(text) as T, status: statusCode };
+  } catch {
+    const message = `HTTP ${statusCode} with a body that is not JSON`;
+    return failed({ ...localFault("ContractBroken", message), status: statusCode });
+  }
+}
+
+async function readFault(response: Dispatcher.ResponseData): Promise<{ readonly ok: false; readonly fault: ApiFault }> {
+  const retryAfter = response.headers["retry-after"];
+  const body = (await readText(response.body, faultBodyBytesMax)) ?? "";
+  return failed(faultOfResponse(response.statusCode, body, typeof retryAfter === "string" ? retryAfter : undefined));
+}
+
+/** Undefined if there is more than `bytesMax`; the rest is then not read, and the connection is closed. */
+async function readText(body: Dispatcher.ResponseData["body"], bytesMax: number): Promise<string | undefined> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    const part = chunk as Uint8Array;
+    bytes += part.length;
+    if (bytes > bytesMax) return undefined;
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+function failed(fault: ApiFault): { readonly ok: false; readonly fault: ApiFault } {
+  return { ok: false, fault };
+}
+
+/** What an error of the network or of a credential plugin says, without its stack. */
+function describe(error: unknown): string {
+  if (!Error.isError(error)) return "unknown error";
+  const code = "code" in error && typeof error.code === "string" ? `${error.code}: ` : "";
+  return `${code}${error.message}`.slice(0, 500);
+}

@@ -1,0 +1,123 @@
+// The sockets to the API server, shared by all requests of one ApiServer. Streams have a pool of their own, because
+// each holds a connection for minutes and would starve the short requests. Certificates and tokens are read again every
+// few seconds; new certificates mean new pools, and the old ones end with their last request.
+import { Agent, ProxyAgent, type Dispatcher } from "undici";
+import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
+import type { Credentials, ServerAccess } from "./credentials.ts";
+
+const accessAgeMsMax = 10_000;
+const credentialsTimeoutMs = 20_000;
+const connectTimeoutMs = 10_000;
+/** Shorter than the API server's own 90 s, so that we seldom write to a connection that it is closing. */
+const keepAliveMs = 30_000;
+const tcpProbeDelayMs = 30_000;
+
+export interface Connection {
+  /** Without a slash at the end. */
+  readonly baseUrl: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly requests: Dispatcher;
+  readonly streams: Dispatcher;
+  /** Tells one reading of the credentials from the next. */
+  readonly epoch: number;
+}
+
+export interface Connections {
+  /**
+   * The way to the server. `refusedEpoch` is that of a connection whose credentials the server refused: they are read
+   * again unless somebody did so since. Throws if the credentials can't be read.
+   */
+  acquire(refusedEpoch?: number): Promise<Connection>;
+  /** Cuts everything off at once, running requests included. */
+  close(): Promise<void>;
+}
+
+interface Pools {
+  readonly identity: string;
+  readonly requests: Dispatcher;
+  readonly streams: Dispatcher;
+}
+
+export interface ConnectionsOptions {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly connectionsMax: number;
+  readonly streamsMax: number;
+}
+
+export function createConnections(options: ConnectionsOptions): Connections {
+  const { credentials, clock } = options;
+  const openPools = new Set<Pools>();
+  let pools: Pools | undefined;
+  let current: Connection | undefined;
+  let resolvedAtMs = 0;
+  let epoch = 0;
+  let resolving: Promise<Connection> | undefined;
+
+  function poolsFor(access: ServerAccess): Pools {
+    const identity = JSON.stringify([access.server, access.tls, access.proxyUrl]);
+    if (pools?.identity === identity) return pools;
+    if (pools !== undefined) retire(pools);
+    pools = createPools(identity, access, options);
+    openPools.add(pools);
+    return pools;
+  }
+
+  function retire(former: Pools): void {
+    const closing = Promise.allSettled([former.requests.close(), former.streams.close()]);
+    void closing.then(() => openPools.delete(former));
+  }
+
+  async function resolve(renew: boolean): Promise<Connection> {
+    const resolved = await withDeadline({ clock, timeoutMs: credentialsTimeoutMs }, () =>
+      credentials.resolve({ renew }),
+    );
+    if (!resolved.inTime) throw new Error("Reading the credentials took too long");
+    const { requests, streams } = poolsFor(resolved.value);
+    epoch += 1;
+    resolvedAtMs = clock.monotonicMs();
+    const baseUrl = resolved.value.server.replace(/\/+$/, "");
+    current = { baseUrl, headers: resolved.value.headers, requests, streams, epoch };
+    return current;
+  }
+
+  return {
+    async acquire(refusedEpoch) {
+      if (resolving !== undefined) return resolving;
+      const refused = current !== undefined && current.epoch === refusedEpoch;
+      const isFresh = clock.monotonicMs() - resolvedAtMs < accessAgeMsMax;
+      if (current !== undefined && isFresh && !refused) return current;
+      resolving = resolve(refused);
+      try {
+        return await resolving;
+      } finally {
+        resolving = undefined;
+      }
+    },
+    async close() {
+      const all = [...openPools].flatMap(({ requests, streams }) => [requests.destroy(), streams.destroy()]);
+      openPools.clear();
+      await Promise.allSettled(all);
+    },
+  };
+}
+
+function createPools(identity: string, access: ServerAccess, limits: ConnectionsOptions): Pools {
+  return {
+    identity,
+    requests: createDispatcher(access, limits.connectionsMax),
+    streams: createDispatcher(access, limits.streamsMax),
+  };
+}
+
+/** HTTP/1.1 only: one lost connection then never takes several watches with it. Deadlines are set by our own clock. */
+function createDispatcher({ tls, proxyUrl }: ServerAccess, connections: number): Dispatcher {
+  const shared = { connections, allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
+  const keepAlive = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs };
+  const socket = { timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: tcpProbeDelayMs };
+  if (proxyUrl !== undefined) {
+    return new ProxyAgent({ ...shared, ...keepAlive, uri: proxyUrl, requestTls: { ...tls }, connect: socket });
+  }
+  return new Agent({ ...shared, ...keepAlive, connect: { ...tls, ...socket } });
+}

@@ -1,0 +1,164 @@
+// Where the API server is and how to prove who we are. The Kubernetes client library resolves kubeconfig files,
+// exec plugins and the in-cluster service account; the requests themselves go through our own connections.
+import { readFile } from "node:fs/promises";
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+
+export interface TlsMaterial {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly passphrase?: string;
+  readonly servername?: string;
+  readonly rejectUnauthorized?: boolean;
+}
+
+/** Everything that one request needs to know. The headers hold secrets: they must never be logged. */
+export interface ServerAccess {
+  /** May have a path, as behind Rancher's proxy. */
+  readonly server: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls: TlsMaterial;
+  /** An HTTP or HTTPS proxy on the way to the server. */
+  readonly proxyUrl?: string;
+}
+
+export interface Credentials {
+  /**
+   * Reads what there is now; throws if it can't be read.
+   * `renew` is true after the server refused the last answer: anything remembered must then be read or made again.
+   */
+  resolve(options: { readonly renew: boolean }): Promise<ServerAccess>;
+}
+
+export interface StaticCredentialsOptions {
+  readonly server: string;
+  /** PEM text. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  /** Read again each time, so that a rotated certificate is seen; wins over `ca`. */
+  readonly caFile?: string;
+  readonly token?: string;
+  /** Read again each time; wins over `token`. */
+  readonly tokenFile?: string;
+}
+
+/** Credentials from plain values and files. */
+export function staticCredentials(options: StaticCredentialsOptions): Credentials {
+  return {
+    async resolve() {
+      const ca = options.caFile === undefined ? options.ca : await readFile(options.caFile, "utf8");
+      const token = options.tokenFile === undefined ? options.token : await readToken(options.tokenFile);
+      return {
+        server: options.server,
+        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        tls: {
+          ...(ca === undefined ? {} : { ca }),
+          ...(options.cert === undefined ? {} : { cert: options.cert }),
+          ...(options.key === undefined ? {} : { key: options.key }),
+        },
+      };
+    },
+  };
+}
+
+/**
+ * Reads a kubeconfig: the given file, or by kubectl's rules ($KUBECONFIG, ~/.kube/config, the service account of the pod).
+ * Throws for a file that can't be read and for a context that is not in it.
+ */
+export function loadKubeConfig(options: { readonly file?: string; readonly context?: string } = {}): KubeConfig {
+  const kubeConfig = new KubeConfig();
+  if (options.file === undefined) kubeConfig.loadFromDefault();
+  else kubeConfig.loadFromFile(options.file);
+  if (options.context !== undefined) {
+    if (kubeConfig.getContextObject(options.context) === null) {
+      throw new RangeError(`The kubeconfig has no context named "${options.context}"`);
+    }
+    kubeConfig.setCurrentContext(options.context);
+  }
+  return kubeConfig;
+}
+
+/** Credentials of the current context of a kubeconfig. Custom authenticators don't survive a renewal. */
+export function kubeConfigCredentials(kubeConfig: KubeConfig): Credentials {
+  let current = kubeConfig;
+  return {
+    async resolve({ renew }) {
+      if (renew) current = withoutMemory(current);
+      return resolveAccess(current);
+    },
+  };
+}
+
+async function resolveAccess(kubeConfig: KubeConfig): Promise<ServerAccess> {
+  const cluster = kubeConfig.getCurrentCluster();
+  if (cluster === null) throw new RangeError("The kubeconfig names no cluster for its current context");
+  if (cluster.proxyUrl?.startsWith("socks") === true) throw new RangeError("SOCKS proxies are not supported");
+  const options: RequestOptions = {};
+  await kubeConfig.applyToHTTPSOptions(options);
+  const headers = { ...headersOf(options) };
+  const tokenFile = tokenFileOf(kubeConfig);
+  if (tokenFile !== undefined) headers["authorization"] = `Bearer ${await readToken(tokenFile)}`;
+  return {
+    server: cluster.server,
+    headers,
+    tls: tlsOf(options),
+    ...(cluster.proxyUrl === undefined ? {} : { proxyUrl: cluster.proxyUrl }),
+  };
+}
+
+/** The same configuration in a new object, whose authenticators have cached nothing yet. */
+function withoutMemory(kubeConfig: KubeConfig): KubeConfig {
+  const fresh = new KubeConfig();
+  fresh.loadFromOptions({
+    clusters: kubeConfig.getClusters(),
+    users: kubeConfig.getUsers(),
+    contexts: kubeConfig.getContexts(),
+    currentContext: kubeConfig.getCurrentContext(),
+  });
+  return fresh;
+}
+
+function headersOf(options: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value);
+  if (typeof options.auth === "string") {
+    headers["authorization"] = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+  }
+  return headers;
+}
+
+function tlsOf(options: RequestOptions): TlsMaterial {
+  const { passphrase, servername, rejectUnauthorized } = options;
+  const [ca, cert, key] = [options.ca, options.cert, options.key].map(pemOf);
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(passphrase === undefined ? {} : { passphrase }),
+    ...(servername === undefined ? {} : { servername }),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+  };
+}
+
+/** The library fills in text or the bytes of a file. */
+function pemOf(material: unknown): string | undefined {
+  if (typeof material === "string") return material;
+  return Buffer.isBuffer(material) ? material.toString("utf8") : undefined;
+}
+
+/** The library keeps a token file's content for a minute and with its line end; we read it ourselves. */
+function tokenFileOf(kubeConfig: KubeConfig): string | undefined {
+  const provider: unknown = kubeConfig.getCurrentUser()?.authProvider;
+  const config =
+    typeof provider === "object" && provider !== null && "config" in provider ? provider.config : undefined;
+  const file = typeof config === "object" && config !== null && "tokenFile" in config ? config.tokenFile : undefined;
+  return typeof file === "string" ? file : undefined;
+}
+
+async function readToken(file: string): Promise<string> {
+  const token = (await readFile(file, "utf8")).trim();
+  if (token === "") throw new RangeError("The token file is empty");
+  return token;
+}

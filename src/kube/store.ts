@@ -1,0 +1,115 @@
+// The objects of one kind as last seen, with secondary indexes. Reading never waits and never sees half a change: every
+// change is made in one synchronous step. Lists that are handed out are copies and stay as they were.
+import { objectKey, type KubeObject } from "./kube-object.ts";
+
+/** From an object to the values that it shall be found by; pure, and must not throw. */
+export type IndexFunction<T> = (object: T) => readonly string[];
+
+export interface ObjectView<T> {
+  readonly size: number;
+  /** Grows with every change of any object: equal versions mean equal contents. */
+  readonly version: number;
+  /** By `objectKey`. */
+  get(key: string): T | undefined;
+  list(): T[];
+  /** The objects with this value in the named index; throws a RangeError for an index that was never declared. */
+  listBy(index: string, value: string): T[];
+}
+
+export interface ObjectStore<T extends KubeObject> extends ObjectView<T> {
+  /** Returns what was stored under this key before. */
+  put(object: T): T | undefined;
+  remove(key: string): T | undefined;
+  /** Makes these the whole contents and returns the former ones, by key; a change by one version. */
+  replaceAll(objects: ReadonlyMap<string, T>): ReadonlyMap<string, T>;
+}
+
+export function createObjectStore<T extends KubeObject>(
+  indexFunctions: Readonly<Record<string, IndexFunction<T>>> = {},
+): ObjectStore<T> {
+  const indexes = new Map(Object.entries(indexFunctions).map(([name, valuesOf]) => [name, createIndex(valuesOf)]));
+  let objects = new Map<string, T>();
+  let version = 0;
+
+  function change(key: string, next: T | undefined): T | undefined {
+    const former = objects.get(key);
+    const updates = [...indexes.values()].map((index) => index.prepare(key, former, next));
+    if (next === undefined) objects.delete(key);
+    else objects.set(key, next);
+    for (const update of updates) update();
+    if (former !== undefined || next !== undefined) version += 1;
+    return former;
+  }
+
+  function replaceAll(next: ReadonlyMap<string, T>): ReadonlyMap<string, T> {
+    const former = objects;
+    const updates = [...indexes.values()].map((index) => index.prepareAll(next));
+    objects = new Map(next);
+    for (const update of updates) update();
+    version += 1;
+    return former;
+  }
+
+  return {
+    get size() {
+      return objects.size;
+    },
+    get version() {
+      return version;
+    },
+    get: (key) => objects.get(key),
+    list: () => [...objects.values()],
+    listBy(name, value) {
+      const index = indexes.get(name);
+      if (index === undefined) throw new RangeError(`There is no index named "${name}"`);
+      return index.keysOf(value).flatMap((key) => objects.get(key) ?? []);
+    },
+    put: (object) => change(objectKey(object.metadata), object),
+    remove: (key) => change(key, undefined),
+    replaceAll,
+  };
+}
+
+/** Prepared updates are functions that can't fail: should an index function throw, then before anything was changed. */
+interface Index<T> {
+  keysOf(value: string): string[];
+  prepare(key: string, former: T | undefined, next: T | undefined): () => void;
+  prepareAll(objects: ReadonlyMap<string, T>): () => void;
+}
+
+function createIndex<T>(valuesOf: IndexFunction<T>): Index<T> {
+  let keysByValue = new Map<string, Set<string>>();
+
+  return {
+    keysOf: (value) => [...(keysByValue.get(value) ?? [])],
+    prepare(key, former, next) {
+      const formerValues = former === undefined ? [] : valuesOf(former);
+      const nextValues = next === undefined ? [] : valuesOf(next);
+      return () => {
+        for (const value of formerValues) removeKey(keysByValue, value, key);
+        for (const value of nextValues) addKey(keysByValue, value, key);
+      };
+    },
+    prepareAll(objects) {
+      const rebuilt = new Map<string, Set<string>>();
+      for (const [key, object] of objects) {
+        for (const value of valuesOf(object)) addKey(rebuilt, value, key);
+      }
+      return () => {
+        keysByValue = rebuilt;
+      };
+    },
+  };
+}
+
+function addKey(keysByValue: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = keysByValue.get(value);
+  if (keys === undefined) keysByValue.set(value, new Set([key]));
+  else keys.add(key);
+}
+
+function removeKey(keysByValue: Map<string, Set<string>>, value: string, key: string): void {
+  const keys = keysByValue.get(value);
+  keys?.delete(key);
+  if (keys?.size === 0) keysByValue.delete(value);
+}

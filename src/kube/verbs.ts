@@ -1,0 +1,194 @@
+// The verbs of the Kubernetes API as small functions over an ApiServer. Objects that come back have been checked for
+// name, UID and resourceVersion; the rest is as the server's schema promises it.
+import { localFault, type ApiResult } from "./api-result.ts";
+import type { ApiServer, Query } from "./api-server.ts";
+import { isKubeObject, isRecord, type KubeObject } from "./kube-object.ts";
+import { collectionPath, objectPath, type ObjectAddress, type ResourceType } from "./resource-path.ts";
+
+export const listPageSize = 500;
+const listPagesMax = 10_000;
+const listAttemptsMax = 3;
+const listPageTimeoutMs = 60_000;
+
+export interface VerbOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** For example `status`. */
+  readonly subresource?: string;
+  /** For example `{ dryRun: "All" }` or `{ fieldManager: "wafsync" }`. */
+  readonly query?: Query;
+}
+
+/** Reads one object, as it is in etcd. */
+export async function getObject<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  address: ObjectAddress,
+  options: VerbOptions = {},
+): Promise<ApiResult<T>> {
+  const { subresource, ...rest } = options;
+  return checked<T>(await api.request({ method: "GET", path: objectPath(type, address, subresource), ...rest }));
+}
+
+/** POST of a new object; `AlreadyExists` if the name is taken. */
+export async function createObject<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  namespace: string | undefined,
+  body: unknown,
+  options: Omit<VerbOptions, "subresource"> = {},
+): Promise<ApiResult<T>> {
+  return checked<T>(await api.request({ method: "POST", path: collectionPath(type, namespace), body, ...options }));
+}
+
+/** PUT of a whole object; `Conflict` if `metadata.resourceVersion` of the body is not the current one. */
+export async function replaceObject<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  address: ObjectAddress,
+  body: unknown,
+  options: VerbOptions = {},
+): Promise<ApiResult<T>> {
+  const { subresource, ...rest } = options;
+  return checked<T>(await api.request({ method: "PUT", path: objectPath(type, address, subresource), body, ...rest }));
+}
+
+/** Merges the body into the object: lists are replaced whole, and null removes a field. */
+export function mergePatchObject<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  address: ObjectAddress,
+  body: unknown,
+  options: VerbOptions = {},
+): Promise<ApiResult<T>> {
+  return patch<T>(api, type, address, body, options, "application/merge-patch+json");
+}
+
+export type JsonPatch = readonly {
+  readonly op: "add" | "remove" | "replace" | "test" | "move" | "copy";
+  readonly path: string;
+  readonly from?: string;
+  readonly value?: unknown;
+}[];
+
+/** Applies operations in order, all or none; a failing `test` gives `Invalid`. */
+export function jsonPatchObject<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  address: ObjectAddress,
+  operations: JsonPatch,
+  options: VerbOptions = {},
+): Promise<ApiResult<T>> {
+  return patch<T>(api, type, address, operations, options, "application/json-patch+json");
+}
+
+export interface DeletePreconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+/** Deletes an object, or marks it for deletion while finalizers hold it; `Conflict` if a precondition does not hold. */
+export function deleteObject(
+  api: ApiServer,
+  type: ResourceType,
+  address: ObjectAddress,
+  options: Omit<VerbOptions, "subresource"> & { readonly preconditions?: DeletePreconditions } = {},
+): Promise<ApiResult<unknown>> {
+  const { preconditions, ...rest } = options;
+  const body = { kind: "DeleteOptions", apiVersion: "v1", ...(preconditions === undefined ? {} : { preconditions }) };
+  return api.request({ method: "DELETE", path: objectPath(type, address), body, ...rest });
+}
+
+export interface ObjectPage<T> {
+  readonly items: readonly T[];
+  readonly resourceVersion: string;
+  /** Empty on the last page. */
+  readonly continueToken: string;
+}
+
+export interface ListOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** One page of a list. The first one is a consistent read; the continue token pins the further ones to it. */
+export async function listPage<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  options: ListOptions & { readonly limit?: number; readonly continueToken?: string } = {},
+): Promise<ApiResult<ObjectPage<T>>> {
+  const { namespace, labelSelector, fieldSelector, limit = listPageSize, continueToken, ...rest } = options;
+  const token = continueToken === "" ? undefined : continueToken;
+  const query = { labelSelector, fieldSelector, limit, continue: token };
+  const path = collectionPath(type, namespace);
+  const result = await api.request<unknown>({ method: "GET", path, query, timeoutMs: listPageTimeoutMs, ...rest });
+  if (!result.ok) return result;
+  const page = pageOf<T>(result.value);
+  return page === undefined ? notAsDocumented(result.status) : { ok: true, value: page, status: result.status };
+}
+
+/** All objects as one consistent read, whatever a watch has seen so far. Starts over if the list expires between pages. */
+export async function listObjects<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  options: ListOptions = {},
+): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
+  let result = await listOnce<T>(api, type, options);
+  for (let attempt = 1; attempt < listAttemptsMax && !result.ok && result.fault.code === "Gone"; attempt += 1) {
+    result = await listOnce<T>(api, type, options);
+  }
+  return result;
+}
+
+async function listOnce<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  options: ListOptions,
+): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
+  const items: T[] = [];
+  let continueToken = "";
+  for (let pages = 0; pages < listPagesMax; pages += 1) {
+    const page = await listPage<T>(api, type, { ...options, continueToken });
+    if (!page.ok) return page;
+    for (const item of page.value.items) items.push(item);
+    continueToken = page.value.continueToken;
+    const { resourceVersion } = page.value;
+    if (continueToken === "") return { ok: true, value: { items, resourceVersion }, status: page.status };
+  }
+  return { ok: false, fault: localFault("BodyTooLarge", `The list has more than ${listPagesMax} pages`) };
+}
+
+async function patch<T extends KubeObject>(
+  api: ApiServer,
+  type: ResourceType,
+  address: ObjectAddress,
+  body: unknown,
+  { subresource, ...rest }: VerbOptions,
+  contentType: string,
+): Promise<ApiResult<T>> {
+  const path = objectPath(type, address, subresource);
+  return checked<T>(await api.request({ method: "PATCH", path, body, contentType, ...rest }));
+}
+
+function checked<T extends KubeObject>(result: ApiResult<unknown>): ApiResult<T> {
+  if (!result.ok) return result;
+  if (!isKubeObject(result.value)) return notAsDocumented(result.status);
+  return { ok: true, value: result.value as T, status: result.status };
+}
+
+function notAsDocumented(status: number): ApiResult<never> {
+  return { ok: false, fault: { ...localFault("ContractBroken", "The answer is not a Kubernetes object"), status } };
+}
+
+function pageOf<T extends KubeObject>(body: unknown): ObjectPage<T> | undefined {
+  if (!isRecord(body) || !isRecord(body["metadata"])) return undefined;
+  const { resourceVersion, continue: token = "" } = body["metadata"];
+  // An empty list may come as null from servers that leave out what is empty.
+  const items: unknown = body["items"] ?? [];
+  if (!Array.isArray(items) || !items.every(isKubeObject)) return undefined;
+  if (typeof resourceVersion !== "string" || resourceVersion === "" || typeof token !== "string") return undefined;
+  return { items: items as unknown as T[], resourceVersion, continueToken: token };
+}
