@@ -1,0 +1,222 @@
+// Says why a text is not accepted as an entry, and what to write instead. Only called for texts that the strict reader has
+// refused already, so it may be generous in guessing what was meant: nothing it says is ever applied.
+import {
+  type Network,
+  canonicalText,
+  mappedPrefixLength,
+  prefixLengthMax,
+  readAddress,
+  readNetwork,
+  unmapped,
+} from "./network.ts";
+
+export const entryFaultCodes = [
+  "Empty",
+  "TooLong",
+  "WhiteSpace",
+  "HostBits",
+  "LeadingZeros",
+  "MappedIPv4",
+  "ZoneId",
+  "ShortIPv4",
+  "PrefixLength",
+  "Netmask",
+  "Range",
+  "Wildcard",
+  "Port",
+  "Url",
+  "HostName",
+  "NotAnAddress",
+] as const;
+export type EntryFaultCode = (typeof entryFaultCodes)[number];
+
+export interface EntryFault {
+  readonly code: EntryFaultCode;
+  /** One sentence for a person: what is wrong with the text, and what to write. */
+  readonly message: string;
+}
+
+/** The longest entry that needs no abbreviation: eight groups of four digits, seven colons, `/128`. */
+export const entryLengthMax = 43;
+
+const quotedLengthMax = 60;
+const unquotable = /[^\x20-\x7e]/gu;
+
+/** The text between quotes, at most 60 characters of it, everything that a terminal would not show written as a code. */
+function quote(text: string): string {
+  const shown = text.length > quotedLengthMax ? `${text.slice(0, quotedLengthMax)}…` : text;
+  const escape = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
+  return `"${shown.replaceAll(unquotable, (character) => (character === "…" ? character : escape(character)))}"`;
+}
+
+export function hostBitsFault(text: string, network: Network): EntryFault {
+  const address = canonicalText({ ...network, prefixLength: prefixLengthMax(network.family) });
+  const instead = `write ${canonicalText(network)} for the network, or ${address} for the one address`;
+  return { code: "HostBits", message: `${quote(text)} has host bits: ${instead}` };
+}
+
+export function mappedFault(text: string, network: Network): EntryFault {
+  const ipv4 = unmapped(network);
+  const instead =
+    ipv4 === undefined
+      ? `and wider than all of IPv4 (its length is below ${mappedPrefixLength}): write an IPv4 network, such as 192.0.2.0/24`
+      : `: write ${canonicalText(ipv4)}`;
+  const joint = ipv4 === undefined ? " " : "";
+  return { code: "MappedIPv4", message: `${quote(text)} is an IPv4 address in IPv6 form${joint}${instead}` };
+}
+
+/** The fault of a text that is neither an address nor a network to a strict reader. */
+export function unreadableFault(text: string): EntryFault {
+  for (const explain of explanations) {
+    const fault = explain(text);
+    if (fault !== undefined) return fault;
+  }
+  const instead = "write an address such as 192.0.2.1 or 2001:db8::1, or a network such as 192.0.2.0/24";
+  return { code: "NotAnAddress", message: `${quote(text)} is not an IP address: ${instead}` };
+}
+
+type Explanation = (text: string) => EntryFault | undefined;
+
+/** The first that has something to say is heard. */
+const explanations: readonly Explanation[] = [
+  (text) =>
+    text.trim() === ""
+      ? { code: "Empty", message: "the entry is empty: write an address such as 192.0.2.1, or remove the item" }
+      : undefined,
+  tooLong,
+  whiteSpace,
+  zoneId,
+  url,
+  range,
+  wildcard,
+  port,
+  prefixLength,
+  leadingZeros,
+  shortIpv4,
+  octetTooLarge,
+  hostName,
+];
+
+function tooLong(text: string): EntryFault | undefined {
+  if (text.length <= entryLengthMax) return undefined;
+  const network = readNetwork(text, "strict");
+  const instead = network === undefined ? "write one address or one network" : `write ${canonicalText(network)}`;
+  return {
+    code: "TooLong",
+    message: `${quote(text)} has ${text.length} characters, and ${entryLengthMax} are allowed: ${instead}`,
+  };
+}
+
+function whiteSpace(text: string): EntryFault | undefined {
+  if (!/\s/u.test(text)) return undefined;
+  const bare = readNetwork(text.replaceAll(/\s/gu, ""), "strict");
+  const trimmed = readNetwork(text.trim(), "strict");
+  const instead = (trimmed ?? bare) === undefined ? "write one address for each item" : "write it without";
+  return { code: "WhiteSpace", message: `${quote(text)} contains white space: ${instead}` };
+}
+
+function zoneId(text: string): EntryFault | undefined {
+  const percent = text.indexOf("%");
+  if (percent < 0 || readAddress(text.slice(0, percent)) === undefined) return undefined;
+  const message = `${quote(text)} has a zone id, which means something on one machine only: write a routable address`;
+  return { code: "ZoneId", message };
+}
+
+function url(text: string): EntryFault | undefined {
+  const address = /^(?:[a-z][a-z0-9+.-]*:\/\/)\[?([^/\]]+)/iu.exec(text)?.[1];
+  const isPath = /^[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*\/.*$/iu.test(text);
+  if (address === undefined && !isPath) return undefined;
+  const network = readAddress(address ?? "") ?? readAddress((address ?? "").replace(/:\d+$/u, ""));
+  const instead = network === undefined ? "write the addresses themselves" : `write ${canonicalText(network)}`;
+  return { code: "Url", message: `${quote(text)} is a URL: ${instead}` };
+}
+
+function range(text: string): EntryFault | undefined {
+  const first = readAddress(text.slice(0, Math.max(text.indexOf("-"), 0)));
+  if (first === undefined) return undefined;
+  const message = `${quote(text)} is a range: write the networks that cover it, such as 192.0.2.0/24, one for each item`;
+  return { code: "Range", message };
+}
+
+function wildcard(text: string): EntryFault | undefined {
+  if (!/^[\d.]*\*[\d.*]*$/u.test(text)) return undefined;
+  const numbers = /^((?:\d+\.){1,3})\*/u.exec(text)?.[1]?.split(".").slice(0, -1) ?? [];
+  const padded = [...numbers, "0", "0", "0", "0"].slice(0, 4).join(".");
+  const instead =
+    readAddress(padded) === undefined || numbers.length === 0 ? "192.0.2.0/24" : `${padded}/${numbers.length * 8}`;
+  return { code: "Wildcard", message: `${quote(text)} has a wildcard: write a network, such as ${instead}` };
+}
+
+function port(text: string): EntryFault | undefined {
+  const address = /^\[([^\]]+)\](?::\d*)?$/u.exec(text)?.[1] ?? /^([\d.]+):\d*$/u.exec(text)?.[1];
+  const network = readAddress(address ?? "");
+  if (network === undefined) return undefined;
+  const what = text.endsWith("]") ? "brackets" : "a port";
+  return { code: "Port", message: `${quote(text)} has ${what}: write ${canonicalText(network)}` };
+}
+
+function prefixLength(text: string): EntryFault | undefined {
+  const slash = text.indexOf("/");
+  if (slash < 0) return undefined;
+  const address = readAddress(text.slice(0, slash));
+  if (address === undefined) return undefined;
+  const lengthText = text.slice(slash + 1);
+  const masked = readNetwork(text, "lenient");
+  if (masked !== undefined) {
+    const message = `${quote(text)} has leading zeros in its prefix length: write ${canonicalText(masked)}`;
+    return { code: "PrefixLength", message };
+  }
+  const mask = address.family === "ipv4" ? lengthOfNetmask(lengthText) : undefined;
+  if (mask !== undefined) {
+    const instead = canonicalText({ ...address, prefixLength: mask });
+    return { code: "Netmask", message: `${quote(text)} has a netmask: write ${instead}` };
+  }
+  const family = address.family === "ipv4" ? "IPv4" : "IPv6";
+  const bounds = `the length of an ${family} network is a number from 0 to ${prefixLengthMax(address.family)}`;
+  return {
+    code: "PrefixLength",
+    message: `${quote(text)} has no valid prefix length: write a network whose ${bounds.slice(4)}`,
+  };
+}
+
+/** `255.255.0.0` → 16; undefined for what is not a row of ones followed by a row of zeros. */
+function lengthOfNetmask(text: string): number | undefined {
+  const bits = readAddress(text)
+    ?.parts.map((part) => part.toString(2).padStart(8, "0"))
+    .join("");
+  return bits !== undefined && /^1*0*$/u.test(bits) ? bits.replaceAll("0", "").length : undefined;
+}
+
+function leadingZeros(text: string): EntryFault | undefined {
+  const [address = "", ...rest] = text.split("/");
+  if (!/^\d+(?:\.\d+){3}$/u.test(address) || !/(?:^|\.)0\d/u.test(address)) return undefined;
+  const decimal = address
+    .split(".")
+    .map((part) => Number(part))
+    .join(".");
+  const network = readNetwork([decimal, ...rest].join("/"), "lenient");
+  const instead = network === undefined ? "write decimal numbers without them" : `write ${canonicalText(network)}`;
+  const reason = "leading zeros, which some programs read as octal";
+  return { code: "LeadingZeros", message: `${quote(text)} has ${reason}: ${instead} if it is decimal` };
+}
+
+function shortIpv4(text: string): EntryFault | undefined {
+  const numbers = (text.split("/")[0] ?? "").split(".");
+  const isHex = numbers.some((part) => /^0x/iu.test(part));
+  if (numbers.length > 4 || (numbers.length === 4 && !isHex)) return undefined;
+  if (!numbers.every((part) => /^(?:0x[0-9a-f]+|\d+)$/iu.test(part))) return undefined;
+  const message = `${quote(text)} is short for different addresses in different programs: write four decimal numbers, such as 192.0.2.1`;
+  return { code: "ShortIPv4", message };
+}
+
+function octetTooLarge(text: string): EntryFault | undefined {
+  if (!/^\d+(?:\.\d+){3}(?:\/\d+)?$/u.test(text)) return undefined;
+  const message = `${quote(text)} is not an IP address: write four numbers of at most 255 each, such as 192.0.2.1`;
+  return { code: "NotAnAddress", message };
+}
+
+function hostName(text: string): EntryFault | undefined {
+  const isName = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?$/iu.test(text) && /[g-z_-]|[a-f].*\./iu.test(text);
+  if (!isName) return undefined;
+  return { code: "HostName", message: `${quote(text)} is a host name: write the addresses that it stands for` };
+}

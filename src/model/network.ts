@@ -1,0 +1,133 @@
+// Reads an address or a network from text, and writes it in its one canonical form. The only importer of ipaddr.js, which
+// is lax about text ("010.0x1.5" is an address to it), so what reaches it has been checked here first.
+// A Network may have host bits set; everything that is derived from it masks them.
+import ipaddr from "ipaddr.js";
+
+export type AddressFamily = "ipv4" | "ipv6";
+
+export interface Network {
+  readonly family: AddressFamily;
+  /** Four octets, or eight groups of 16 bits. */
+  readonly parts: readonly number[];
+  readonly prefixLength: number;
+}
+
+/** How an address part is divided: the whole difference between the families. */
+const shapes = {
+  ipv4: { bitsPerPart: 8, prefixLengthMax: 32 },
+  ipv6: { bitsPerPart: 16, prefixLengthMax: 128 },
+} as const;
+
+/** Of an IPv6 address. */
+const groupCount = 8;
+
+/** IPv4 addresses written as IPv6 lie below ::ffff:0:0/96. */
+export const mappedPrefixLength = 96;
+
+const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const ipv4Pattern = new RegExp(`^${octet}(?:\\.${octet}){3}$`);
+const ipv6Alphabet = /^[0-9a-fA-F:]+$/;
+const strictPrefixLength = /^(?:0|[1-9]\d{0,2})$/;
+const lenientPrefixLength = /^\d{1,4}$/;
+
+/** `32` or `128`: the prefix length of one address. */
+export function prefixLengthMax(family: AddressFamily): number {
+  return shapes[family].prefixLengthMax;
+}
+
+/** An address alone, without `/`. Undefined for everything that a strict reader refuses, and for zone ids. */
+export function readAddress(text: string): Network | undefined {
+  if (ipv4Pattern.test(text)) {
+    return { family: "ipv4", parts: ipaddr.IPv4.parse(text).octets, prefixLength: 32 };
+  }
+  if (!text.includes(":")) return undefined;
+  const groups = withHexTail(text);
+  if (groups === undefined || !ipv6Alphabet.test(groups)) return undefined;
+  try {
+    return { family: "ipv6", parts: ipaddr.IPv6.parse(groups).parts, prefixLength: 128 };
+  } catch {
+    return undefined; // Asking isValid before would parse everything twice.
+  }
+}
+
+/** An address or `address/length`. `lenient` takes leading zeros of the length, which can mean one thing only. */
+export function readNetwork(text: string, mode: "strict" | "lenient"): Network | undefined {
+  const slash = text.lastIndexOf("/");
+  if (slash < 0) return readAddress(text);
+  const address = readAddress(text.slice(0, slash));
+  const lengthText = text.slice(slash + 1);
+  const pattern = mode === "strict" ? strictPrefixLength : lenientPrefixLength;
+  if (address === undefined || !pattern.test(lengthText)) return undefined;
+  const prefixLength = Number(lengthText);
+  return prefixLength > address.prefixLength ? undefined : { ...address, prefixLength };
+}
+
+/** Takes a canonical text apart, in a quarter of the time that a full check takes. Not for any other text. */
+export function readCanonical(text: string): Network {
+  const [address = "", length] = text.split("/");
+  const family = address.includes(":") ? "ipv6" : "ipv4";
+  const parts = family === "ipv4" ? address.split(".").map(Number) : expandedGroups(address);
+  return { family, parts, prefixLength: length === undefined ? prefixLengthMax(family) : Number(length) };
+}
+
+/** Fills in from both ends; `::` leaves an empty group, where either side stops. */
+function expandedGroups(address: string): number[] {
+  const groups = address.split(":");
+  const parts = Array<number>(groupCount).fill(0);
+  let front = 0;
+  for (; groups[front]; front++) parts[front] = Number.parseInt(groups[front] ?? "", 16);
+  for (let back = 1; back <= groupCount - front && groups.at(-back); back++) {
+    parts[groupCount - back] = Number.parseInt(groups.at(-back) ?? "", 16);
+  }
+  return parts;
+}
+
+/** Replaces the dotted tail of `::ffff:192.0.2.1` by two groups; ipaddr.js reads some such tails in a way of its own. */
+function withHexTail(text: string): string | undefined {
+  if (!text.includes(".")) return text;
+  const start = text.lastIndexOf(":") + 1;
+  const tail = text.slice(start);
+  if (!ipv4Pattern.test(tail)) return undefined;
+  const [a = 0, b = 0, c = 0, d = 0] = tail.split(".").map(Number);
+  return `${text.slice(0, start)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
+}
+
+export function hasHostBits(network: Network): boolean {
+  return network.parts.some((part, position) => (part & hostMask(network, position)) !== 0);
+}
+
+/** True for `::ffff:a.b.c.d`, whatever the prefix length. */
+export function isMapped({ family, parts }: Network): boolean {
+  return family === "ipv6" && parts[5] === 0xffff && parts.slice(0, 5).every((part) => part === 0);
+}
+
+/** The IPv4 network that a mapped one stands for; undefined for one that is wider than all of IPv4. */
+export function unmapped({ parts, prefixLength }: Network): Network | undefined {
+  if (prefixLength < mappedPrefixLength) return undefined;
+  const [high = 0, low = 0] = parts.slice(6);
+  const octets = [high >> 8, high & 0xff, low >> 8, low & 0xff];
+  return { family: "ipv4", parts: octets, prefixLength: prefixLength - mappedPrefixLength };
+}
+
+/** Host bits cleared, the shortest lower-case spelling (RFC 5952), no length on a single address. */
+export function canonicalText(network: Network): string {
+  const { family, prefixLength } = network;
+  const parts = firstAddress(network);
+  const address = family === "ipv4" ? parts.join(".") : new ipaddr.IPv6(parts).toRFC5952String();
+  return prefixLength === prefixLengthMax(family) ? address : `${address}/${prefixLength}`;
+}
+
+export function firstAddress(network: Network): number[] {
+  return network.parts.map((part, position) => part & ~hostMask(network, position));
+}
+
+export function lastAddress(network: Network): number[] {
+  return network.parts.map((part, position) => part | hostMask(network, position));
+}
+
+/** The bits of one part that the prefix length leaves to the hosts. */
+function hostMask({ family, prefixLength }: Network, position: number): number {
+  const { bitsPerPart } = shapes[family];
+  const networkBits = Math.min(Math.max(prefixLength - position * bitsPerPart, 0), bitsPerPart);
+  return (1 << (bitsPerPart - networkBits)) - 1;
+}

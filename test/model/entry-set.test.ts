@@ -1,0 +1,156 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { NetworkIndex, difference, intersection, observeSpellings, union } from "../../src/model/entry-set.ts";
+import { type Entry, familyOf, readObservedEntry } from "../../src/model/entry.ts";
+import { anyNetwork, ipv4Network, ipv6Network, written } from "../support/entries/arbitraries.ts";
+
+function entries(...texts: string[]): Entry[] {
+  return texts.map((text) => readObservedEntry(text));
+}
+
+describe("a list as observed", () => {
+  test("gathers the spellings of one network in the order of the list", () => {
+    const observed = observeSpellings([
+      "10.1.2.3/8",
+      "192.0.2.1",
+      "10.0.0.0/8",
+      "192.0.2.1/32",
+      "office",
+      "10.1.2.3/8",
+    ]);
+    expect([...observed]).toEqual([
+      ["10.0.0.0/8", ["10.1.2.3/8", "10.0.0.0/8", "10.1.2.3/8"]],
+      ["192.0.2.1", ["192.0.2.1", "192.0.2.1/32"]],
+      ["?office", ["office"]],
+    ]);
+  });
+
+  test("takes a known spelling as it stands, without parsing it", () => {
+    // Parsing would make an opaque entry of this text, so the entry shows that nobody parsed it.
+    expect([...observeSpellings(["not parsed", "other"], new Set(["not parsed"])).keys()]).toEqual([
+      "not parsed",
+      "?other",
+    ]);
+  });
+
+  test("asks once for each of 100,000 known spellings and parses none", () => {
+    const spellings = Array.from({ length: 100_000 }, (_, position) => `not parsed ${position}`);
+    let asked = 0;
+    const observed = observeSpellings(spellings, { has: () => ++asked > 0 });
+    expect(asked).toBe(spellings.length);
+    expect(observed.size).toBe(spellings.length);
+    expect([...observed.keys()].some((entry) => entry.startsWith("?"))).toBe(false);
+  });
+});
+
+describe("set algebra", () => {
+  const left = new Set(entries("192.0.2.1", "10.0.0.0/8", "2001:db8::1"));
+  const right = new Map(entries("2001:DB8:0::1", "10.0.0.0/8", "192.0.2.9").map((entry) => [entry, true]));
+
+  test("unites, in the order of the first and then of the second", () => {
+    expect([...union(left, right)]).toEqual(["192.0.2.1", "10.0.0.0/8", "2001:db8::1", "192.0.2.9"]);
+  });
+
+  test("subtracts", () => {
+    expect([...difference(left, right)]).toEqual(["192.0.2.1"]);
+    expect([...difference(right, left)]).toEqual(["192.0.2.9"]);
+  });
+
+  test("intersects, in the order of the first", () => {
+    expect([...intersection(left, right)]).toEqual(["10.0.0.0/8", "2001:db8::1"]);
+  });
+
+  test("leaves its operands as they were", () => {
+    expect([left.size, right.size]).toEqual([3, 3]);
+  });
+});
+
+/** The first `prefixLength` bits of every address in the network, as text. */
+function networkBits(entry: Entry): string {
+  const [address = "", length] = entry.split("/");
+  const isIpv4 = familyOf(entry) === "ipv4";
+  const [before = [], after = []] = address.split("::").map((side) => (side === "" ? [] : side.split(":")));
+  const gap = Array<string>(isIpv4 ? 0 : 8 - before.length - after.length).fill("0");
+  const parts = isIpv4
+    ? address.split(".").map((part) => Number(part).toString(2).padStart(8, "0"))
+    : [...before, ...gap, ...after].map((part) => Number.parseInt(part, 16).toString(2).padStart(16, "0"));
+  return parts.join("").slice(0, length === undefined ? undefined : Number(length));
+}
+
+function contains(outer: Entry, inner: Entry): boolean {
+  return familyOf(outer) === familyOf(inner) && networkBits(inner).startsWith(networkBits(outer));
+}
+
+function overlap(a: Entry, b: Entry): boolean {
+  return contains(a, b) || contains(b, a);
+}
+
+describe("an index of networks", () => {
+  test("finds the network around an address, and none where there is none", () => {
+    const index = new NetworkIndex(entries("10.0.0.0/8", "192.0.2.7", "2001:db8::/32"));
+    expect(index.containing("10.9.9.9" as Entry)).toBe("10.0.0.0/8");
+    expect(index.containing("192.0.2.7" as Entry)).toBe("192.0.2.7");
+    expect(index.containing("11.0.0.0" as Entry)).toBeUndefined();
+    expect(index.containing("2001:db8:1::5" as Entry)).toBe("2001:db8::/32");
+  });
+
+  test("tells a network that only touches an entry from one that contains it", () => {
+    const index = new NetworkIndex(entries("192.0.2.64/26"));
+    expect(index.containing("192.0.2.0/24" as Entry)).toBeUndefined();
+    expect(index.overlaps("192.0.2.0/24" as Entry)).toBe("192.0.2.64/26");
+  });
+
+  test("answers with the widest of several", () => {
+    const index = new NetworkIndex(entries("10.1.0.0/16", "10.0.0.0/8", "10.1.1.0/24"));
+    expect(index.containing("10.1.1.1" as Entry)).toBe("10.0.0.0/8");
+  });
+
+  test("keeps IPv4 and IPv6 apart, even where one is everything", () => {
+    const index = new NetworkIndex(entries("::/0"));
+    expect(index.overlaps("192.0.2.1" as Entry)).toBeUndefined();
+    expect(index.overlaps("2001:db8::1" as Entry)).toBe("::/0");
+  });
+
+  test("passes over opaque entries, indexed or asked for", () => {
+    const index = new NetworkIndex(entries("office", "0.0.0.0/0"));
+    expect(index.overlaps("?office" as Entry)).toBeUndefined();
+    expect(index.containing("?office" as Entry)).toBeUndefined();
+    expect(index.containing("192.0.2.1" as Entry)).toBe("0.0.0.0/0");
+  });
+
+  test("agrees with a look at every network", () => {
+    const family = fc.constantFrom(ipv4Network, ipv6Network, anyNetwork);
+    const drawn = family.chain((network) => fc.tuple(fc.array(network, { maxLength: 40 }), network));
+    fc.assert(
+      fc.property(drawn, ([networks, asked]) => {
+        const indexed = networks.map((network) => readObservedEntry(written(network)));
+        const entry = readObservedEntry(written(asked));
+        const index = new NetworkIndex(indexed);
+
+        const overlapping = index.overlaps(entry);
+        expect(overlapping !== undefined).toBe(indexed.some((other) => overlap(other, entry)));
+        if (overlapping !== undefined) expect(indexed.includes(overlapping) && overlap(overlapping, entry)).toBe(true);
+
+        const containing = index.containing(entry);
+        expect(containing !== undefined).toBe(indexed.some((other) => contains(other, entry)));
+        if (containing !== undefined) expect(indexed.includes(containing) && contains(containing, entry)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("indexes 100,000 networks and answers 100,000 questions without going through them all", () => {
+    const many = Array.from({ length: 100_000 }, (_, position) => {
+      const text =
+        position % 2 === 0
+          ? `10.${position >> 16}.${(position >> 8) & 255}.${position & 255}`
+          : `2001:db8:${(position & 255).toString(16)}:${(position >> 8).toString(16)}::/64`;
+      return readObservedEntry(text);
+    });
+    const startedAtMs = performance.now();
+    const index = new NetworkIndex(many);
+    expect(many.every((entry) => index.containing(entry) === entry)).toBe(true);
+    // A walk through all networks for each question would take minutes.
+    expect(performance.now() - startedAtMs).toBeLessThan(5000);
+  });
+});
