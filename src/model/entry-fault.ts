@@ -171,12 +171,8 @@ function prefixLength(text: string): EntryFault | undefined {
     const instead = canonicalText({ ...address, prefixLength: mask });
     return { code: "Netmask", message: `${quote(text)} has a netmask: write ${instead}` };
   }
-  const family = address.family === "ipv4" ? "IPv4" : "IPv6";
-  const bounds = `the length of an ${family} network is a number from 0 to ${prefixLengthMax(address.family)}`;
-  return {
-    code: "PrefixLength",
-    message: `${quote(text)} has no valid prefix length: write a network whose ${bounds.slice(4)}`,
-  };
+  const instead = `write a number from 0 to ${prefixLengthMax(address.family)} after the slash`;
+  return { code: "PrefixLength", message: `${quote(text)} has no valid prefix length: ${instead}` };
 }
 
 /** `255.255.0.0` → 16; undefined for what is not a row of ones followed by a row of zeros. */
