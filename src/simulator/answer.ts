@@ -1,0 +1,42 @@
+// What an endpoint answers: a status and a JSON body, before any fault spoils it.
+import type { SimulatedWaf } from "./simulated-waf.ts";
+import type { SimulatorSettings } from "./simulator-world.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A request whose key is right and whose required parameters are there. */
+export interface Call {
+  readonly waf: SimulatedWaf;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly settings: SimulatorSettings;
+  readonly nowMs: number;
+}
+
+export type Handler = (call: Call) => Answer;
+
+/** The value of a parameter that the table of endpoints requires. */
+export function requiredParameter(call: Call, name: string): string {
+  const value = call.parameters.get(name);
+  if (value === undefined) throw new TypeError(`the endpoint's table does not require ${name}`);
+  return value;
+}
+
+/** 200 with the domain, and a message where the contract has one. */
+export function accepted(waf: SimulatedWaf, message?: string): Answer {
+  return { status: 200, body: { success: true, domain: waf.domain, ...(message === undefined ? {} : { message }) } };
+}
+
+/** 400 with the domain: the request was understood and refused. */
+export function refused(waf: SimulatedWaf, message: string): Answer {
+  waf.counters.refusals += 1;
+  return { status: 400, body: { success: false, domain: waf.domain, message } };
+}
+
+/** A failure without a domain. */
+export function failed(status: number, message: string): Answer {
+  return { status, body: { success: false, message } };
+}

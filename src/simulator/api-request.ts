@@ -1,0 +1,104 @@
+// From an HTTP request to what it asks of the WAF, and to the true answer. A GET brings its parameters in the query, a
+// POST or DELETE in a form body and nowhere else; names are exact, and no parameter may be given twice.
+import { failed } from "./answer.ts";
+import type { Answer } from "./answer.ts";
+import { findRoute, knownParameters, unknownPathAnswer, wrongVerbAnswer } from "./api-contract.ts";
+import type { Route } from "./api-contract.ts";
+import type { SimulatedWaf } from "./simulated-waf.ts";
+import type { SimulatorWorld } from "./simulator-world.ts";
+
+export interface ApiRequest {
+  readonly method: string;
+  readonly route: Route;
+  /** Without the key and without a trailing slash. */
+  readonly path: string;
+  /** As it came; empty if there was none. */
+  readonly apiKey: string;
+  readonly waf: SimulatedWaf | undefined;
+  readonly parameters: ReadonlyMap<string, string>;
+  readonly repeated: readonly string[];
+  readonly unknownCount: number;
+}
+
+export interface RawRequest {
+  readonly method: string;
+  /** Path and query as they came, without the base path. */
+  readonly target: string;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+const recordedLengthMax = 200;
+const formType = "application/x-www-form-urlencoded";
+
+export function understandRequest(raw: RawRequest, world: SimulatorWorld): ApiRequest {
+  const question = raw.target.indexOf("?");
+  const pathname = question === -1 ? raw.target : raw.target.slice(0, question);
+  const route = findRoute(raw.method, pathname);
+  const source = raw.method === "GET" ? raw.target.slice(pathname.length + 1) : formText(raw);
+  const fields = [...new URLSearchParams(source)];
+  const parameters = new Map(fields.toReversed());
+  const apiKey = (route.kind === "Endpoint" ? route.keyInPath : undefined) ?? parameters.get("api_key") ?? "";
+  parameters.delete("api_key");
+  const names = fields.map(([name]) => name);
+  return {
+    method: raw.method,
+    route,
+    path: route.kind === "UnknownPath" ? "(unknown path)" : route.path,
+    apiKey,
+    waf: route.kind === "Endpoint" ? world.wafOfKey(apiKey) : undefined,
+    parameters,
+    repeated: names.filter((name, index) => names.indexOf(name) !== index),
+    unknownCount: [...parameters.keys()].filter((name) => !isExpected(route, name)).length,
+  };
+}
+
+/** The parameters that may be remembered and shown: only known names, cut to a length, and no key in any value. */
+export function recordedParameters(request: ApiRequest, world: SimulatorWorld): Record<string, string> {
+  const shown = [...request.parameters].filter(([name]) => knownParameters.has(name));
+  return Object.fromEntries(
+    shown.map(([name, value]) => [name, world.redact(value, request.apiKey).slice(0, recordedLengthMax)]),
+  );
+}
+
+/** Does what the request asks for, and says what the contract says. */
+export function performRequest(request: ApiRequest, world: SimulatorWorld): Answer {
+  const { route, waf } = request;
+  if (route.kind !== "Endpoint") {
+    world.unknownCalls += 1;
+    return route.kind === "WrongVerb" ? wrongVerbAnswer(route.allowed) : unknownPathAnswer;
+  }
+  if (waf === undefined) {
+    world.unauthorized += 1;
+    return failed(403, request.apiKey === "" ? "Missing parameter api_key" : "Bad API Key Value");
+  }
+  waf.counters.unknownParameters += request.unknownCount;
+  const problem = parameterProblem(request, route.endpoint.required);
+  if (problem !== undefined) {
+    waf.counters.refusals += 1;
+    return failed(400, problem);
+  }
+  return route.endpoint.handle({
+    waf,
+    parameters: request.parameters,
+    settings: world.settings,
+    nowMs: world.clock.nowMs(),
+  });
+}
+
+function parameterProblem({ parameters, repeated }: ApiRequest, required: readonly string[]): string | undefined {
+  const missing = required.find((name) => (parameters.get(name) ?? "") === "");
+  if (missing !== undefined) return `Missing parameter ${missing}`;
+  const twice = repeated.find((name) => name === "api_key" || required.includes(name));
+  return twice === undefined ? undefined : `Parameter ${twice} is given more than once`;
+}
+
+function formText({ contentType, body }: RawRequest): string {
+  const [mediaType = ""] = contentType.split(";");
+  return mediaType.trim().toLowerCase() === formType ? body : "";
+}
+
+function isExpected(route: Route, name: string): boolean {
+  if (route.kind !== "Endpoint") return true;
+  return route.endpoint.required.includes(name) || route.endpoint.optional.includes(name);
+}

@@ -1,0 +1,122 @@
+// The WAF API over HTTP. A request goes this way: understood, counted, held for the latency, then answered truly, refused
+// because another one of its key was in flight, or spoilt by a fault. A client that hangs up does not undo its request.
+import { createServer } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { makeAnswerWire } from "./answer-wire.ts";
+import type { AnswerWire } from "./answer-wire.ts";
+import { performRequest, recordedParameters, understandRequest } from "./api-request.ts";
+import type { ApiRequest } from "./api-request.ts";
+import { playFault } from "./fault-player.ts";
+import type { FaultEffect } from "./fault-rule.ts";
+import type { Flight } from "./in-flight.ts";
+import { readBody } from "./request-body.ts";
+import type { RequestRecord, SimulatorWorld } from "./simulator-world.ts";
+
+/** Called when a request has arrived and was counted, before its latency and its effect; the request waits for it. */
+export type RequestHook = (record: Readonly<RequestRecord>) => void | Promise<void>;
+
+export interface ApiServerOptions {
+  readonly world: SimulatorWorld;
+  /** In front of every path, without a slash at its end; often empty. */
+  readonly basePath: string;
+  readonly onRequest: RequestHook | undefined;
+  /** Aborts when the simulator is closed. */
+  readonly signal: AbortSignal;
+}
+
+const formBytesMax = 64 * 1024;
+/** Longer than any pause of a client between two calls, so that no connection is closed under a request. */
+const keepAliveMs = 120_000;
+const internalErrorsMax = 100;
+const overlapText = "<html><body><h1>500 Internal Server Error</h1></body></html>\n";
+
+export function createApiServer(options: ApiServerOptions): Server {
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, (request, response) => {
+    answerRequest(options, request, response).catch((error: unknown) => failLoudly(options.world, response, error));
+  });
+  return server;
+}
+
+async function answerRequest(
+  options: ApiServerOptions,
+  message: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { world, signal } = options;
+  const body = await readBody(message, formBytesMax);
+  if (!body.ok) return refuseBody(response);
+  const request = understandRequest(
+    {
+      method: message.method ?? "",
+      target: withoutBasePath(message.url ?? "", options.basePath),
+      contentType: message.headers["content-type"] ?? "",
+      body: body.text,
+    },
+    world,
+  );
+  const { record, effect, flight } = await registerRequest(world, request, response);
+  const wire = makeAnswerWire(response, (status) => {
+    record.status = status;
+    if (flight !== undefined) request.waf?.inFlight.end(flight);
+  });
+  await options.onRequest?.(record);
+  await (world.settings.latencyMs > 0 ? world.clock.sleep(world.settings.latencyMs, signal) : nextTurn());
+  if (effect !== undefined) await playFault(effect, request, wire, world, signal);
+  else answerTruly(world, request, record, wire);
+}
+
+interface Registered {
+  readonly record: RequestRecord;
+  readonly effect: FaultEffect | undefined;
+  readonly flight: Flight | undefined;
+}
+
+/** Counts and records the request, and finds out whether it overlaps another one and which fault it meets. */
+async function registerRequest(
+  world: SimulatorWorld,
+  request: ApiRequest,
+  response: ServerResponse,
+): Promise<Registered> {
+  const { waf, method, path } = request;
+  const record = world.record({ method, path, domain: waf?.domain, parameters: recordedParameters(request, world) });
+  const effect = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
+  record.fault = effect?.kind;
+  if (waf === undefined) return { record, effect, flight: undefined };
+  const { counters, inFlight } = waf;
+  const endpoint = `${method} ${path}`;
+  counters.requests += 1;
+  counters.byEndpoint[endpoint] = (counters.byEndpoint[endpoint] ?? 0) + 1;
+  if (effect !== undefined) counters.faults += 1;
+  const { flight, overlapping } = await inFlight.begin((hangUp) => response.once("close", hangUp));
+  record.overlapping = overlapping;
+  return { record, effect, flight };
+}
+
+function answerTruly(world: SimulatorWorld, request: ApiRequest, record: RequestRecord, wire: AnswerWire): void {
+  if (record.overlapping && world.settings.overlap === "Refuse") {
+    wire.text(500, { "content-type": "text/html" }, overlapText);
+    return;
+  }
+  wire.json(performRequest(request, world));
+}
+
+function refuseBody(response: ServerResponse): void {
+  if (response.destroyed) return;
+  response.writeHead(413, { connection: "close", "content-type": "application/json" });
+  response.end(JSON.stringify({ success: false, message: "The body is too long" }));
+}
+
+/** A path outside the base path is unknown, whatever follows. */
+function withoutBasePath(target: string, basePath: string): string {
+  if (basePath === "") return target;
+  return target.startsWith(`${basePath}/`) ? target.slice(basePath.length) : "/(outside)";
+}
+
+/** A defect of the simulator or of a hook must not look like one of the faults that were asked for. */
+function failLoudly(world: SimulatorWorld, response: ServerResponse, error: unknown): void {
+  const text = Error.isError(error) ? error.message : "unknown";
+  if (world.internalErrors.length < internalErrorsMax) world.internalErrors.push(world.redact(text));
+  if (response.headersSent) response.destroy();
+  else response.writeHead(500, { "content-type": "text/plain" }).end("The simulator itself failed\n");
+}

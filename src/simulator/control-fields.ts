@@ -1,0 +1,122 @@
+// Reads the JSON bodies of the control port. Every field is checked and an unknown one is a mistake: a fault that is
+// misspelt must not pass for a fault that never came.
+import { faultKinds } from "./fault-rule.ts";
+import type { FaultEffect, FaultMatch, FaultRule } from "./fault-rule.ts";
+
+/** A mistake of whoever uses the control port; told by its code. */
+export class ControlProblem extends Error {
+  readonly code = "ControlProblem";
+}
+
+export type FieldKind = "string" | "boolean" | "natural" | "strings" | "headers" | "object" | "objects";
+
+interface FieldValues {
+  readonly string: string;
+  readonly boolean: boolean;
+  /** A whole number of at least 0. */
+  readonly natural: number;
+  readonly strings: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly objects: readonly Readonly<Record<string, unknown>>[];
+}
+
+type ReadFields<Shape extends Readonly<Record<string, FieldKind>>> = {
+  readonly [Name in keyof Shape]?: FieldValues[Shape[Name]];
+};
+
+const timesMax = 1_000_000;
+
+/** @throws ControlProblem that names the field */
+export function readFields<const Shape extends Readonly<Record<string, FieldKind>>>(
+  value: unknown,
+  shape: Shape,
+): ReadFields<Shape> {
+  if (!isObject(value)) throw new ControlProblem("a JSON object is expected");
+  for (const [name, field] of Object.entries(value)) {
+    const kind = Object.hasOwn(shape, name) ? shape[name] : undefined;
+    if (kind === undefined) {
+      throw new ControlProblem(`unknown field ${name.slice(0, 40)}; known are ${Object.keys(shape).join(", ")}`);
+    }
+    if (!kindChecks[kind](field)) throw new ControlProblem(`${name} must be of the kind: ${kind}`);
+  }
+  return value as ReadFields<Shape>;
+}
+
+/** @throws ControlProblem if the field is not there */
+export function required<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new ControlProblem(`the field ${name} is missing`);
+  return value;
+}
+
+/** @throws ControlProblem that says what can be chosen */
+export function oneOf<const T extends string>(value: string, choices: readonly T[], name: string): T {
+  const found = choices.find((choice) => choice === value);
+  if (found === undefined) throw new ControlProblem(`${name} must be one of ${choices.join(", ")}`);
+  return found;
+}
+
+/** @throws ControlProblem */
+export function readFaultRule(value: unknown): FaultRule {
+  const { match, times, effect } = readFields(value, { match: "object", times: "natural", effect: "object" });
+  if (times !== undefined && (times < 1 || times > timesMax)) {
+    throw new ControlProblem(`times must be from 1 to ${timesMax}`);
+  }
+  return {
+    ...(match === undefined ? {} : { match: readFaultMatch(match) }),
+    ...(times === undefined ? {} : { times }),
+    effect: readFaultEffect(required(effect, "effect")),
+  };
+}
+
+function readFaultMatch(value: unknown): FaultMatch {
+  const match = readFields(value, {
+    method: "string",
+    path: "string",
+    ip: "string",
+    domain: "string",
+    nth: "natural",
+  });
+  if (match.nth === 0) throw new ControlProblem("nth counts from 1");
+  return match;
+}
+
+function readFaultEffect(value: unknown): FaultEffect {
+  const { kind, ...rest } = readFields(value, {
+    kind: "string",
+    afterEffect: "boolean",
+    status: "natural",
+    message: "string",
+    retryAfter: "string",
+    retryAfterSeconds: "natural",
+    retryAfterDateInMs: "natural",
+    location: "string",
+    headers: "headers",
+    body: "string",
+    delayMs: "natural",
+    domain: "string",
+    bytes: "natural",
+  });
+  const { status } = rest;
+  if (status !== undefined && (status < 200 || status > 599))
+    throw new ControlProblem("status must be from 200 to 599");
+  return { ...rest, kind: oneOf(required(kind, "effect.kind"), faultKinds, "effect.kind") };
+}
+
+const kindChecks: Readonly<Record<FieldKind, (value: unknown) => boolean>> = {
+  string: isString,
+  boolean: (value) => typeof value === "boolean",
+  natural: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  strings: (value) => Array.isArray(value) && value.every(isString),
+  headers: (value) => isObject(value) && Object.values(value).every(isString),
+  object: isObject,
+  objects: (value) => Array.isArray(value) && value.every(isObject),
+};
+
+function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

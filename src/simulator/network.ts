@@ -1,0 +1,80 @@
+// Addresses and CIDR ranges as the simulated WAF understands them: which texts it takes, and which two are one network.
+// Node's own parsers decide what an address is; a zone, a leading zero or white space makes a text a bad format. An
+// IPv4-mapped IPv6 address is an IPv6 network of its own.
+import { isIP } from "node:net";
+
+export interface Network {
+  readonly family: 4 | 6;
+  /** The address as written, host bits included. */
+  readonly hostValue: bigint;
+  /** The address with its host bits set to zero. */
+  readonly maskedValue: bigint;
+  readonly prefixLength: number;
+  /** Whether the text had a `/`. */
+  readonly hasPrefix: boolean;
+}
+
+/** The longest CIDR range in full spelling has 43 characters; the mapped form with dots has a few more. */
+const textLengthMax = 64;
+
+/** @returns the network, or undefined where the WAF would say "bad format" */
+export function parseNetwork(text: string): Network | undefined {
+  if (text.length > textLengthMax) return undefined;
+  const slash = text.indexOf("/");
+  const address = slash === -1 ? text : text.slice(0, slash);
+  const family = isIP(address);
+  if ((family !== 4 && family !== 6) || address.includes("%")) return undefined;
+  const bits = addressBits(family);
+  const prefixLength = slash === -1 ? bits : parsePrefixLength(text.slice(slash + 1), bits);
+  if (prefixLength === undefined) return undefined;
+  const hostValue = family === 4 ? valueOfIpv4(address) : valueOfIpv6(address);
+  const hostBits = BigInt(bits - prefixLength);
+  const maskedValue = (hostValue >> hostBits) << hostBits;
+  return { family, hostValue, maskedValue, prefixLength, hasPrefix: slash !== -1 };
+}
+
+/** A text that is the same for two spellings of one network, and differs for any two networks. */
+export function networkIdentity(network: Network): string {
+  return `${network.family}:${network.maskedValue.toString(16)}/${network.prefixLength}`;
+}
+
+/** 32 or 128. */
+export function addressBits(family: 4 | 6): number {
+  return family === 4 ? 32 : 128;
+}
+
+/** Dotted for IPv4; for IPv6 the usual short form, or all eight groups of four digits. */
+export function formatAddress(family: 4 | 6, value: bigint, form: "Short" | "Expanded"): string {
+  if (family === 4) return groupsOf(value, 4, 8n).join(".");
+  const groups = groupsOf(value, 8, 16n).map((group) => group.toString(16));
+  if (form === "Expanded") return groups.map((group) => group.padStart(4, "0")).join(":");
+  return new URL(`http://[${groups.join(":")}]/`).hostname.slice(1, -1);
+}
+
+function parsePrefixLength(text: string, bits: number): number | undefined {
+  if (!/^(0|[1-9][0-9]{0,2})$/u.test(text)) return undefined;
+  const prefixLength = Number(text);
+  return prefixLength <= bits ? prefixLength : undefined;
+}
+
+function valueOfIpv4(address: string): bigint {
+  return address.split(".").reduce((value, octet) => value * 256n + BigInt(octet), 0n);
+}
+
+/** The URL parser writes an IPv6 host in its short form, without dots, so that only `::` is left to fill up. */
+function valueOfIpv6(address: string): bigint {
+  const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  const [head = "", tail] = short.split("::");
+  const headGroups = head === "" ? [] : head.split(":");
+  const tailGroups = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = Array.from({ length: 8 - headGroups.length - tailGroups.length }, () => "0");
+  const groups = tail === undefined ? headGroups : [...headGroups, ...zeros, ...tailGroups];
+  return groups.reduce((value, group) => value * 65_536n + BigInt(`0x${group}`), 0n);
+}
+
+function groupsOf(value: bigint, count: number, bitsPerGroup: bigint): number[] {
+  const mask = (1n << bitsPerGroup) - 1n;
+  return Array.from({ length: count }, (_, index) =>
+    Number((value >> (BigInt(count - 1 - index) * bitsPerGroup)) & mask),
+  );
+}

@@ -1,0 +1,34 @@
+// Origins over HTTP. What the API says to a write that it refuses is not documented; here it is a 400 with a message.
+import { accepted, refused, requiredParameter } from "./answer.ts";
+import type { Answer, Call } from "./answer.ts";
+import { originTypes } from "./simulated-origins.ts";
+import type { OriginChange } from "./simulated-origins.ts";
+
+export function readOrigin({ waf }: Call): Answer {
+  return { status: 200, body: { success: true, domain: waf.domain, origin: waf.origins.primary } };
+}
+
+export function addOrigin(call: Call): Answer {
+  const typeText = requiredParameter(call, "origin_type");
+  const type = originTypes.find((one) => one === typeText);
+  if (type === undefined) return refused(call.waf, "origin_type must be alternate or backup");
+  return answerOf(call, call.waf.origins.add(requiredParameter(call, "origin"), type));
+}
+
+export function removeOrigin(call: Call): Answer {
+  return answerOf(call, call.waf.origins.remove(requiredParameter(call, "origin")));
+}
+
+const refusalTexts: Readonly<Record<Exclude<OriginChange, "Done">, string>> = {
+  BadFormat: "Invalid origin host",
+  AlreadyThere: "Origin exists already",
+  NotThere: "Origin does not exist",
+  IsPrimary: "Origin is the primary origin",
+  Full: "Too many origins",
+};
+
+function answerOf({ waf }: Call, change: OriginChange): Answer {
+  if (change !== "Done") return refused(waf, refusalTexts[change]);
+  waf.counters.changes += 1;
+  return accepted(waf);
+}

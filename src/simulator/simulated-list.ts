@@ -1,0 +1,60 @@
+// One list of addresses of the simulated WAF. It holds networks: two spellings of one network are one entry.
+import { networkIdentity, parseNetwork } from "./network.ts";
+import type { Network } from "./network.ts";
+import { spellEntry } from "./spelling.ts";
+import type { SpellingMode } from "./spelling.ts";
+
+const listEntriesMax = 500_000;
+
+/** Why the list was not changed, if it was not. */
+export type ListChange = "Done" | "BadFormat" | "AlreadyListed" | "NotListed" | "OtherSpelling" | "Full";
+
+interface ListEntry {
+  readonly given: string;
+  readonly network: Network;
+}
+
+export class SimulatedList {
+  readonly #entries = new Map<string, ListEntry>();
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The entries in the order in which they were added, as the mode writes them. */
+  shown(mode: SpellingMode): string[] {
+    return Array.from(this.#entries.values(), ({ given, network }) => spellEntry(given, network, mode));
+  }
+
+  /** Whether the network is on the list, in any spelling. */
+  has(text: string): boolean {
+    const network = parseNetwork(text);
+    return network !== undefined && this.#entries.has(networkIdentity(network));
+  }
+
+  add(text: string): ListChange {
+    const network = parseNetwork(text);
+    if (network === undefined) return "BadFormat";
+    const identity = networkIdentity(network);
+    if (this.#entries.has(identity)) return "AlreadyListed";
+    if (this.#entries.size >= listEntriesMax) return "Full";
+    this.#entries.set(identity, { given: text, network });
+    return "Done";
+  }
+
+  /** @param shownIn if given, only the spelling that the list shows in this mode removes the entry */
+  remove(text: string, shownIn?: SpellingMode): ListChange {
+    const network = parseNetwork(text);
+    if (network === undefined) return "BadFormat";
+    const identity = networkIdentity(network);
+    const entry = this.#entries.get(identity);
+    if (entry === undefined) return "NotListed";
+    if (shownIn !== undefined && spellEntry(entry.given, entry.network, shownIn) !== text) return "OtherSpelling";
+    this.#entries.delete(identity);
+    return "Done";
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+}

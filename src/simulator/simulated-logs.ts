@@ -1,0 +1,155 @@
+// The logs of one simulated WAF: a query fixes what it will show, and each scroll id can be used once. Nothing older
+// than the plan keeps is there, and a row that is late is not there yet. Rows are made when their page is asked for.
+import { randomUUID } from "node:crypto";
+import { dayMs, makeLogEntry, visibleAtMs } from "./log-entries.ts";
+import type { LogDay, LogEntry } from "./log-entries.ts";
+
+export const retentionDays = {
+  Basic: 30,
+  CDN: 30,
+  Advanced: 90,
+  Professional: 180,
+  Network: 365,
+  Enterprise: 365,
+} as const;
+export type Plan = keyof typeof retentionDays;
+export const plans = Object.keys(retentionDays) as Plan[];
+
+const openScrollsMax = 100;
+const addedEntriesMax = 100_000;
+
+export interface LogPage {
+  readonly _scroll_id: string | null;
+  readonly hits: { readonly total: { readonly value: number }; readonly hits: readonly LogEntry[] };
+}
+
+export interface LogSettings {
+  readonly seed: number;
+  readonly rowsPerDay: number;
+  readonly lateMsMax: number;
+  /** Whether a scroll id is handed out with the last rows too, so that the end is an empty page. */
+  readonly emptyLastPage: boolean;
+}
+
+/** What one day of a query shows: all rows of the day, or some of them by number, then the entries put in by hand. */
+interface Segment {
+  readonly logDay: LogDay;
+  readonly rows: "All" | readonly number[];
+  readonly added: readonly LogEntry[];
+}
+
+interface Scroll {
+  readonly segments: readonly Segment[];
+  readonly total: number;
+  readonly perPage: number;
+  readonly offset: number;
+}
+
+interface AddedEntry {
+  readonly entry: LogEntry;
+  readonly timestampMs: number;
+  readonly visibleAtMs: number;
+}
+
+export class SimulatedLogs {
+  readonly #plan: Plan;
+  readonly #settings: LogSettings;
+  readonly #scrolls = new Map<string, Scroll>();
+  #added: AddedEntry[] = [];
+
+  constructor(plan: Plan, settings: LogSettings) {
+    this.#plan = plan;
+    this.#settings = settings;
+  }
+
+  /** The first page of the days from `firstDay` to `lastDay` (since 1970, both included). */
+  query(firstDay: number, lastDay: number, perPage: number, nowMs: number): LogPage {
+    const today = Math.floor(nowMs / dayMs);
+    const first = Math.max(firstDay, today - retentionDays[this.#plan] + 1);
+    const segments: Segment[] = [];
+    for (let day = first; day <= Math.min(lastDay, today); day += 1) segments.push(this.#segmentOf(day, nowMs));
+    const total = segments.reduce((sum, segment) => sum + sizeOf(segment), 0);
+    return this.#page({ segments, total, perPage, offset: 0 });
+  }
+
+  /** The next page; undefined where the API says that the scroll id is invalid. */
+  scroll(scrollId: string): LogPage | undefined {
+    const scroll = this.#scrolls.get(scrollId);
+    if (scroll === undefined) return undefined;
+    this.#scrolls.delete(scrollId);
+    return this.#page(scroll);
+  }
+
+  /** Every scroll id that was handed out becomes invalid. */
+  forgetScrolls(): void {
+    this.#scrolls.clear();
+  }
+
+  /** Puts an entry into the logs that can be read from `visibleAtMs` on. @returns whether there was room */
+  add(entry: LogEntry, visibleAtMs: number): boolean {
+    if (this.#added.length >= addedEntriesMax) return false;
+    this.#added.push({ entry, timestampMs: Date.parse(entry.timestamp), visibleAtMs });
+    return true;
+  }
+
+  reset(): void {
+    this.#added = [];
+    this.forgetScrolls();
+  }
+
+  #segmentOf(day: number, nowMs: number): Segment {
+    const { seed, rowsPerDay, lateMsMax } = this.#settings;
+    const logDay = { seed, day, rowCount: rowsPerDay, lateMsMax };
+    const added = this.#added
+      .filter((one) => Math.floor(one.timestampMs / dayMs) === day && one.visibleAtMs <= nowMs)
+      .map(({ entry }) => entry);
+    if ((day + 1) * dayMs + lateMsMax <= nowMs) return { logDay, rows: "All", added };
+    const rows = Array.from({ length: rowsPerDay }, (_, row) => row).filter((row) => visibleAtMs(logDay, row) <= nowMs);
+    return { logDay, rows, added };
+  }
+
+  #page(scroll: Scroll): LogPage {
+    const hits = readRows(scroll.segments, scroll.offset, scroll.perPage);
+    const offset = scroll.offset + hits.length;
+    const ended = this.#settings.emptyLastPage ? hits.length === 0 : offset >= scroll.total;
+    const scrollId = ended ? null : randomUUID();
+    if (scrollId !== null) this.#open(scrollId, { ...scroll, offset });
+    return { _scroll_id: scrollId, hits: { total: { value: scroll.total }, hits } };
+  }
+
+  #open(scrollId: string, scroll: Scroll): void {
+    this.#scrolls.set(scrollId, scroll);
+    const [oldest] = this.#scrolls.keys();
+    if (this.#scrolls.size > openScrollsMax && oldest !== undefined) this.#scrolls.delete(oldest);
+  }
+}
+
+function sizeOf(segment: Segment): number {
+  return rowCountOf(segment) + segment.added.length;
+}
+
+function rowCountOf({ rows, logDay }: Segment): number {
+  return rows === "All" ? logDay.rowCount : rows.length;
+}
+
+function readRows(segments: readonly Segment[], offset: number, count: number): LogEntry[] {
+  const hits: LogEntry[] = [];
+  let skip = offset;
+  for (const segment of segments) {
+    const size = sizeOf(segment);
+    for (let index = skip; index < size && hits.length < count; index += 1) {
+      const entry = rowAt(segment, index);
+      if (entry !== undefined) hits.push(entry);
+    }
+    skip = Math.max(0, skip - size);
+    if (hits.length >= count) break;
+  }
+  return hits;
+}
+
+function rowAt(segment: Segment, index: number): LogEntry | undefined {
+  const rowCount = rowCountOf(segment);
+  if (index >= rowCount) return segment.added[index - rowCount];
+  const row = segment.rows === "All" ? index : segment.rows[index];
+  return row === undefined ? undefined : makeLogEntry(segment.logDay, row);
+}

@@ -1,0 +1,17 @@
+// Time as the simulator sees it: a shape that any clock of a test fits, and the real one. The simulator imports nothing
+// from the rest of the program, so it brings its own.
+import { setTimeout as sleepFor } from "node:timers/promises";
+
+export interface SimulatorClock {
+  /** Milliseconds since 1970. */
+  nowMs(): number;
+  /** Resolves after the delay, or as soon as the signal aborts: never rejects. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const wallClock: SimulatorClock = {
+  nowMs: () => Date.now(),
+  async sleep(delayMs, signal) {
+    await sleepFor(delayMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  },
+};

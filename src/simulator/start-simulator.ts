@@ -1,0 +1,179 @@
+// Starts and stops the simulator: the WAF API on one port, its control on another, both on one host and in one process.
+// It writes nothing to disk and prints nothing; it imports nothing of the rest of the program, so that a misreading of
+// the contract in the client can't hide in it.
+import { once } from "node:events";
+import type { Server } from "node:http";
+import { createApiServer } from "./api-server.ts";
+import type { RequestHook } from "./api-server.ts";
+import { createControlServer } from "./control-server.ts";
+import { faultRulesMax } from "./fault-queue.ts";
+import type { FaultRule } from "./fault-rule.ts";
+import type { SimulatedKey } from "./simulated-waf.ts";
+import { wallClock } from "./simulator-clock.ts";
+import type { SimulatorClock } from "./simulator-clock.ts";
+import { SimulatorWorld } from "./simulator-world.ts";
+import type { DeletionSpelling, OverlapMode, RequestRecord, SimulatorSettings } from "./simulator-world.ts";
+import type { SpellingMode } from "./spelling.ts";
+import { WafView } from "./waf-view.ts";
+
+export interface SimulatorOptions {
+  readonly keys: readonly SimulatedKey[];
+  /** 0, the default, takes a free port. */
+  readonly port?: number | undefined;
+  readonly controlPort?: number | undefined;
+  /** `127.0.0.1` by default. */
+  readonly host?: string | undefined;
+  /** In front of every path of the API, for example `/v1`; empty by default. */
+  readonly basePath?: string | undefined;
+  /** How long each request is held before its effect; 0 by default. */
+  readonly latencyMs?: number | undefined;
+  /** `Refuse` by default. */
+  readonly overlap?: OverlapMode | undefined;
+  /** `AsGiven` by default. */
+  readonly spelling?: SpellingMode | undefined;
+  /** `Shown` by default: a deletion must use the spelling that the list shows. */
+  readonly deletionSpelling?: DeletionSpelling | undefined;
+  /** Rows of logs of each day, none by default; at most a million. */
+  readonly logRowsPerDay?: number | undefined;
+  /** How late a row can become visible; ten minutes by default. */
+  readonly logLateMsMax?: number | undefined;
+  /** Whether the last page of logs is an empty one; false by default. */
+  readonly logEmptyLastPage?: boolean | undefined;
+  /** Which logs are made up; 1 by default. */
+  readonly seed?: number | undefined;
+  readonly clock?: SimulatorClock | undefined;
+  readonly onRequest?: RequestHook | undefined;
+}
+
+export interface Simulator {
+  /** What a WafInstance has as its base URL; without a slash at its end. */
+  readonly baseUrl: string;
+  readonly controlUrl: string;
+  /** Can be changed at any time. */
+  readonly settings: SimulatorSettings;
+  /** The WAF of a key. @throws RangeError if no WAF has this key */
+  waf(key: string): WafView;
+  wafs(): WafView[];
+  /** Puts faults at the end of the queue. @throws RangeError if too many are waiting */
+  addFaults(...rules: readonly FaultRule[]): void;
+  clearFaults(): void;
+  /** Gives the WAF of one key another key. @throws RangeError if that one is empty or taken */
+  replaceKey(key: string, newKey: string): void;
+  /** The remembered requests of all keys and of none, oldest first. */
+  requests(): readonly RequestRecord[];
+  /** Requests with a wrong or missing key. */
+  unauthorized(): number;
+  /** Requests to a path or with a verb that the contract does not know. */
+  unknownCalls(): number;
+  /** Defects of the simulator or of a hook: a test expects none. */
+  internalErrors(): readonly string[];
+  /** Everything as it was started. */
+  reset(): void;
+  /** Ends both ports and every open connection. */
+  close(): Promise<void>;
+}
+
+const logRowsPerDayMax = 1_000_000;
+const tenMinutesMs = 600_000;
+
+/** Resolves when both ports take connections. Rejects if a port is taken, with the code of `listen`, or an option is out of range. */
+export async function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+  const world = makeWorld(options);
+  const closing = new AbortController();
+  const host = options.host ?? "127.0.0.1";
+  const basePath = (options.basePath ?? "").replace(/\/+$/u, "");
+  const api = createApiServer({ world, basePath, onRequest: options.onRequest, signal: closing.signal });
+  const control = createControlServer(world);
+  const apiPort = await listen(api, options.port ?? 0, host);
+  const controlPort = await listen(control, options.controlPort ?? 0, host).catch(async (error: unknown) => {
+    await stopServer(api);
+    throw error;
+  });
+  return {
+    baseUrl: urlOf(host, apiPort) + basePath,
+    controlUrl: urlOf(host, controlPort),
+    ...inProcessAccess(world),
+    async close() {
+      closing.abort();
+      await Promise.all([stopServer(api), stopServer(control)]);
+    },
+  };
+}
+
+/** The lines to print at the start: addresses and domains, and no key. */
+export function describeSimulator(simulator: Simulator): string[] {
+  const { latencyMs, spelling, overlap } = simulator.settings;
+  return [
+    `WAF API   ${simulator.baseUrl}`,
+    `Control   ${simulator.controlUrl}`,
+    ...simulator.wafs().map((waf) => `WAF       ${waf.domain} (primary origin ${waf.primaryOrigin})`),
+    `Settings  latency ${latencyMs} ms, spelling ${spelling}, overlapping requests: ${overlap}`,
+  ];
+}
+
+function makeWorld(options: SimulatorOptions): SimulatorWorld {
+  const rowsPerDay = options.logRowsPerDay ?? 0;
+  if (!Number.isSafeInteger(rowsPerDay) || rowsPerDay < 0 || rowsPerDay > logRowsPerDayMax) {
+    throw new RangeError(`the rows of logs of a day must be from 0 to ${logRowsPerDayMax}`);
+  }
+  return new SimulatorWorld(
+    options.keys,
+    {
+      latencyMs: options.latencyMs ?? 0,
+      overlap: options.overlap ?? "Refuse",
+      spelling: options.spelling ?? "AsGiven",
+      deletionSpelling: options.deletionSpelling ?? "Shown",
+    },
+    {
+      seed: options.seed ?? 1,
+      rowsPerDay,
+      lateMsMax: options.logLateMsMax ?? tenMinutesMs,
+      emptyLastPage: options.logEmptyLastPage ?? false,
+    },
+    options.clock ?? wallClock,
+  );
+}
+
+function inProcessAccess(world: SimulatorWorld): Omit<Simulator, "baseUrl" | "controlUrl" | "close"> {
+  const wafOf = (key: string) => {
+    const waf = world.wafOfKey(key);
+    if (waf === undefined) throw new RangeError("no WAF of the simulator has this key");
+    return waf;
+  };
+  return {
+    settings: world.settings,
+    waf: (key) => new WafView(wafOf(key), world),
+    wafs: () => world.wafs().map((waf) => new WafView(waf, world)),
+    addFaults(...rules) {
+      if (!rules.every((rule) => world.faults.push(rule))) throw new RangeError(`more than ${faultRulesMax} faults`);
+    },
+    clearFaults: () => world.faults.clear(),
+    replaceKey(key, newKey) {
+      if (!world.replaceKey(wafOf(key), newKey)) throw new RangeError("the new key is empty or taken");
+    },
+    requests: () => world.records(),
+    unauthorized: () => world.unauthorized,
+    unknownCalls: () => world.unknownCalls,
+    internalErrors: () => world.internalErrors,
+    reset: () => world.reset(),
+  };
+}
+
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  server.listen(port, host);
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new TypeError("a TCP port was expected");
+  return address.port;
+}
+
+async function stopServer(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
