@@ -1,0 +1,225 @@
+// The decisions of the list-watch protocol, pure: (state, input) → (state, effects on the store, next command).
+// Invariants: the store changes by complete lists and by watch events that follow them, never by a failure; a position
+// is taken over from every change and bookmark, never from an error and never from the initial events of a watch-list;
+// whatever happens, there is a next command, so nothing ends the loop.
+import { localFault, type ApiFault } from "./api-result.ts";
+import type {
+  ListWatchCommand,
+  ListWatchEffect,
+  ListWatchInput,
+  ListWatchState,
+  ListWatchStep,
+  StepContext,
+  WatchEvent,
+} from "./list-watch-state.ts";
+import { missingKindDelayMs, reconnectDelayMs } from "./reconnect-delay.ts";
+import { isOlderVersion } from "./resource-version.ts";
+
+export const pageSizeDefault = 500;
+const pageSizeDivisor = 5;
+const pagesMax = 10_000;
+const watchSecondsMin = 300;
+const watchSecondsSpread = 300;
+const shortWatchMs = 1000;
+const silentRoundsMax = 2;
+const healthyMsMin = 120_000;
+
+/** How everything starts: with a list. */
+export function beginListWatch(context: StepContext): ListWatchStep {
+  return startList(
+    {
+      activity: "Listing",
+      doing: "Wait",
+      afterWait: "List",
+      resourceVersion: "",
+      lastSeenVersion: "",
+      nextListBy: "WatchList",
+      watchListRefused: false,
+      pageSize: pageSizeDefault,
+      pagesRead: 0,
+      failures: 0,
+      healthySinceMs: context.nowMs,
+      silentRounds: 0,
+      streamOpenedAtMs: context.nowMs,
+      streamChanges: 0,
+    },
+    context,
+  );
+}
+
+export function stepListWatch(state: ListWatchState, input: ListWatchInput, context: StepContext): ListWatchStep {
+  switch (input.type) {
+    case "Waited":
+      return state.afterWait === "List" ? startList(state, context) : startWatch(state, [], context);
+    case "PageRead":
+      return takePage(state, input, context);
+    case "StreamOpened":
+      return { state: opened(state, context), effects: [] };
+    case "StreamLine":
+      return takeLine({ ...state, silentRounds: 0 }, input.event, context);
+    case "StreamEnded":
+      return streamEnded(state, context);
+    case "StreamSilent":
+      return fail({ ...state, silentRounds: state.silentRounds + 1 }, silent, context);
+    case "StreamFailed":
+    case "PageFailed":
+      return fail(state, input.fault, context);
+    default:
+      return input satisfies never;
+  }
+}
+
+const silent = localFault("TimedOut", "The watch was silent for too long");
+const cutShort = localFault("Unavailable", "The stream ended before the initial list was complete");
+const tooShort = localFault("Unavailable", "The watch ended at once without any change");
+const wentBack = localFault("Gone", "The resourceVersion went back: the server has lost the latest changes");
+
+function startList(state: ListWatchState, context: StepContext): ListWatchStep {
+  const by = state.watchListRefused ? "Pages" : state.nextListBy;
+  const activity = state.activity === "WaitingForKind" ? "WaitingForKind" : "Listing";
+  const next: ListWatchState = { ...state, activity, doing: by, resourceVersion: "", pagesRead: 0 };
+  const command: ListWatchCommand =
+    by === "Pages"
+      ? { type: "FetchPage", continueToken: "", limit: state.pageSize }
+      : { type: "OpenWatchList", timeoutSeconds: watchSeconds(context) };
+  return { state: next, effects: [{ type: "StartCollecting" }], command };
+}
+
+function startWatch(state: ListWatchState, effects: readonly ListWatchEffect[], context: StepContext): ListWatchStep {
+  const { resourceVersion } = state;
+  const command: ListWatchCommand = { type: "OpenWatch", resourceVersion, timeoutSeconds: watchSeconds(context) };
+  return { state: { ...state, doing: "Watch", streamChanges: 0 }, effects, command };
+}
+
+/** Spread, so that many watches that began together don't all end together. The server ends them. */
+function watchSeconds({ random }: StepContext): number {
+  return watchSecondsMin + Math.floor(random() * watchSecondsSpread);
+}
+
+function opened(state: ListWatchState, { nowMs }: StepContext): ListWatchState {
+  const activity = state.doing === "Watch" ? "Watching" : state.activity;
+  return { ...state, activity, streamOpenedAtMs: nowMs, streamChanges: 0 };
+}
+
+function takePage(
+  state: ListWatchState,
+  page: Extract<ListWatchInput, { type: "PageRead" }>,
+  context: StepContext,
+): ListWatchStep {
+  const collect: ListWatchEffect = { type: "Collect", objects: page.objects };
+  const pagesRead = state.pagesRead + 1;
+  if (page.continueToken === "") {
+    const complete = completeList(state, page.resourceVersion);
+    return startWatch(complete.state, [collect, ...complete.effects], context);
+  }
+  if (pagesRead >= pagesMax) return fail(state, localFault("BodyTooLarge", "The list has too many pages"), context);
+  const command: ListWatchCommand = {
+    type: "FetchPage",
+    continueToken: page.continueToken,
+    limit: state.pageSize,
+  };
+  return { state: { ...state, pagesRead }, effects: [collect], command };
+}
+
+/** The collected objects are the store from here on, and changes after this position are changes of it. */
+function completeList(state: ListWatchState, resourceVersion: string): ListWatchStep {
+  const announceAll = isOlderVersion(resourceVersion, state.lastSeenVersion);
+  const next: ListWatchState = {
+    ...state,
+    activity: "Watching",
+    doing: "Watch",
+    resourceVersion,
+    lastSeenVersion: resourceVersion,
+    nextListBy: "WatchList",
+    streamChanges: 0,
+  };
+  return { state: next, effects: [{ type: "Swap", announceAll }] };
+}
+
+function takeLine(state: ListWatchState, event: WatchEvent, context: StepContext): ListWatchStep {
+  if (event.type === "ERROR") return fail(state, event.fault, context);
+  return state.doing === "WatchList" ? takeInitialLine(state, event) : takeChange(state, event, context);
+}
+
+type PlainEvent = Exclude<WatchEvent, { type: "ERROR" }>;
+
+/** Initial events come in any order of their versions: only the closing bookmark tells a position. */
+function takeInitialLine(state: ListWatchState, event: PlainEvent): ListWatchStep {
+  switch (event.type) {
+    case "BOOKMARK":
+      return event.endsInitialEvents ? completeList(state, event.resourceVersion) : { state, effects: [] };
+    case "DELETED":
+      return { state, effects: [{ type: "Uncollect", object: event.object }] };
+    case "ADDED":
+    case "MODIFIED":
+      return { state, effects: [{ type: "Collect", objects: [event.object] }] };
+    default:
+      return event satisfies never;
+  }
+}
+
+function takeChange(state: ListWatchState, event: PlainEvent, context: StepContext): ListWatchStep {
+  const resourceVersion = event.type === "BOOKMARK" ? event.resourceVersion : event.object.metadata.resourceVersion;
+  if (isOlderVersion(resourceVersion, state.resourceVersion)) return fail(state, wentBack, context);
+  const next = { ...state, resourceVersion, lastSeenVersion: resourceVersion };
+  if (event.type === "BOOKMARK") return { state: next, effects: [] };
+  const change = event.type === "DELETED" ? "Remove" : "Put";
+  const effects: ListWatchEffect[] = [{ type: "Deliver", change, object: event.object }];
+  return { state: { ...next, streamChanges: state.streamChanges + 1 }, effects };
+}
+
+/** The server ends every watch after its time, which is no failure; but one that ends at once would make us spin. */
+function streamEnded(state: ListWatchState, context: StepContext): ListWatchStep {
+  if (state.doing !== "Watch") return fail(state, cutShort, context);
+  const isShort = context.nowMs - state.streamOpenedAtMs < shortWatchMs && state.streamChanges === 0;
+  return isShort ? fail(state, tooShort, context) : startWatch(state, [], context);
+}
+
+function fail(state: ListWatchState, fault: ApiFault, context: StepContext): ListWatchStep {
+  const report: ListWatchEffect = { type: "Report", fault };
+  if (state.doing === "WatchList" && isRefusal(fault)) {
+    const pages = startList({ ...state, watchListRefused: true }, context);
+    return { ...pages, effects: [report, ...pages.effects] };
+  }
+  const { nowMs, random } = context;
+  const failures = nowMs - state.healthySinceMs >= healthyMsMin ? 1 : state.failures + 1;
+  const kindIsMissing = fault.code === "NotFound";
+  const delayMs = kindIsMissing
+    ? missingKindDelayMs(failures, random)
+    : reconnectDelayMs(failures, fault.retryAfterMs ?? 0, random);
+  const relist = needsList(state, fault);
+  const next: ListWatchState = {
+    ...state,
+    activity: kindIsMissing ? "WaitingForKind" : "BackingOff",
+    doing: "Wait",
+    afterWait: relist ? "List" : "Watch",
+    nextListBy: nextListBy(state, fault),
+    pageSize:
+      fault.code === "BodyTooLarge" ? Math.max(1, Math.floor(state.pageSize / pageSizeDivisor)) : state.pageSize,
+    failures,
+    healthySinceMs: nowMs + delayMs,
+    silentRounds: relist ? 0 : state.silentRounds,
+  };
+  return { state: next, effects: [report], command: { type: "Wait", delayMs } };
+}
+
+/** Servers without watch-lists answer so; one that only has trouble answers in other ways. */
+function isRefusal({ code }: ApiFault): boolean {
+  return code === "Invalid" || code === "Rejected";
+}
+
+function needsList(state: ListWatchState, fault: ApiFault): boolean {
+  if (state.doing !== "Watch" || state.silentRounds >= silentRoundsMax) return true;
+  return fault.code === "NotFound" || isPositionLost(fault);
+}
+
+/** The position is too old for the server, or, after a restored backup, newer than anything that it has. */
+function isPositionLost({ code, causes }: ApiFault): boolean {
+  return code === "Gone" || causes.includes("ResourceVersionTooLarge");
+}
+
+/** The two ways to list take turns, so that a defect of one is no dead end. */
+function nextListBy(state: ListWatchState, fault: ApiFault): ListWatchState["nextListBy"] {
+  if (state.doing === "WatchList" && !isPositionLost(fault)) return "Pages";
+  return "WatchList";
+}

@@ -1,0 +1,73 @@
+// Applies what a list-watch found out to the store, and tells what changed. A list replaces the store in one step, and
+// only then are its differences announced. Objects are the same only if their UIDs are: an object that was deleted and
+// made again under its name is announced as gone and as new.
+import { objectKey, type KubeObject } from "./kube-object.ts";
+import type { ObjectStore } from "./store.ts";
+
+/** What happened to an object; `old` is what the store had. `object` of a deletion is its last known state. */
+export type ObjectChange<T> =
+  | { readonly type: "Added"; readonly object: T }
+  | { readonly type: "Changed"; readonly object: T; readonly old: T }
+  | { readonly type: "Deleted"; readonly object: T; readonly old: T };
+
+export interface Mirror<T> {
+  startCollecting(): void;
+  collect(objects: readonly T[]): void;
+  uncollect(object: T): void;
+  /** Makes what was collected the store. */
+  swap(announceAll: boolean): void;
+  put(object: T): void;
+  remove(object: T): void;
+}
+
+export function createMirror<T extends KubeObject>(
+  store: ObjectStore<T>,
+  announce: (change: ObjectChange<T>) => void,
+): Mirror<T> {
+  let collected = new Map<string, T>();
+  return {
+    startCollecting: () => void (collected = new Map()),
+    collect(objects) {
+      for (const object of objects) collected.set(objectKey(object.metadata), object);
+    },
+    uncollect: (object) => void collected.delete(objectKey(object.metadata)),
+    swap(announceAll) {
+      const next = collected;
+      collected = new Map();
+      const former = store.replaceAll(next);
+      for (const change of changesBetween(former, next, announceAll)) announce(change);
+    },
+    put(object) {
+      const old = store.put(object);
+      for (const change of changesOf(old, object, false)) announce(change);
+    },
+    remove(object) {
+      const old = store.remove(objectKey(object.metadata));
+      if (old !== undefined) announce({ type: "Deleted", object, old });
+    },
+  };
+}
+
+/** Deletions first, then the rest in the order of the new contents. */
+export function changesBetween<T extends KubeObject>(
+  former: ReadonlyMap<string, T>,
+  next: ReadonlyMap<string, T>,
+  announceAll: boolean,
+): ObjectChange<T>[] {
+  const gone = [...former].filter(([key]) => !next.has(key));
+  const deleted = gone.map(([, old]): ObjectChange<T> => ({ type: "Deleted", object: old, old }));
+  const others = [...next].flatMap(([key, object]) => changesOf(former.get(key), object, announceAll));
+  return [...deleted, ...others];
+}
+
+function changesOf<T extends KubeObject>(old: T | undefined, object: T, announceAll: boolean): ObjectChange<T>[] {
+  if (old === undefined) return [{ type: "Added", object }];
+  if (old.metadata.uid !== object.metadata.uid) {
+    return [
+      { type: "Deleted", object: old, old },
+      { type: "Added", object },
+    ];
+  }
+  const isSame = old.metadata.resourceVersion === object.metadata.resourceVersion;
+  return isSame && !announceAll ? [] : [{ type: "Changed", object, old }];
+}

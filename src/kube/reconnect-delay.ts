@@ -1,0 +1,26 @@
+// How long a list-watch waits after a failure: the figures of client-go. Many replicas that lost the same server come
+// back spread out, because the jitter is as large as the delay itself.
+const baseMs = 800;
+const ceilingMs = 30_000;
+const delayMsMax = 60_000;
+const doublingsMax = 10;
+
+/**
+ * From the doubled delay, or what the server asked for if that is more, to once the doubled delay on top; at most 60 s.
+ *
+ * @param failures Counts from 1: how many there were in a row.
+ */
+export function reconnectDelayMs(failures: number, retryAfterMs: number, random: () => number): number {
+  const doubled = doubledMs(failures);
+  return Math.round(Math.min(delayMsMax, Math.max(doubled, retryAfterMs) + random() * doubled));
+}
+
+/** For a kind that is not installed: never more than 30 s, so that it is found soon after somebody installs it. */
+export function missingKindDelayMs(failures: number, random: () => number): number {
+  const doubled = doubledMs(failures);
+  return Math.round(doubled / 2 + (random() * doubled) / 2);
+}
+
+function doubledMs(failures: number): number {
+  return Math.min(ceilingMs, baseMs * 2 ** Math.min(Math.max(failures - 1, 0), doublingsMax));
+}
