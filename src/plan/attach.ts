@@ -38,7 +38,10 @@ export function matchesSelector(selector: LabelSelector, labels: Readonly<Record
   return labelsHold && selector.matchExpressions.every((term) => matchesTerm(term, labels));
 }
 
-function matchesTerm(term: LabelSelector["matchExpressions"][number], labels: Readonly<Record<string, string>>): boolean {
+function matchesTerm(
+  term: LabelSelector["matchExpressions"][number],
+  labels: Readonly<Record<string, string>>,
+): boolean {
   const value = labels[term.key];
   switch (term.operator) {
     case "Exists":

@@ -1,8 +1,8 @@
 // The same canonical entry in Block and in Allow: the oldest rule decides, the others are told. A narrower network inside
 // a wider one of the other list is no conflict: that is how exceptions are written.
 import type { Entry } from "../model/entry.ts";
-import type { CompiledRule } from "./desired.ts";
-import { describeRejected } from "./desired.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import { describeRejected } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 /** Takes the losing entries out of their rules. `rules` come oldest first, and go out in the same order. */

@@ -3,7 +3,7 @@ import type { DeclaredOrigin } from "../model/declared.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { byAge, nameKey } from "../model/resource.ts";
 import { decideAttachment } from "./attach.ts";
-import type { CompiledOrigin } from "./desired.ts";
+import type { CompiledOrigin } from "./compiled-rule.ts";
 
 export interface DesiredOrigins {
   /** By host. */

@@ -10,37 +10,13 @@ import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import { byAge, nameKey } from "../model/resource.ts";
 import { decideAttachment } from "./attach.ts";
 import { settleConflicts } from "./conflicts.ts";
+import type { CompiledOrigin, CompiledRule, RuleVerdict } from "./compiled-rule.ts";
+import { describeRejected } from "./compiled-rule.ts";
 import { compileOrigins } from "./desired-origins.ts";
 import type { EntryGuards } from "./guards.ts";
 import { compileGuards, guardObjection } from "./guards.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 import { readRuleEntries } from "./rule-entries.ts";
-
-export type RuleVerdict = "Accepted" | "NotAllowed" | "SourceMissing" | "InvalidEntries" | "GuardRejected" | "Conflict";
-
-export interface CompiledRule {
-  readonly rule: DeclaredRule;
-  /** `namespace/name`. */
-  readonly id: string;
-  readonly list: ListName;
-  /** The first thing that is wrong with it, or `Accepted`. Its good entries are wanted whatever the verdict, unless `NotAllowed`. */
-  readonly verdict: RuleVerdict;
-  /** What is wrong, for a person; empty for `Accepted`. */
-  readonly message: string;
-  /** What it wants on its list; nothing once it has expired. */
-  readonly entries: ReadonlySet<Entry>;
-  /** How many different entries it declares, good and bad. */
-  readonly declared: number;
-  readonly rejected: readonly RejectedEntry[];
-  readonly expiresAtMs: number | undefined;
-  readonly expired: boolean;
-}
-
-export interface CompiledOrigin {
-  readonly origin: DeclaredOrigin;
-  readonly verdict: "Accepted" | "NotAllowed" | "Conflict";
-  readonly message: string;
-}
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -155,14 +131,6 @@ function verdictOf(
   if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message: describeRejected(invalid) };
   if (refused[0] !== undefined) return { verdict: "GuardRejected", message: describeRejected(refused) };
   return { verdict: "Accepted", message: "" };
-}
-
-/** One sentence on a list of refused entries: their number and the first of them. */
-export function describeRejected(rejected: readonly RejectedEntry[]): string {
-  const first = rejected[0];
-  if (first === undefined) return "";
-  const count = rejected.length === 1 ? "1 entry is" : `${rejected.length} entries are`;
-  return `${count} not applied. ${first.source}: ${first.message}`;
 }
 
 function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {

@@ -10,7 +10,7 @@
 import type { Entry } from "../model/entry.ts";
 import { NetworkIndex } from "../model/entry-set.ts";
 import type { Operation } from "../model/operation.ts";
-import type { CompiledRule } from "./desired.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
 

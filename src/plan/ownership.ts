@@ -3,7 +3,7 @@
 import type { ListName } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import type { OwnedEntry } from "../model/inventory.ts";
-import type { CompiledRule } from "./desired.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
 import type { ObservedEntries } from "./observed.ts";
 
 /** The annotation on a rule that makes entries ours that were on the list before. */

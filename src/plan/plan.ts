@@ -11,7 +11,8 @@ import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import { operationKey } from "../model/operation.ts";
 import { nameKey } from "../model/resource.ts";
-import type { CompiledRule, DesiredState } from "./desired.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import type { DesiredState } from "./desired.ts";
 import type { Contested } from "./disputes.ts";
 import { contestedNow } from "./disputes.ts";
 import type { Observed } from "./observed.ts";
@@ -97,11 +98,12 @@ export function planInstance(input: PlanInput): Plan {
   });
   const split = splitByPolicy(desired, observed, drafts, decision, origins);
   const next = nextInventory(input, drafts, split.writesTo, decision, origins);
+  const held = decision.hash === undefined ? undefined : { hash: decision.hash, removals: decision.held };
   return {
     operations: split.operations,
     observedOnly: split.observedOnly,
-    lists: eachList((list) => summarize(list, input, next.inventory, split.operations, decision, heldBySources)),
-    held: decision.hash === undefined ? undefined : { hash: decision.hash, removals: decision.held },
+    lists: summarizeLists(observed, next.inventory, split.operations, { held, heldBySources }),
+    held,
     heldBySources,
     refusals: new Map([...drafts.allowlist.refused, ...drafts.blocklist.refused]),
     contested,
@@ -190,9 +192,13 @@ function removalsOf(
       ? "declared by no rule, and the policy is Exclusive"
       : "added by wafsync, and no rule wants it any more";
   return [...decision.allowed[list]].toSorted().flatMap((entry) =>
-    (observed.lists[list].get(entry) ?? []).map(
-      (spelling): Operation => ({ kind: "RemoveEntry", list, entry, spelling, reason }),
-    ),
+    (observed.lists[list].get(entry) ?? []).map((spelling): Operation => ({
+      kind: "RemoveEntry",
+      list,
+      entry,
+      spelling,
+      reason,
+    })),
   );
 }
 
@@ -234,23 +240,24 @@ function nextInventory(
   };
 }
 
-function summarize(
-  list: ListName,
-  { observed }: PlanInput,
+/** The lists in numbers, with `operations` still to be done. */
+export function summarizeLists(
+  observed: Observed,
   inventory: Inventory,
   operations: readonly Operation[],
-  decision: RemovalDecision,
-  heldBySources: Readonly<Record<ListName, readonly Entry[]>>,
-): ListSummary {
-  const live = observed.lists[list];
-  const managed = countOwned(live, inventory.entries[list]);
-  return {
-    live: live.size,
-    managed,
-    foreign: live.size - managed,
-    pending: operations.filter((operation) => partOf(operation) === list).length,
-    held: decision.held[list].length + heldBySources[list].length,
-  };
+  { held, heldBySources }: Pick<Plan, "held" | "heldBySources">,
+): Plan["lists"] {
+  return eachList((list) => {
+    const live = observed.lists[list];
+    const managed = countOwned(live, inventory.entries[list]);
+    return {
+      live: live.size,
+      managed,
+      foreign: live.size - managed,
+      pending: operations.filter((operation) => partOf(operation) === list).length,
+      held: (held?.removals[list].length ?? 0) + heldBySources[list].length,
+    };
+  });
 }
 
 function countOwned(live: ReadonlyMap<Entry, unknown>, owned: ReadonlyMap<Entry, OwnedEntry>): number {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { DeclaredOrigin, DeclaredRule } from "../model/declared.ts";
 import type { Refusal } from "../model/inventory.ts";
 import { nameKey } from "../model/resource.ts";
-import type { CompiledRule } from "./desired.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
 
 const refusedForMs = 3_600_000;
 /** How many refusals are remembered; beyond it the oldest are forgotten, and so tried again earlier. */

@@ -37,5 +37,5 @@ export async function observeList(
 ): Promise<WafResult<ObservedEntries>> {
   const read = await waf.readList(list, options);
   if (!read.ok) return read;
-  return { ok: true, value: observeSpellings(read.value, desired.lists[list] as ReadonlyMap<string, unknown>) };
+  return { ok: true, value: observeSpellings(read.value, desired.lists[list]) };
 }

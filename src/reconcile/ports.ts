@@ -72,6 +72,8 @@ export interface ConvergeObserver {
 }
 
 export interface ConvergePorts {
+  /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
+  readonly baseUrlObjection: (baseUrl: string) => string | undefined;
   readonly source: SourcePort;
   readonly inventory: InventoryPort;
   readonly openWaf: OpenWaf;

@@ -1,0 +1,104 @@
+// Events: what a person wants to know of an object, each thing told once. Counts, never a flood of single entries.
+import type { DriftedEntry } from "../plan/drift.ts";
+import type { ResourceMeta } from "../model/resource.ts";
+import { heldMessage } from "./assess-instance.ts";
+import { troubleOf } from "./assess-trouble.ts";
+import type { ConvergeFacts } from "./converge-facts.ts";
+import type { InstanceMemory } from "./instance-memory.ts";
+import type { StatusPort } from "./ports.ts";
+
+const examplesMax = 5;
+
+/** Somebody else changed the lists against what is declared. */
+export function tellDrift(status: StatusPort, instance: ResourceMeta, drift: readonly DriftedEntry[]): void {
+  for (const change of ["Vanished", "Reappeared"] as const) {
+    const entries = drift.filter((item) => item.change === change);
+    if (entries.length === 0) continue;
+    const examples = entries.slice(0, examplesMax).map(({ entry }) => entry);
+    const more = entries.length > examplesMax ? ", …" : "";
+    const what =
+      change === "Vanished"
+        ? `${entries.length} declared ${plural(entries.length)} had been removed by somebody else and ${entries.length === 1 ? "is" : "are"} added again`
+        : `${entries.length} ${plural(entries.length)} that wafsync had removed came back`;
+    const message = `${what}: ${examples.join(", ")}${more}`;
+    status.event(instance, { type: "Warning", reason: "DriftDetected", message });
+  }
+}
+
+/** At the end of a pass: what was done, and what changed since the last pass. */
+export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts): void {
+  const { meta } = facts.gathered.instance;
+  const { added, removed, originsAdded } = facts.done;
+  if (added + removed > 0) {
+    status.event(meta, {
+      type: "Normal",
+      reason: "EntriesChanged",
+      message: `Added ${added} and removed ${removed} ${plural(added + removed)}.`,
+    });
+  }
+  if (originsAdded > 0) {
+    status.event(meta, {
+      type: "Normal",
+      reason: "OriginsAdded",
+      message: `Added ${originsAdded} ${originsAdded === 1 ? "origin" : "origins"}.`,
+    });
+  }
+  tellTrouble(status, memory, facts, meta);
+  const held = facts.plan !== undefined && (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
+  const heldText = held ? heldMessage(facts) : undefined;
+  if (facts.plan !== undefined && tellOnce(memory, "held", heldText) && heldText !== undefined) {
+    status.event(meta, { type: "Warning", reason: "RemovalsHeld", message: heldText });
+  }
+  const contested = facts.plan?.contested.map(({ list, entry }) => `${list} ${entry}`).join(", ") ?? "";
+  if (tellOnce(memory, "contested", contested === "" ? undefined : contested) && contested !== "") {
+    const message = `Somebody else keeps undoing declared entries, so they are left alone for a while: ${contested.slice(0, 500)}`;
+    status.event(meta, { type: "Warning", reason: "Contested", message });
+  }
+  tellRules(status, memory, facts);
+}
+
+function tellTrouble(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts, meta: ResourceMeta): void {
+  const trouble = troubleOf(facts);
+  const isNew = tellOnce(memory, "trouble", trouble?.reason);
+  if (!isNew) return;
+  if (trouble !== undefined) {
+    status.event(meta, { type: "Warning", reason: trouble.reason, message: trouble.message });
+  } else {
+    status.event(meta, { type: "Normal", reason: "Recovered", message: "The WAF can be worked on again." });
+  }
+}
+
+function tellRules(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts): void {
+  for (const rule of facts.desired.rules) {
+    const refused =
+      facts.plan === undefined
+        ? []
+        : [...rule.entries].filter((entry) => facts.plan?.refusals.has(`${rule.list} +${entry}`));
+    const refusedText = refused.length === 0 ? undefined : `${refused.length} refused`;
+    if (tellOnce(memory, `refused ${rule.id}`, refusedText) && refusedText !== undefined) {
+      const first = refused[0] ?? "";
+      const words = facts.plan?.refusals.get(`${rule.list} +${first}`)?.message ?? "";
+      const message = `The API refused ${refused.length} of its entries. ${first}: ${words}`;
+      status.event(rule.rule.meta, { type: "Warning", reason: "Rejected", message });
+    }
+    const objection = rule.verdict === "Accepted" ? undefined : `${rule.verdict}: ${rule.message}`;
+    if (tellOnce(memory, `verdict ${rule.id}`, objection) && objection !== undefined) {
+      status.event(rule.rule.meta, { type: "Warning", reason: rule.verdict, message: rule.message });
+    }
+    if (tellOnce(memory, `expired ${rule.id}`, rule.expired ? "expired" : undefined) && rule.expired) {
+      status.event(rule.rule.meta, { type: "Normal", reason: "Expired", message: "The time of the rule is over." });
+    }
+  }
+}
+
+/** True if this is another text than last time under the same name. Undefined text: the matter is over. */
+function tellOnce(memory: InstanceMemory, name: string, text: string | undefined): boolean {
+  if (memory.told.get(name) === text) return false;
+  if (text === undefined) memory.told.delete(name);
+  else memory.told.set(name, text);
+  return true;
+}
+
+function plural(count: number): string {
+  return count === 1 ? "entry" : "entries";
+}
