@@ -1,0 +1,43 @@
+// Writes the CRDs and the reference docs from the schemas. With `--check` it writes nothing, names what is stale, and
+// ends with exit code 1 if anything is.
+import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { generatedFiles, generatedFolders, isGenerated } from "../src/api/generated-files.ts";
+
+const root = join(import.meta.dirname, "..");
+
+async function readText(path: string): Promise<string | undefined> {
+  return readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+}
+
+/** Files of an earlier run that nothing makes any more. Others may lie beside them. */
+async function leftovers(folder: string, expected: ReadonlySet<string>): Promise<string[]> {
+  const names = await readdir(join(root, folder)).catch(() => []);
+  const paths = names.map((name) => `${folder}/${name}`).filter((path) => !expected.has(path));
+  const texts = await Promise.all(paths.map((path) => readText(join(root, path))));
+  return paths.filter((_, place) => isGenerated(texts[place] ?? ""));
+}
+
+const files = generatedFiles();
+const stale: string[] = [];
+for (const { path, text } of files) {
+  if ((await readText(join(root, path))) !== text) stale.push(path);
+}
+const expected = new Set(files.map(({ path }) => path));
+const left = (await Promise.all(generatedFolders.map((folder) => leftovers(folder, expected)))).flat();
+
+if (process.argv.includes("--check")) {
+  for (const path of stale) console.error(`${path} is not what the schemas give: run npm run generate`);
+  for (const path of left) console.error(`${path} is no longer made from the schemas: run npm run generate`);
+  process.exitCode = stale.length + left.length > 0 ? 1 : 0;
+} else {
+  for (const { path, text } of files) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    if (stale.includes(path)) await writeFile(join(root, path), text);
+  }
+  for (const path of left) await rm(join(root, path));
+  console.log(`${files.length} files: ${stale.length} written, ${left.length} removed`);
+}

@@ -1,0 +1,63 @@
+// Why an object is attached to its instance and taken as valid, or is not.
+import { type ConditionFact, noAction } from "./condition-fact.ts";
+
+export const acceptedFact = {
+  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"],
+  polarity: "NormalTrue",
+  meaning: "The object is valid and, unless it is the instance itself, attached to its instance.",
+  repeats: [],
+  repeatedStatuses: [],
+  reasons: {
+    Accepted: { statuses: ["True"], meaning: "All of it is valid and counts.", action: noAction },
+    Pending: { statuses: ["Unknown"], meaning: "It has not been looked at yet.", action: "Wait a moment." },
+    InstanceNotFound: {
+      statuses: ["False"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      meaning: "There is no WafInstance with the name in `spec.instanceRef`.",
+      action: "Create the WafInstance, or create the object again with the right name and namespace.",
+    },
+    NotAllowed: {
+      statuses: ["False"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      meaning: "The instance does not allow objects of this namespace.",
+      action: "Ask the owner of the instance to widen its `spec.allowedNamespaces`, or to label this namespace.",
+    },
+    InvalidEntries: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning: "Some entries are no address or network that can be read without doubt. All others count.",
+      action: "Correct the entries in `status.rejected`; each comes with what to write.",
+    },
+    InvalidSpec: {
+      statuses: ["False"],
+      meaning: "The object has fields or values that this version of wafsync does not understand.",
+      action: "Correct the fields that the message names. Removals wait until then.",
+    },
+    Conflict: {
+      statuses: ["False"],
+      meaning:
+        "An older object says otherwise: the same entry on the other list, the same origin with another type, or another instance with the same key. The older one counts.",
+      action: "Agree on one of the two, and delete or change the other.",
+    },
+    GuardRejected: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning:
+        "Some entries are wider than the instance's guards allow, or would block a network that must stay reachable. All others count.",
+      action: "Write narrower entries, or ask the owner of the instance to change `spec.guards`.",
+    },
+    SourceMissing: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning: "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Removals from this list wait.",
+      action: "Create the ConfigMap or correct its name and key.",
+    },
+    BaseUrlNotAllowed: {
+      statuses: ["False"],
+      kinds: ["WafInstance"],
+      meaning: "The operator may not call this base URL: it is not https, or not among its allowed base URLs.",
+      action:
+        "Use an allowed https URL, or ask who runs the operator about `--allowed-base-urls` and `--allow-insecure-http`.",
+    },
+  },
+} as const satisfies ConditionFact;

@@ -1,0 +1,96 @@
+// The conditions of a status: their shape, and the one way to change them.
+// `lastTransitionTime` moves only when `status` changes, as Kubernetes' own controllers keep it.
+import { z } from "zod";
+import { conditionStatuses, type ConditionStatus } from "./condition-fact.ts";
+import type { ConditionType, ReasonOf } from "./reasons.ts";
+import { dateTime } from "./schema-parts.ts";
+
+const messageLengthMax = 32_768;
+const conditionsMax = 16;
+
+export const condition = z.object({
+  type: z.string().min(1).max(316).describe("Which condition it is."),
+  status: z.enum(conditionStatuses).describe("Whether it holds."),
+  reason: z.string().min(1).max(1024).describe("Why, as one word for programs."),
+  message: z.string().max(messageLengthMax).describe("Why, as a sentence for people."),
+  lastTransitionTime: dateTime.describe("When `status` last changed."),
+  observedGeneration: z.int().min(0).optional().describe("The `metadata.generation` that it speaks of."),
+});
+
+export const conditions = z
+  .array(condition)
+  .max(conditionsMax)
+  .default([])
+  .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
+  .describe("What is the case with this object, each with a reason: see the reference of conditions.");
+
+/** A condition as it stands in a status. */
+export interface Condition {
+  readonly type: string;
+  readonly status: ConditionStatus;
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+  readonly observedGeneration?: number | undefined;
+}
+
+/** A condition to be set: only published pairs of type and reason compile. */
+export type NewCondition = {
+  [Type in ConditionType]: {
+    readonly type: Type;
+    readonly status: ConditionStatus;
+    readonly reason: ReasonOf<Type>;
+    readonly message: string;
+    readonly observedGeneration: number;
+  };
+}[ConditionType];
+
+export function findCondition(conditions: readonly Condition[], type: ConditionType): Condition | undefined {
+  return conditions.find((condition) => condition.type === type);
+}
+
+/**
+ * The conditions with this one added or replaced in its place; the very same array if nothing changes.
+ * `nowMs` becomes the transition time, to the second, if the condition is new or its status differs.
+ */
+export function setCondition(
+  conditions: readonly Condition[],
+  next: NewCondition,
+  nowMs: number,
+): readonly Condition[] {
+  const before = findCondition(conditions, next.type);
+  const lastTransitionTime =
+    before !== undefined && before.status === next.status ? before.lastTransitionTime : formatTime(nowMs);
+  const { type, status, reason, observedGeneration } = next;
+  const message = shortened(next.message);
+  const after: Condition = { type, status, reason, message, lastTransitionTime, observedGeneration };
+  if (before === undefined) return [...conditions, after];
+  if (equals(before, after)) return conditions;
+  return conditions.map((condition) => (condition === before ? after : condition));
+}
+
+/** The conditions without this one; the very same array if it is not there. For conditions that are abnormal when there. */
+export function removeCondition(conditions: readonly Condition[], type: ConditionType): readonly Condition[] {
+  return findCondition(conditions, type) === undefined
+    ? conditions
+    : conditions.filter((condition) => condition.type !== type);
+}
+
+/** RFC 3339 in whole seconds, as Kubernetes writes times. */
+export function formatTime(timeMs: number): string {
+  return new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
+}
+
+function shortened(message: string): string {
+  return message.length <= messageLengthMax ? message : `${message.slice(0, messageLengthMax - 1)}…`;
+}
+
+function equals(a: Condition, b: Condition): boolean {
+  return (
+    a.status === b.status &&
+    a.reason === b.reason &&
+    a.message === b.message &&
+    a.lastTransitionTime === b.lastTransitionTime &&
+    a.observedGeneration === b.observedGeneration
+  );
+}

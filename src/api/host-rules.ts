@@ -1,0 +1,47 @@
+// Which texts are hosts and base URLs. Each rule is CEL at admission and a function elsewhere, and both give one answer.
+import { isIPv4, isIPv6 } from "node:net";
+import { z } from "zod";
+import { matchRule } from "./schema-parts.ts";
+import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
+
+const label = "[a-zA-Z0-9_]([-a-zA-Z0-9_]{0,61}[a-zA-Z0-9_])?";
+const dnsName = `${label}(\\.${label})*`;
+/** A name whose last label is a number is an IPv4 address, or an attempt at one. */
+const numberAtEnd = "(^|\\.)([0-9]+|0[xX][0-9a-fA-F]*)\\.?$";
+
+const dnsNamePattern = `^${dnsName}\\.?$`;
+const dnsNameExpression = new RegExp(dnsNamePattern, "u");
+const numberAtEndExpression = new RegExp(numberAtEnd, "u");
+
+/** As CEL's `isIP` sees it: no zone, and no IPv6 address that stands for an IPv4 one. */
+function isAddress(text: string): boolean {
+  if (isIPv4(text)) return true;
+  if (!isIPv6(text) || text.includes("%")) return false;
+  const canonical = new URL(`http://[${text}]`).hostname;
+  return !/^\[::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}\]$/u.test(canonical);
+}
+
+const hostRule: SchemaRule<string> = {
+  cel: `isIP(self) || (self.matches(${celText(dnsNamePattern)}) && !self.matches(${celText(numberAtEnd)}))`,
+  message:
+    "write the host alone, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path",
+  holds: (text) => isAddress(text) || (dnsNameExpression.test(text) && !numberAtEndExpression.test(text)),
+};
+
+/** A DNS name or an IP address. */
+export const host = withRules(z.string().min(1).max(253), [hostRule]);
+
+const urlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[-a-zA-Z0-9_~][-a-zA-Z0-9_~.]*)*/?$`;
+
+/** An http or https URL to which paths can be appended. Whether http is allowed is for the operator to say. */
+export const baseUrl = withRules(z.string().min(1).max(2048), [
+  matchRule(
+    urlPattern,
+    "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment",
+  ),
+  {
+    cel: `!self.matches(${celText(urlPattern)}) || (isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535))`,
+    message: "write a port of at most 65535 and a host that is a DNS name or an IP address",
+    holds: (text) => !new RegExp(urlPattern, "u").test(text) || URL.canParse(text),
+  },
+]);

@@ -1,0 +1,49 @@
+// What the file of a kind says about it, beyond names: everything that its CRD and its reference page are made from.
+import type { z } from "zod";
+import type { ResourceKind } from "../model/resource.ts";
+import type { SchemaRule } from "./schema-rules.ts";
+
+export interface PrinterColumn {
+  readonly name: string;
+  readonly type: "string" | "integer" | "boolean" | "date";
+  readonly jsonPath: string;
+  readonly description: string;
+  /** 1 for columns that only `-o wide` shows. */
+  readonly priority?: 1;
+}
+
+export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
+  readonly kind: ResourceKind;
+  readonly description: string;
+  readonly spec: Spec;
+  readonly status: Status;
+  readonly printerColumns: readonly PrinterColumn[];
+  /** JSON paths that `--field-selector` understands; at most eight. */
+  readonly selectableFields: readonly string[];
+  /** Rules on the name: all of the metadata that CEL sees. */
+  readonly nameRules: readonly SchemaRule<{ readonly metadata: { readonly name: string } }>[];
+}
+
+function conditionPath(type: string, field: "status" | "reason"): string {
+  return `.status.conditions[?(@.type=="${type}")].${field}`;
+}
+
+/** The columns with which every table ends: is it well, and if not, why. */
+export const closingColumns: readonly PrinterColumn[] = [
+  { name: "Ready", type: "string", jsonPath: conditionPath("Ready", "status"), description: "Whether all is well" },
+  {
+    name: "Reason",
+    type: "string",
+    jsonPath: conditionPath("Ready", "reason"),
+    description: "Why, as one word",
+    priority: 1,
+  },
+  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the creation" },
+];
+
+export const instanceColumn: PrinterColumn = {
+  name: "Instance",
+  type: "string",
+  jsonPath: ".spec.instanceRef.name",
+  description: "The WafInstance that it attaches to",
+};

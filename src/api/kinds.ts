@@ -1,0 +1,30 @@
+// The names of the custom resources, as API server, kubectl and users spell them.
+import type { ResourceKind } from "../model/resource.ts";
+
+export const apiGroup = "wafsync.dev";
+export const apiVersionName = "v1alpha1";
+/** What stands in `apiVersion` of every document. */
+export const apiVersion = `${apiGroup}/${apiVersionName}`;
+/** `kubectl get wafsync` lists all four kinds. */
+export const category = "wafsync";
+
+export interface KindNames {
+  readonly kind: ResourceKind;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortName: string;
+}
+
+export const kinds: Readonly<Record<ResourceKind, KindNames>> = {
+  WafInstance: { kind: "WafInstance", plural: "wafinstances", singular: "wafinstance", shortName: "wafi" },
+  WafIpRule: { kind: "WafIpRule", plural: "wafiprules", singular: "wafiprule", shortName: "wafip" },
+  WafOrigin: { kind: "WafOrigin", plural: "waforigins", singular: "waforigin", shortName: "wafo" },
+  WafCacheClear: { kind: "WafCacheClear", plural: "wafcacheclears", singular: "wafcacheclear", shortName: "wafcc" },
+};
+
+/** Asks for a reconcile now: any new value does. `status.lastHandledRequest` repeats the value that was heard. */
+export const requestedAtAnnotation = `${apiGroup}/requested-at`;
+/** On a ConfigMap, with the value `true`: a change of it is seen at once, and not at the next resync. */
+export const watchLabel = `${apiGroup}/watch`;
+/** Only instances have it: their entries are removed, or left on purpose, before they go. */
+export const instanceFinalizer = `${apiGroup}/release-entries`;

@@ -1,0 +1,65 @@
+// The `metadata` of a document. Fields that only the API server writes are taken as they are; unknown ones are faults
+// only if they look like a slip of the pen, because Kubernetes may add fields.
+import { z } from "zod";
+import type { ObjectMetadata } from "./custom-resource.ts";
+import { nearestName } from "./nearest-name.ts";
+import { type ResourceFault, faultsOfIssue, nameOfValue, resourceFault, unknownFieldFault } from "./resource-fault.ts";
+import { dns1123LabelPattern, dns1123SubdomainPattern, nameLengthMax, namespaceLengthMax } from "./schema-parts.ts";
+import { structuralSchema } from "./structural-schema.ts";
+
+export type ParsedMetadata =
+  | { readonly ok: true; readonly metadata: ObjectMetadata }
+  | { readonly ok: false; readonly faults: readonly ResourceFault[] };
+
+const nameMessage = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
+const namespaceMessage = "write lower-case letters, digits and '-', with a letter or digit at both ends";
+
+const metadataSchema = z.object({
+  name: z.string().min(1).max(nameLengthMax).regex(new RegExp(dns1123SubdomainPattern, "u"), nameMessage),
+  namespace: z
+    .string()
+    .min(1)
+    .max(namespaceLengthMax)
+    .regex(new RegExp(dns1123LabelPattern, "u"), namespaceMessage)
+    .optional(),
+  uid: z.string().default(""),
+  resourceVersion: z.string().default(""),
+  generation: z.int().default(1),
+  creationTimestamp: z.string().optional(),
+  deletionTimestamp: z.string().optional(),
+  labels: z.record(z.string(), z.string()).default({}),
+  annotations: z.record(z.string(), z.string()).default({}),
+  finalizers: z.array(z.string()).default([]),
+});
+
+const readFields = Object.keys(metadataSchema.shape);
+/** What `metadata` may hold beyond what is read here. */
+const otherFields = [
+  "generateName",
+  "selfLink",
+  "deletionGracePeriodSeconds",
+  "ownerReferences",
+  "managedFields",
+  "clusterName",
+];
+const knownFields = [...readFields, ...otherFields];
+
+/** Reads `metadata`. `defaultNamespace` is for documents that name none. */
+export function parseMetadata(found: unknown, defaultNamespace: string): ParsedMetadata {
+  const base = ["metadata"];
+  if (typeof found !== "object" || found === null || Array.isArray(found)) {
+    const is = found === undefined ? "is missing: write" : `is ${nameOfValue(found)}: write`;
+    return { ok: false, faults: [resourceFault(base, `${is} a mapping with a name`)] };
+  }
+  const faults = Object.keys(found)
+    .filter((field) => !knownFields.includes(field) && nearestName(field, knownFields) !== undefined)
+    .map((field) => unknownFieldFault(base, field, knownFields));
+  const parsed = metadataSchema.safeParse(found);
+  if (!parsed.success) {
+    const schema = structuralSchema(metadataSchema);
+    faults.push(...parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, base, found, schema)));
+  }
+  if (!parsed.success || faults.length > 0) return { ok: false, faults };
+  const { namespace = defaultNamespace, creationTimestamp, deletionTimestamp, ...rest } = parsed.data;
+  return { ok: true, metadata: { ...rest, namespace, creationTimestamp, deletionTimestamp } };
+}

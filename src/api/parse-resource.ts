@@ -1,0 +1,123 @@
+// From a document, whether from a file or from the API server, to a custom resource with all defaults filled in; or to
+// all its faults at once. Where it can, it answers as admission does. Entries in `addresses` are not judged here: one
+// wrong entry is a matter of its rule, and stops nothing else.
+import { type ResourceKind, resourceKinds } from "../model/resource.ts";
+import { objectSchema } from "./custom-resource-definition.ts";
+import { type CustomResource, type CustomResourceStatus, kindDefinitions } from "./custom-resource.ts";
+import type { KindDefinition } from "./kind-definition.ts";
+import { apiGroup, apiVersion } from "./kinds.ts";
+import { nearestName } from "./nearest-name.ts";
+import { type ParsedMetadata, parseMetadata } from "./parse-metadata.ts";
+import {
+  type ResourceFault,
+  faultsOfIssue,
+  nameOfValue,
+  quoted,
+  resourceFault,
+  unknownFieldFault,
+} from "./resource-fault.ts";
+import { withoutNulls } from "./without-nulls.ts";
+
+export interface ParseContext {
+  /** For documents that name none. Objects of the API server always do. */
+  readonly defaultNamespace: string;
+}
+
+export type ParsedResource =
+  | { readonly ok: true; readonly resource: CustomResource }
+  | { readonly ok: false; readonly faults: readonly ResourceFault[] };
+
+/** A document with more faults than this is wrong as a whole. */
+const faultsMax = 50;
+const documentFields = ["apiVersion", "kind", "metadata", "spec", "status"] as const;
+
+/** Reads one document. Never throws, whatever it is given. */
+export function parseResource(given: unknown, context: ParseContext): ParsedResource {
+  const document = withoutNulls(given);
+  if (!isMapping(document)) {
+    const message = `must be a mapping with apiVersion, kind, metadata and spec, and is ${nameOfValue(document)}`;
+    return failed([resourceFault([], message)]);
+  }
+  const faults = [...apiVersionFaults(document["apiVersion"]), ...unknownFields(document)];
+  const kind = knownKind(document["kind"]);
+  if (kind === undefined) faults.push(kindFault(document["kind"]));
+  const metadata = parseMetadata(document["metadata"], context.defaultNamespace);
+  if (!metadata.ok) faults.push(...metadata.faults);
+  if (kind === undefined) return failed(faults);
+  const definition = kindDefinitions[kind];
+  if (metadata.ok) faults.push(...nameFaults(definition, metadata));
+  const spec = definition.spec.safeParse(document["spec"]);
+  if (!spec.success) faults.push(...specFaults(definition, spec.error.issues, document["spec"]));
+  if (!metadata.ok || !spec.success || faults.length > 0) return failed(faults);
+  const status = parseStatus(definition, document["status"]);
+  const resource = { apiVersion, kind, metadata: metadata.metadata, spec: spec.data, status } as CustomResource;
+  return { ok: true, resource };
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function failed(faults: readonly ResourceFault[]): ParsedResource {
+  if (faults.length <= faultsMax) return { ok: false, faults };
+  const rest = resourceFault([], `has ${faults.length - faultsMax} further faults`);
+  return { ok: false, faults: [...faults.slice(0, faultsMax), rest] };
+}
+
+/** Whether a document is meant for wafsync, if perhaps in a version or kind that does not exist. */
+export function isOurs(document: unknown): boolean {
+  if (!isMapping(document)) return false;
+  const { apiVersion: found, kind } = document;
+  const group = typeof found === "string" ? found.split("/")[0]?.toLowerCase() : undefined;
+  return group === apiGroup || knownKind(kind) !== undefined;
+}
+
+function apiVersionFaults(found: unknown): ResourceFault[] {
+  if (found === apiVersion) return [];
+  const segments = ["apiVersion"];
+  if (found === undefined) return [resourceFault(segments, `is missing: write ${apiVersion}`)];
+  if (typeof found !== "string") return [resourceFault(segments, `must be a text: write ${apiVersion}`)];
+  return [resourceFault(segments, `must be ${apiVersion}, and is ${quoted(found)}`)];
+}
+
+function knownKind(found: unknown): ResourceKind | undefined {
+  return resourceKinds.find((kind) => kind === found);
+}
+
+function kindFault(found: unknown): ResourceFault {
+  const segments = ["kind"];
+  const options = resourceKinds.join(", ");
+  if (found === undefined) return resourceFault(segments, `is missing: write one of ${options}`);
+  if (typeof found !== "string") return resourceFault(segments, `must be one of ${options}`);
+  const meant = nearestName(found, resourceKinds);
+  const hint = meant === undefined ? `known are ${options}` : `did you mean ${meant}?`;
+  return resourceFault(segments, `unknown kind ${quoted(found)}; ${hint}`);
+}
+
+function unknownFields(document: Readonly<Record<string, unknown>>): ResourceFault[] {
+  return Object.keys(document)
+    .filter((field) => !(documentFields as readonly string[]).includes(field))
+    .map((field) => unknownFieldFault([], field, documentFields));
+}
+
+function nameFaults(definition: KindDefinition, { metadata }: Extract<ParsedMetadata, { ok: true }>): ResourceFault[] {
+  return definition.nameRules
+    .filter(({ holds }) => holds !== "AdmissionOnly" && !holds({ metadata }))
+    .map(({ message }) => resourceFault(["metadata", "name"], message));
+}
+
+function specFaults(
+  definition: KindDefinition,
+  issues: Parameters<typeof faultsOfIssue>[0][],
+  spec: unknown,
+): ResourceFault[] {
+  const schema = objectSchema(definition).properties?.["spec"];
+  if (schema === undefined) return [];
+  return issues.flatMap((issue) => faultsOfIssue(issue, ["spec"], spec, schema));
+}
+
+/** A status that can't be read counts as none: it is only ever a report, and is written anew. */
+function parseStatus(definition: KindDefinition, found: unknown): CustomResourceStatus {
+  const status = definition.status.safeParse(found);
+  return (status.success ? status.data : definition.status.parse(undefined)) as CustomResourceStatus;
+}

@@ -1,0 +1,102 @@
+// Every condition that wafsync writes, with every reason that it can have: the published vocabulary, as closed unions.
+// A reason that is not here does not compile, so the reference docs can't fall behind.
+import { acceptedFact } from "./acceptance-reasons.ts";
+import { type ConditionFact, type ConditionStatus, noAction } from "./condition-fact.ts";
+import { completeFact, failedFact, logsForwardedFact } from "./job-reasons.ts";
+import { removalsHeldFact, syncedFact } from "./sync-reasons.ts";
+
+const everyKind = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"] as const;
+
+const readyFact = {
+  kinds: everyKind,
+  polarity: "NormalTrue",
+  meaning:
+    "Sums up the others. `Unknown` while the first sync runs, `False` for failures alone; then it has the reason and message of the condition that failed.",
+  repeats: ["Accepted", "Synced", "Complete", "Failed"],
+  repeatedStatuses: ["True", "False", "Unknown"],
+  reasons: {
+    Ready: { statuses: ["True"], meaning: "All is as declared.", action: noAction },
+    Progressing: {
+      statuses: ["True", "Unknown"],
+      meaning: "Nothing failed, and there is still something to do.",
+      action: "Wait: the message says how far it is.",
+    },
+  },
+} as const satisfies ConditionFact;
+
+const reconcilingFact = {
+  kinds: everyKind,
+  polarity: "AbnormalTrue",
+  meaning: "Work on this object is going on, or will be tried again by itself.",
+  repeats: [],
+  repeatedStatuses: [],
+  reasons: {
+    Progressing: { statuses: ["True"], meaning: "Work goes on.", action: "Wait." },
+    ProgressingWithRetry: {
+      statuses: ["True"],
+      meaning: "The last attempt failed, and another one follows by itself.",
+      action: "Wait; `Ready` and `Synced` say what failed.",
+    },
+    Deleting: {
+      statuses: ["True"],
+      kinds: ["WafInstance"],
+      meaning: "The instance is being deleted, and its entries are being removed from the WAF first.",
+      action: "Wait. With `spec.deletionPolicy: Retain` the entries stay.",
+    },
+  },
+} as const satisfies ConditionFact;
+
+const stalledFact = {
+  kinds: everyKind,
+  polarity: "AbnormalTrue",
+  meaning: "Only a person can help. It has the reason and message of the condition that failed.",
+  repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld"],
+  repeatedStatuses: ["True"],
+  reasons: {
+    DuplicateKey: {
+      statuses: ["True"],
+      kinds: ["WafInstance"],
+      meaning: "An older instance has the same base URL and key, so this one does nothing.",
+      action: "Delete one of the two, or give this one the key of another WAF.",
+    },
+  },
+} as const satisfies ConditionFact;
+
+export const conditionFacts = {
+  Ready: readyFact,
+  Accepted: acceptedFact,
+  Synced: syncedFact,
+  RemovalsHeld: removalsHeldFact,
+  LogsForwarded: logsForwardedFact,
+  Complete: completeFact,
+  Failed: failedFact,
+  Reconciling: reconcilingFact,
+  Stalled: stalledFact,
+} as const satisfies Record<string, ConditionFact>;
+
+type Facts = typeof conditionFacts;
+export type ConditionType = keyof Facts;
+export const conditionTypes = Object.keys(conditionFacts) as readonly ConditionType[];
+
+type OwnReason<Type extends ConditionType> = keyof Facts[Type]["reasons"] & string;
+type RepeatedType<Type extends ConditionType> = Facts[Type]["repeats"][number];
+
+/** The reasons that a condition of this type may have. */
+export type ReasonOf<Type extends ConditionType> =
+  | OwnReason<Type>
+  | { [Repeated in RepeatedType<Type>]: OwnReason<Repeated> }[RepeatedType<Type>];
+
+export type ReadyReason = ReasonOf<"Ready">;
+export type AcceptedReason = ReasonOf<"Accepted">;
+export type SyncedReason = ReasonOf<"Synced">;
+export type StalledReason = ReasonOf<"Stalled">;
+
+/** Whether a condition of this type may have this reason with this status: what status conformance means. */
+export function isPublished(type: string, reason: string, status: string): boolean {
+  if (!Object.hasOwn(conditionFacts, type)) return false;
+  const fact: ConditionFact = conditionFacts[type as ConditionType];
+  const known = status as ConditionStatus;
+  if (Object.hasOwn(fact.reasons, reason)) return fact.reasons[reason]?.statuses.includes(known) ?? false;
+  const repeated = fact.repeats.some((other) => Object.hasOwn(conditionFacts[other as ConditionType].reasons, reason));
+  return repeated && fact.repeatedStatuses.includes(known);
+}

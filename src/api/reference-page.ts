@@ -1,0 +1,170 @@
+// The reference docs, made from the schemas and from the data of the conditions, so that they can't fall behind.
+import { type ResourceKind, resourceKinds } from "../model/resource.ts";
+import type { ConditionFact } from "./condition-fact.ts";
+import { objectSchema } from "./custom-resource-definition.ts";
+import { kindDefinitions } from "./custom-resource.ts";
+import type { PrinterColumn } from "./kind-definition.ts";
+import { apiVersion, category, kinds } from "./kinds.ts";
+import { conditionFacts, conditionTypes } from "./reasons.ts";
+import { validationsKey } from "./schema-rules.ts";
+import type { StructuralSchema } from "./structural-schema.ts";
+
+const generatedNote = "<!-- Written by `npm run generate`. Edit the schemas in src/api instead. -->";
+
+export interface ReferencePage {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** All pages of `docs/reference`. */
+export function referencePages(): ReferencePage[] {
+  const pages = resourceKinds.map((kind) => ({ file: pageFile(kind), text: kindPage(kind) }));
+  return [{ file: "README.md", text: overviewPage() }, ...pages, { file: "conditions.md", text: conditionsPage() }];
+}
+
+function pageFile(kind: ResourceKind): string {
+  return `${kind.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, "-").toLowerCase()}.md`;
+}
+
+function overviewPage(): string {
+  const rows = resourceKinds.map((kind) => [
+    `[${kind}](${pageFile(kind)})`,
+    `\`${kinds[kind].shortName}\``,
+    kindDefinitions[kind].description,
+  ]);
+  return page("Reference", [
+    `The custom resources of \`${apiVersion}\`. All are namespaced, and \`kubectl get ${category}\` lists them together.`,
+    table(["Kind", "Short name", "What it is"], rows),
+    "What came of an object stands in its conditions: see [conditions and reasons](conditions.md).",
+    "Durations are whole numbers with units, in descending order: `2d`, `1h30m`, `45s`, `250ms`.",
+  ]);
+}
+
+function kindPage(kind: ResourceKind): string {
+  const { plural, shortName } = kinds[kind];
+  const definition = kindDefinitions[kind];
+  const schema = objectSchema(definition);
+  const columns = definition.printerColumns.map(columnRow);
+  const fields = definition.selectableFields.map((path) => `\`${path.slice(1)}\``).join(", ");
+  return page(kind, [
+    definition.description,
+    `\`apiVersion: ${apiVersion}\`, \`kind: ${kind}\`; \`kubectl get ${plural}\`, short \`${shortName}\`.`,
+    ...definition.nameRules.map(({ message }) => `Its name: ${message}.`),
+    ...objectSections("spec", schema.properties?.["spec"]),
+    ...objectSections("status", schema.properties?.["status"]),
+    `## Columns of \`kubectl get ${shortName}\``,
+    table(["Column", "From", "Meaning"], columns),
+    ...(fields === "" ? [] : [`\`--field-selector\` understands ${fields}.`]),
+  ]);
+}
+
+function columnRow({ name, jsonPath, description, priority }: PrinterColumn): string[] {
+  return [name, `\`${jsonPath.slice(1)}\``, priority === undefined ? description : `${description} (\`-o wide\`)`];
+}
+
+/** A section for the object at a path, and one for each object below it. */
+function objectSections(path: string, schema: StructuralSchema | undefined): string[] {
+  if (schema?.properties === undefined) return [];
+  const required = new Set(schema.required);
+  const fields = Object.entries(schema.properties);
+  const rows = fields.map(([name, field]) => [
+    `\`${name}\``,
+    typeName(field),
+    required.has(name) ? "required" : defaultText(field),
+    [field.description ?? "", ...ownRules(field)].join(" ").trim(),
+  ]);
+  const rules = schema[validationsKey] ?? [];
+  const sections = [
+    `## \`${path}\``,
+    ...(schema.description === undefined ? [] : [schema.description]),
+    ...(rules.length === 0 ? [] : [rules.map(({ message }) => `- Rule: ${message}.`).join("\n")]),
+    table(["Field", "Type", "Default", "Meaning and rules"], rows),
+  ];
+  for (const [name, field] of fields) {
+    if (field.type === "object") sections.push(...objectSections(`${path}.${name}`, field));
+    if (field.type === "array") sections.push(...objectSections(`${path}.${name}[]`, field.items));
+  }
+  return sections;
+}
+
+function typeName(field: StructuralSchema): string {
+  const { type, items } = field;
+  if (field.enum !== undefined) return field.enum.map((choice) => `\`${choice}\``).join(" or ");
+  if (type === "array") return `list of ${items === undefined ? "values" : pluralOf(items)}`;
+  if (type === "object") return field.additionalProperties === undefined ? "object" : "map of texts";
+  if (type === "string") return field.format === "date-time" ? "time" : "text";
+  return type;
+}
+
+function pluralOf(items: StructuralSchema): string {
+  return items.type === "string" ? "texts" : `${items.type}s`;
+}
+
+function defaultText(field: StructuralSchema): string {
+  const { default: value } = field;
+  if (value === undefined) return "–";
+  if (field.type === "object") return field.properties === undefined ? "none" : "its fields' defaults";
+  if (Array.isArray(value) && value.length === 0) return "none";
+  if (value === "") return "empty";
+  return `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
+}
+
+function ownRules(field: StructuralSchema): string[] {
+  const { minimum, maximum, minLength, maxLength, maxItems, items } = field;
+  const rules: string[] = [];
+  if (minimum !== undefined && maximum !== undefined) rules.push(`From ${minimum} to ${maximum}.`);
+  else if (minimum !== undefined && minimum !== 0) rules.push(`At least ${minimum}.`);
+  if (minLength !== undefined) rules.push("Not empty.");
+  if (maxLength !== undefined) rules.push(`At most ${maxLength} characters.`);
+  if (maxItems !== undefined) rules.push(`At most ${maxItems} items.`);
+  if (field.type !== "object") rules.push(...(field[validationsKey] ?? []).map(({ message }) => sentence(message)));
+  if (items !== undefined && items.type !== "object") {
+    if (items.maxLength !== undefined) rules.push(`Each at most ${items.maxLength} characters.`);
+    rules.push(...(items[validationsKey] ?? []).map(({ message }) => `Each: ${message}.`));
+  }
+  return rules;
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+}
+
+function conditionsPage(): string {
+  const sections = conditionTypes.flatMap((type) => conditionSection(type, conditionFacts[type]));
+  return page("Conditions and reasons", [
+    "Every object says in `status.conditions` how it is. `kubectl wait --for=condition=Ready` waits until all is well.",
+    "A condition's `reason` is one of the words below, its `message` says more about the case at hand, and `lastTransitionTime` is when `status` last changed.",
+    ...sections,
+  ]);
+}
+
+function conditionSection(type: string, fact: ConditionFact): string[] {
+  const rows = Object.entries(fact.reasons).map(([reason, { statuses, kinds: shownBy, meaning, action }]) => [
+    `\`${reason}\``,
+    statuses.join(", "),
+    shownBy === undefined ? meaning : `${meaning} (${shownBy.join(", ")})`,
+    action,
+  ]);
+  const repeats = fact.repeats.map((other) => `\`${other}\``).join(", ");
+  const polarity = fact.polarity === "AbnormalTrue" ? " Only there while it is the case." : "";
+  return [
+    `## ${type}`,
+    `${fact.meaning}${polarity}`,
+    `Shown by ${fact.kinds.join(", ")}.`,
+    table(["Reason", "Status", "Meaning", "What to do"], rows),
+    ...(repeats === "" ? [] : [`It also repeats the reasons of ${repeats}.`]),
+  ];
+}
+
+function page(title: string, blocks: readonly string[]): string {
+  return `${[generatedNote, `# ${title}`, ...blocks].join("\n\n")}\n`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}

@@ -1,0 +1,149 @@
+// Faults of documents, as people read them: where, what is wrong, what to write. Made from what zod reports, with the
+// schema at hand to say what is known there. A fault never quotes long or free texts: they may hold what nobody should see.
+import type { z } from "zod";
+import { nearestName } from "./nearest-name.ts";
+import { type StructuralSchema, schemaAt } from "./structural-schema.ts";
+
+export interface ResourceFault {
+  /** For example `spec.addresses[3]`; empty for the document as a whole. */
+  readonly path: string;
+  /** The same as names and positions, to find the place in the document. */
+  readonly segments: readonly (string | number)[];
+  /** What is wrong, and what to write instead; without the path. */
+  readonly message: string;
+}
+
+const quotedLengthMax = 40;
+const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/u;
+
+export function resourceFault(segments: readonly PropertyKey[], message: string): ResourceFault {
+  const known = segments.map((segment) => (typeof segment === "number" ? segment : String(segment)));
+  return { path: formatPath(known), segments: known, message };
+}
+
+function formatPath(segments: readonly (string | number)[]): string {
+  let path = "";
+  for (const segment of segments) {
+    if (typeof segment === "number") path += `[${segment}]`;
+    else if (plainName.test(segment)) path += path === "" ? segment : `.${segment}`;
+    else path += `[${JSON.stringify(segment)}]`;
+  }
+  return path;
+}
+
+/** What is wrong with a field that nobody knows. */
+export function unknownFieldFault(
+  segments: readonly PropertyKey[],
+  field: string,
+  known: readonly string[],
+): ResourceFault {
+  const meant = nearestName(field, known);
+  const hint = meant === undefined ? `known here: ${known.join(", ")}` : `did you mean ${meant}?`;
+  return resourceFault([...segments, field], `unknown field; ${hint}`);
+}
+
+/** The faults behind one issue of zod. `base` is where the checked value stands in the document, `value` the value itself. */
+export function faultsOfIssue(
+  issue: z.core.$ZodIssue,
+  base: readonly string[],
+  value: unknown,
+  schema: StructuralSchema,
+): ResourceFault[] {
+  const segments = [...base, ...issue.path];
+  const at = schemaAt(schema, issue.path);
+  if (issue.code === "unrecognized_keys") {
+    const known = Object.keys(at?.properties ?? {});
+    return issue.keys.map((key) => unknownFieldFault(segments, key, known));
+  }
+  return [resourceFault(segments, messageOf(issue, valueAt(value, issue.path), at))];
+}
+
+function messageOf(issue: z.core.$ZodIssue, found: unknown, at: StructuralSchema | undefined): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return found === undefined ? missingMessage(at) : `must be ${nameOfType(at)}, and is ${nameOfValue(found)}`;
+    case "invalid_value":
+      return found === undefined ? missingMessage(at) : choiceMessage(found, issue.values.map(String));
+    case "too_big":
+      return boundMessage(issue.origin, "at most", issue.maximum);
+    case "too_small":
+      return boundMessage(issue.origin, "at least", issue.minimum);
+    case "invalid_format":
+      return issue.format === "datetime" ? "write a time such as 2030-01-31T18:00:00Z" : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+function missingMessage(at: StructuralSchema | undefined): string {
+  const choices = at?.enum;
+  if (choices !== undefined) return `is missing: write ${choices.join(" or ")}`;
+  return `is missing: write ${nameOfType(at)}`;
+}
+
+function choiceMessage(found: unknown, choices: readonly string[]): string {
+  const options = choices.length > 1 ? `one of ${choices.join(", ")}` : (choices[0] ?? "");
+  if (typeof found !== "string") return `must be ${options}, and is ${nameOfValue(found)}`;
+  const meant = nearestName(found, choices);
+  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+  return `must be ${options}, and is ${quoted(found)}${hint}`;
+}
+
+function boundMessage(origin: string, bound: string, limit: number | bigint): string {
+  switch (origin) {
+    case "string":
+      return limit === 1 ? "must not be empty" : `must have ${bound} ${limit} characters`;
+    case "array":
+      return `must have ${bound} ${limit} items`;
+    default:
+      return `must be ${bound} ${limit}`;
+  }
+}
+
+export function quoted(text: string): string {
+  return JSON.stringify(text.length > quotedLengthMax ? `${text.slice(0, quotedLengthMax)}…` : text);
+}
+
+function nameOfType(at: StructuralSchema | undefined): string {
+  switch (at?.type) {
+    case "object":
+      return at.properties === undefined
+        ? "a mapping"
+        : `a mapping with ${(at.required ?? Object.keys(at.properties)).join(", ")}`;
+    case "array":
+      return "a list";
+    case "integer":
+      return "a whole number";
+    case "boolean":
+      return "true or false";
+    default:
+      return "a text";
+  }
+}
+
+export function nameOfValue(value: unknown): string {
+  if (value === null) return "empty";
+  if (Array.isArray(value)) return "a list";
+  switch (typeof value) {
+    case "object":
+      return "a mapping";
+    case "number":
+    case "bigint":
+      return "a number";
+    case "boolean":
+      return "true or false";
+    case "string":
+      return "a text";
+    default:
+      return "nothing";
+  }
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let found = value;
+  for (const segment of path) {
+    if (typeof found !== "object" || found === null) return undefined;
+    found = (found as Record<PropertyKey, unknown>)[segment];
+  }
+  return found;
+}

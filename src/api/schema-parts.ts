@@ -1,0 +1,126 @@
+// The pieces that the schemas of several kinds are made of.
+import { z } from "zod";
+import { parseDeclaredEntry } from "../model/entry.ts";
+import { durationLengthMax, durationPattern, parseDuration } from "./durations.ts";
+import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
+
+export const nameLengthMax = 253;
+export const namespaceLengthMax = 63;
+const dns1123Label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
+export const dns1123LabelPattern = `^${dns1123Label}$`;
+export const dns1123SubdomainPattern = `^${dns1123Label}(\\.${dns1123Label})*$`;
+
+/** A rule that a text matches a regular expression, which must mean the same to RE2 and to JavaScript. */
+export function matchRule(pattern: string, message: string): SchemaRule<string> {
+  const expression = new RegExp(pattern, "u");
+  return { cel: `self.matches(${celText(pattern)})`, message, holds: (text) => expression.test(text) };
+}
+
+/** For fields that stay as they were created. */
+export const immutableRule: SchemaRule<unknown> = {
+  cel: "self == oldSelf",
+  message: "this field can't be changed: delete the object and create it again",
+  holds: "AdmissionOnly",
+};
+
+/** CEL for the duration that `self` spells: CEL itself knows no days. */
+const celDuration = `duration(self.contains('d') ? string(int(self.substring(0, self.indexOf('d'))) * 24) + 'h' + self.substring(self.indexOf('d') + 1) : self)`;
+
+function celSpan(text: string): string {
+  return `duration('${parseDuration(text) ?? 0}ms')`;
+}
+
+/** A span of time between `min` and `max`, both included. */
+export function durationBetween(min: string, max: string): z.ZodString {
+  const minMs = parseDuration(min) ?? 0;
+  const maxMs = parseDuration(max) ?? Number.POSITIVE_INFINITY;
+  const form = celText(durationPattern);
+  return withRules(z.string().max(durationLengthMax), [
+    {
+      cel: `self != '' && self.matches(${form})`,
+      message: "write a duration such as 30s, 5m, 1h30m or 2d: whole numbers with the units d, h, m, s and ms",
+      holds: (text) => parseDuration(text) !== undefined,
+    },
+    {
+      cel: `self == '' || !self.matches(${form}) || (${celDuration} >= ${celSpan(min)} && ${celDuration} <= ${celSpan(max)})`,
+      message: `write a duration of at least ${min} and at most ${max}`,
+      holds: (text) => {
+        const spanMs = parseDuration(text);
+        return spanMs === undefined || (spanMs >= minMs && spanMs <= maxMs);
+      },
+    },
+  ]);
+}
+
+/** The name of another object. */
+export const objectName = withRules(z.string().min(1).max(nameLengthMax), [
+  matchRule(dns1123SubdomainPattern, "write the name of an object: lower-case letters, digits, '-' and '.'"),
+]);
+
+export const namespaceName = withRules(z.string().min(1).max(namespaceLengthMax), [
+  matchRule(dns1123LabelPattern, "write the name of a namespace: lower-case letters, digits and '-'"),
+]);
+
+/** A key of a ConfigMap or Secret. */
+export const dataKey = withRules(z.string().min(1).max(nameLengthMax), [
+  matchRule("^[-._a-zA-Z0-9]+$", "write a key of its data: letters, digits, '-', '_' and '.'"),
+]);
+
+export const instanceRef = withRules(
+  z.strictObject({
+    name: objectName.describe("The name of the WafInstance."),
+    namespace: namespaceName
+      .optional()
+      .describe(
+        "The namespace of the WafInstance, which must allow this one in `spec.allowedNamespaces`. Without it: the namespace of this object.",
+      ),
+  }),
+  [immutableRule],
+).describe("The WafInstance that this object attaches to. It can't be changed.");
+
+export const deletionPolicy = z.enum(["Delete", "Retain"]).default("Delete");
+
+/** A network or address, checked where it stands: for lists whose every item must be right. */
+export const checkedNetwork = withRules(z.string().min(1).meta({ maxLength: 43 }), [
+  {
+    cel: "(isIP(self) || isCIDR(self)) && (!isCIDR(self) || cidr(self) == cidr(self).masked())",
+    message:
+      "write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48",
+    holds: (text) => parseDeclaredEntry(text).ok,
+  },
+]);
+
+const labelText = z.string().max(317);
+
+export const labelSelector = z.strictObject({
+  matchLabels: z
+    .record(labelText, z.string().max(63))
+    .default({})
+    .describe("Labels that the namespace must have, with these values."),
+  matchExpressions: z
+    .array(
+      withRules(
+        z.strictObject({
+          key: labelText.min(1).describe("The label."),
+          operator: z
+            .enum(["In", "NotIn", "Exists", "DoesNotExist"])
+            .describe("How the label's value relates to `values`."),
+          values: z.array(z.string().max(63)).max(64).default([]).describe("For `In` and `NotIn` alone."),
+        }),
+        [
+          {
+            cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+            message: "write values with the operators In and NotIn, and none with Exists and DoesNotExist",
+            holds: ({ operator, values }) =>
+              !Array.isArray(values) || (operator === "In" || operator === "NotIn") === values.length > 0,
+          },
+        ],
+      ),
+    )
+    .max(64)
+    .default([])
+    .describe("Further demands on labels; all must be met."),
+});
+
+/** RFC 3339, as the API server checks it. */
+export const dateTime = z.iso.datetime({ offset: true });

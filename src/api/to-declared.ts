@@ -1,0 +1,131 @@
+// From custom resources to what they declare, in the neutral terms that plans are made from.
+import type {
+  AllowedNamespaces,
+  DeclaredCacheClear,
+  DeclaredInstance,
+  DeclaredOrigin,
+  DeclaredRule,
+  LogForwarding,
+  WorkloadRef,
+} from "../model/declared.ts";
+import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import type { CustomResource, WafCacheClear, WafInstance, WafIpRule, WafOrigin } from "./custom-resource.ts";
+import { parseDuration } from "./durations.ts";
+
+/** What wafsync needs of an object's metadata. `location` is where a person finds it; empty in a cluster. */
+export function toResourceMeta({ kind, metadata }: CustomResource, location = ""): ResourceMeta {
+  const { name, namespace, uid, generation, creationTimestamp, annotations, deletionTimestamp } = metadata;
+  const createdAtMs = creationTimestamp === undefined ? Number.NaN : Date.parse(creationTimestamp);
+  return {
+    kind,
+    namespace,
+    name,
+    uid,
+    generation,
+    createdAtMs: Number.isNaN(createdAtMs) ? undefined : createdAtMs,
+    annotations,
+    deleting: deletionTimestamp !== undefined,
+    location,
+  };
+}
+
+export function toDeclaredInstance(resource: WafInstance, location = ""): DeclaredInstance {
+  const { spec } = resource;
+  return {
+    meta: toResourceMeta(resource, location),
+    baseUrl: canonicalBaseUrl(spec.baseUrl),
+    apiKeySecretRef: { name: spec.apiKeySecretRef.name, key: spec.apiKeySecretRef.key },
+    expectedDomain: spec.expectedDomain,
+    allowedNamespaces: allowedNamespaces(spec.allowedNamespaces),
+    suspend: spec.suspend,
+    resyncIntervalMs: spanMs(spec.resyncInterval),
+    requestTimeoutMs: spanMs(spec.requestTimeout),
+    minRequestIntervalMs: spanMs(spec.minRequestInterval),
+    policies: { blocklist: spec.blocklist.policy, allowlist: spec.allowlist.policy, origins: spec.origins.policy },
+    guards: spec.guards,
+    cacheClear: {
+      afterRolloutOf: spec.cacheClear.afterRolloutOf.map((ref) => workloadRef(ref, resource.metadata.namespace)),
+      minIntervalMs: spanMs(spec.cacheClear.minInterval),
+    },
+    logs: logForwarding(spec.logs),
+    deletionPolicy: spec.deletionPolicy,
+  };
+}
+
+export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule {
+  const { spec } = resource;
+  return {
+    meta: toResourceMeta(resource, location),
+    instance: instanceName(resource),
+    action: spec.action,
+    addresses: spec.addresses,
+    addressesFrom: spec.addressesFrom.map(({ configMapKeyRef: { name, key } }) => ({ name, key })),
+    expiresAtMs: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
+    ttlMs: spec.ttl === undefined ? undefined : spanMs(spec.ttl),
+    priority: spec.priority,
+    description: spec.description,
+    deletionPolicy: spec.deletionPolicy,
+  };
+}
+
+export function toDeclaredOrigin(resource: WafOrigin, location = ""): DeclaredOrigin {
+  const { spec } = resource;
+  return {
+    meta: toResourceMeta(resource, location),
+    instance: instanceName(resource),
+    host: spec.host.toLowerCase().replace(/\.$/u, ""),
+    type: spec.type,
+    deletionPolicy: spec.deletionPolicy,
+  };
+}
+
+export function toDeclaredCacheClear(resource: WafCacheClear, location = ""): DeclaredCacheClear {
+  const { spec } = resource;
+  const { ttlSecondsAfterFinished } = spec;
+  return {
+    meta: toResourceMeta(resource, location),
+    instance: instanceName(resource),
+    trigger: spec.trigger,
+    suspend: spec.suspend,
+    backoffLimit: spec.backoffLimit,
+    activeDeadlineMs: spec.activeDeadlineSeconds * 1000,
+    ttlAfterFinishedMs: ttlSecondsAfterFinished === undefined ? undefined : ttlSecondsAfterFinished * 1000,
+  };
+}
+
+/** The schema has checked the text, so there is always a span. */
+function spanMs(text: string): number {
+  const parsed = parseDuration(text);
+  if (parsed === undefined) throw new RangeError("A duration reached the conversion without having been checked.");
+  return parsed;
+}
+
+/** Scheme and host in lower case, no default port, no trailing slash: one spelling for one place, since lanes go by it. */
+function canonicalBaseUrl(text: string): string {
+  return new URL(text).href.replace(/\/$/u, "");
+}
+
+function instanceName({ metadata, spec }: WafIpRule | WafOrigin | WafCacheClear): ObjectName {
+  return { namespace: spec.instanceRef.namespace ?? metadata.namespace, name: spec.instanceRef.name };
+}
+
+function allowedNamespaces({ from, selector }: WafInstance["spec"]["allowedNamespaces"]): AllowedNamespaces {
+  return { from, selector };
+}
+
+function workloadRef(
+  { kind, name, namespace }: WafInstance["spec"]["cacheClear"]["afterRolloutOf"][number],
+  home: string,
+): WorkloadRef {
+  return { kind, name, namespace: namespace ?? home };
+}
+
+function logForwarding(logs: WafInstance["spec"]["logs"]): LogForwarding {
+  return {
+    enabled: logs.enabled,
+    intervalMs: spanMs(logs.interval),
+    lookbackMs: spanMs(logs.lookback),
+    plan: logs.plan,
+    output: logs.output,
+  };
+}

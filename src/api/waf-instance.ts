@@ -1,0 +1,261 @@
+// WafInstance: one API key, one WAF.
+import { z } from "zod";
+import { baseUrl } from "./host-rules.ts";
+import { closingColumns, type KindDefinition } from "./kind-definition.ts";
+import {
+  checkedNetwork,
+  dataKey,
+  dateTime,
+  deletionPolicy,
+  durationBetween,
+  labelSelector,
+  namespaceName,
+  objectName,
+} from "./schema-parts.ts";
+import { withRules } from "./schema-rules.ts";
+import { commonStatus, count } from "./status-parts.ts";
+
+/** Instances give their name to ConfigMaps and labels, which must stay short. */
+const instanceNameLengthMax = 63;
+
+const listPolicy = z
+  .enum(["Additive", "Exclusive", "Observe"])
+  .default("Additive")
+  .describe(
+    "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the whole list: anything else is removed. `Observe` plans and reports, and writes nothing.",
+  );
+
+const allowedNamespaces = withRules(
+  z.strictObject({
+    from: z
+      .enum(["Same", "All", "Selector"])
+      .default("Same")
+      .describe(
+        "`Same`: the namespace of the instance. `All`: every namespace. `Selector`: those that `selector` matches.",
+      ),
+    selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
+  }),
+  [
+    {
+      cel: "(self.from == 'Selector') == has(self.selector)",
+      message: "write selector together with from: Selector, and not otherwise",
+      holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
+    },
+  ],
+);
+
+const guards = z.strictObject({
+  maxRemovals: z
+    .int()
+    .min(0)
+    .max(1_000_000)
+    .default(100)
+    .meta({ format: "int32" })
+    .describe("A plan that removes more entries from one list waits for approval."),
+  maxRemovalPercent: z
+    .int()
+    .min(0)
+    .max(100)
+    .default(30)
+    .meta({ format: "int32" })
+    .describe("A plan that removes a larger share of a list of 10 entries or more waits for approval."),
+  neverBlock: z
+    .array(checkedNetwork)
+    .max(1000)
+    .default([])
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .describe(
+      "Addresses and networks that must stay reachable: a Block entry that overlaps one is rejected. IP addresses of declared origins count as listed.",
+    ),
+  minPrefixLength: z
+    .strictObject({
+      ipv4: z
+        .int()
+        .min(0)
+        .max(32)
+        .default(8)
+        .meta({ format: "int32" })
+        .describe("The shortest prefix of an IPv4 network."),
+      ipv6: z
+        .int()
+        .min(0)
+        .max(128)
+        .default(16)
+        .meta({ format: "int32" })
+        .describe("The shortest prefix of an IPv6 network."),
+    })
+    .prefault({})
+    .describe("A wider entry is rejected, in Block and in Allow alike."),
+});
+
+const workloadRef = z.strictObject({
+  kind: z.enum(["Deployment", "StatefulSet", "DaemonSet"]).describe("What kind of workload it is."),
+  name: objectName.describe("The name of the workload."),
+  namespace: namespaceName.optional().describe("Its namespace. Without it: the namespace of the instance."),
+});
+
+const cacheClear = z.strictObject({
+  afterRolloutOf: z
+    .array(workloadRef)
+    .max(32)
+    .default([])
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .describe("Workloads whose finished rollout clears the cache once."),
+  minInterval: durationBetween("0s", "1d")
+    .default("60s")
+    .describe("The time between two clears that follow rollouts. Later ones wait, and become one."),
+});
+
+const logs = z.strictObject({
+  enabled: z.boolean().default(false).describe("Whether blocked requests are forwarded."),
+  interval: durationBetween("10s", "1d").default("5m").describe("How often new entries are asked for."),
+  lookback: durationBetween("1h", "365d")
+    .default("2d")
+    .describe("How far back each query reaches, since entries arrive late. Entries that were handed on are left out."),
+  plan: z
+    .enum(["Basic", "CDN", "Advanced", "Professional", "Network", "Enterprise"])
+    .optional()
+    .describe("The plan of the WAF, which says how long the API keeps entries."),
+  output: z
+    .enum(["Stdout", "OTLP"])
+    .default("Stdout")
+    .describe("`Stdout`: JSON lines on standard output. `OTLP`: an OpenTelemetry collector."),
+});
+
+export const wafInstanceSpec = z
+  .strictObject({
+    baseUrl: baseUrl.describe(
+      "Where the management API is, for example `https://waf.example.com`. The operator may narrow what is allowed, and refuses http unless told otherwise.",
+    ),
+    apiKeySecretRef: z
+      .strictObject({
+        name: objectName.describe("The name of the Secret, in the namespace of the instance."),
+        key: dataKey.default("apiKey").describe("The entry of the Secret that holds the key."),
+      })
+      .describe("The Secret that holds the API key."),
+    expectedDomain: z
+      .string()
+      .min(1)
+      .max(253)
+      .optional()
+      .describe("If set, nothing is written unless the API says that the key belongs to this domain."),
+    allowedNamespaces: allowedNamespaces
+      .prefault({})
+      .describe("The namespaces whose rules, origins and cache clears may attach to this instance."),
+    suspend: z.boolean().default(false).describe("If true, nothing is written. Reads and status go on."),
+    resyncInterval: durationBetween("1s", "1d")
+      .default("5m")
+      .describe("How often the lists are read again, to find and correct what others changed."),
+    requestTimeout: durationBetween("100ms", "5m")
+      .default("10s")
+      .describe("How long a call may take. A write never takes longer than 10 s, whatever is set here."),
+    minRequestInterval: durationBetween("0s", "1m").default("0s").describe("The least time between two calls."),
+    blocklist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How the blocklist is kept."),
+    allowlist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How the allowlist is kept."),
+    origins: z
+      .strictObject({
+        policy: z
+          .enum(["Additive", "Observe"])
+          .default("Additive")
+          .describe(
+            "`Additive` removes only what wafsync itself added. `Observe` plans and reports, and writes nothing.",
+          ),
+      })
+      .prefault({})
+      .describe("How the origins are kept."),
+    guards: guards.prefault({}).describe("What protects against removing or blocking too much by mistake."),
+    cacheClear: cacheClear.prefault({}).describe("When the cache is cleared without being asked."),
+    logs: logs.prefault({}).describe("Forwards new blocked requests."),
+    deletionPolicy: deletionPolicy.describe(
+      "What happens when the instance is deleted: `Delete` removes from the WAF what wafsync added, `Retain` leaves it there.",
+    ),
+  })
+  .describe("What the WAF should be like.");
+
+const listStatus = z.object({
+  live: count.describe("Entries on the list when it was last read."),
+  managed: count.describe("Entries that wafsync added."),
+  foreign: count.describe("Entries that others added."),
+  pending: count.describe("Writes that the plan still asks for."),
+  held: count.describe("Removals that wait for approval, or for a source that can't be read."),
+});
+
+const planSummary = z.object({
+  additions: count.describe("Entries and origins that would be added."),
+  removals: count.describe("Entries and origins that would be removed."),
+  examples: z.array(z.string().max(512)).max(10).default([]).describe("The first operations of the plan."),
+});
+
+const logsStatus = z.object({
+  lastEntryTime: dateTime.optional().describe("The time of the newest entry that was handed on."),
+  lag: z.string().max(32).optional().describe("How long after its time that entry was handed on."),
+  forwarded: z.int().min(0).meta({ format: "int64" }).describe("How many entries were handed on in all."),
+});
+
+export const wafInstanceStatus = z
+  .object({
+    ...commonStatus,
+    domain: z.string().max(253).optional().describe("The domain that the key belongs to, as the API says."),
+    primaryOrigin: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("The host that the API shows as the current primary origin."),
+    blocklist: listStatus.optional().describe("The blocklist in numbers."),
+    allowlist: listStatus.optional().describe("The allowlist in numbers."),
+    attachedRules: count.optional().describe("How many WafIpRules are attached."),
+    attachedOrigins: count.optional().describe("How many WafOrigins are attached."),
+    lastSyncTime: dateTime.optional().describe("When the last full look at the WAF ended."),
+    heldPlan: z
+      .string()
+      .max(128)
+      .optional()
+      .describe(
+        "The hash of the plan whose removals wait: what the annotation `wafsync.dev/approve-removals` approves.",
+      ),
+    plan: planSummary.optional().describe("Under `Observe`: what would be written."),
+    logs: logsStatus.optional().describe("How far the forwarding of blocked requests is."),
+  })
+  .prefault({ observedGeneration: -1 })
+  .describe("What wafsync found and did.");
+
+export type WafInstanceSpec = z.output<typeof wafInstanceSpec>;
+export type WafInstanceStatus = z.output<typeof wafInstanceStatus>;
+export type ListStatus = z.output<typeof listStatus>;
+export type PlanSummary = z.output<typeof planSummary>;
+
+export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeof wafInstanceStatus> = {
+  kind: "WafInstance",
+  description: "A hosted web application firewall: where its API is, the key for it, and how wafsync may change it.",
+  spec: wafInstanceSpec,
+  status: wafInstanceStatus,
+  printerColumns: [
+    { name: "Domain", type: "string", jsonPath: ".status.domain", description: "The domain that the key belongs to" },
+    { name: "Blocked", type: "integer", jsonPath: ".status.blocklist.live", description: "Entries on the blocklist" },
+    { name: "Allowed", type: "integer", jsonPath: ".status.allowlist.live", description: "Entries on the allowlist" },
+    { name: "Rules", type: "integer", jsonPath: ".status.attachedRules", description: "Attached WafIpRules" },
+    {
+      name: "Primary",
+      type: "string",
+      jsonPath: ".status.primaryOrigin",
+      description: "The current primary origin",
+      priority: 1,
+    },
+    {
+      name: "Last Sync",
+      type: "date",
+      jsonPath: ".status.lastSyncTime",
+      description: "Time since the last full look at the WAF",
+      priority: 1,
+    },
+    ...closingColumns,
+  ],
+  selectableFields: [],
+  nameRules: [
+    {
+      cel: `size(self.metadata.name) <= ${instanceNameLengthMax}`,
+      message: `give the instance a name of at most ${instanceNameLengthMax} characters: the objects that belong to it are named after it`,
+      holds: ({ metadata }) => metadata.name.length <= instanceNameLengthMax,
+    },
+  ],
+};

@@ -1,0 +1,157 @@
+// WafIpRule: addresses and networks that belong on the blocklist or the allowlist of an instance.
+import { z } from "zod";
+import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
+import { dataKey, dateTime, deletionPolicy, durationBetween, instanceRef, objectName } from "./schema-parts.ts";
+import { withRules } from "./schema-rules.ts";
+import { commonStatus, count } from "./status-parts.ts";
+
+/** More belongs into a second rule: an object must stay well below what etcd stores. */
+export const addressesMax = 10_000;
+/** The longest IPv6 network. */
+const addressLengthMax = 43;
+const rejectedShownMax = 20;
+
+/** Checked at admission alone: elsewhere one wrong entry is reported on its rule, and stops nothing else. */
+const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
+  {
+    cel: "isIP(self) || isCIDR(self)",
+    message:
+      "write an IPv4 or IPv6 address or network, for example 192.0.2.7, 198.51.100.0/24 or 2001:db8::/48: no host name, port, zone, range or leading zeros",
+    holds: "AdmissionOnly",
+  },
+  {
+    cel: "!isCIDR(self) || cidr(self) == cidr(self).masked()",
+    message:
+      "the network has host bits: write its first address, for example 10.0.0.0/8 instead of 10.1.2.3/8, or the address alone",
+    holds: "AdmissionOnly",
+  },
+]);
+
+const addressSource = z.strictObject({
+  configMapKeyRef: z
+    .strictObject({
+      name: objectName.describe("The name of the ConfigMap."),
+      key: dataKey.describe("The entry of the ConfigMap."),
+    })
+    .describe("An entry of a ConfigMap in the namespace of the rule."),
+});
+
+export const wafIpRuleSpec = withRules(
+  z.strictObject({
+    instanceRef,
+    action: z
+      .enum(["Block", "Allow"])
+      .describe("`Block` puts the entries on the blocklist, `Allow` puts them on the allowlist."),
+    addresses: z
+      .array(address)
+      .max(addressesMax)
+      .default([])
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe("Addresses and networks, IPv4 and IPv6."),
+    addressesFrom: z
+      .array(addressSource)
+      .max(64)
+      .default([])
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(
+        'Further addresses and networks, one a line; `#` starts a comment, blank lines are skipped. A ConfigMap with the label `wafsync.dev/watch: "true"` is watched, others are read at each resync.',
+      ),
+    expiresAt: dateTime
+      .optional()
+      .describe("The moment at which the entries are removed, for example `2030-01-31T18:00:00Z`."),
+    ttl: durationBetween("1s", "3650d")
+      .optional()
+      .describe("The time from the creation of the rule at which the entries are removed, for example `2h`."),
+    priority: z
+      .int()
+      .min(-1_000_000)
+      .max(1_000_000)
+      .default(0)
+      .meta({ format: "int32" })
+      .describe("Rules with a higher priority are written first; among equals, the one with fewer entries left."),
+    description: z.string().max(1024).default("").describe("For people: why the rule is there."),
+    deletionPolicy: deletionPolicy.describe(
+      "What happens when the rule is deleted: `Delete` removes the entries that no other rule wants, `Retain` leaves them on the WAF.",
+    ),
+  }),
+  [
+    {
+      cel: "!(has(self.ttl) && has(self.expiresAt))",
+      message: "write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment",
+      holds: ({ ttl, expiresAt }) => ttl === undefined || expiresAt === undefined,
+    },
+  ],
+).describe("Which entries belong on which list.");
+
+const rejectedEntry = z.object({
+  entry: z.string().max(128).describe("The entry as it was written, shortened if need be."),
+  source: z.string().max(512).describe("Where it was written: a place in `spec.addresses`, or a line of a ConfigMap."),
+  message: z.string().max(1024).describe("What is wrong with it, and what to write; or what the API said."),
+});
+
+const entryCounts = z.object({
+  desired: count.describe("Entries that the rule wants."),
+  synced: count.describe("Those of them that are on the WAF."),
+  pending: count.describe("Those that are still to be added."),
+  rejected: count.describe("Those that are not valid, or that guards or the API refused."),
+});
+
+export const wafIpRuleStatus = z
+  .object({
+    ...commonStatus,
+    entries: entryCounts.optional().describe("The entries in numbers."),
+    progress: z
+      .string()
+      .max(32)
+      .optional()
+      .describe("Entries on the WAF out of those wanted, for example `120/10000`."),
+    rejected: z
+      .array(rejectedEntry)
+      .max(rejectedShownMax)
+      .default([])
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(`The first ${rejectedShownMax} entries that were rejected.`),
+    expiresAt: dateTime.optional().describe("When the entries are removed, from `spec.expiresAt` or `spec.ttl`."),
+    lastChangeTime: dateTime.optional().describe("When an entry of this rule was last added or removed on the WAF."),
+  })
+  .prefault({ observedGeneration: -1 })
+  .describe("What came of the rule.");
+
+export type WafIpRuleSpec = z.output<typeof wafIpRuleSpec>;
+export type WafIpRuleStatus = z.output<typeof wafIpRuleStatus>;
+export type RejectedEntry = z.output<typeof rejectedEntry>;
+
+export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wafIpRuleStatus> = {
+  kind: "WafIpRule",
+  description: "Addresses and networks that belong on the blocklist or the allowlist of a WAF.",
+  spec: wafIpRuleSpec,
+  status: wafIpRuleStatus,
+  printerColumns: [
+    instanceColumn,
+    { name: "Action", type: "string", jsonPath: ".spec.action", description: "Block or Allow" },
+    {
+      name: "Progress",
+      type: "string",
+      jsonPath: ".status.progress",
+      description: "Entries on the WAF out of those wanted",
+    },
+    {
+      name: "Rejected",
+      type: "integer",
+      jsonPath: ".status.entries.rejected",
+      description: "Entries that were refused",
+      priority: 1,
+    },
+    {
+      name: "Expires",
+      type: "string",
+      jsonPath: ".status.expiresAt",
+      description: "When the entries are removed",
+      priority: 1,
+    },
+    { name: "Priority", type: "integer", jsonPath: ".spec.priority", description: "Higher goes first", priority: 1 },
+    ...closingColumns,
+  ],
+  selectableFields: [".spec.instanceRef.name", ".spec.action"],
+  nameRules: [],
+};
