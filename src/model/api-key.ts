@@ -1,8 +1,22 @@
 // The secret of one WAF. Nothing prints it by accident: only `reveal` gives the text.
+// `redact` takes it out of a text that came from elsewhere, in every spelling that secret-finder.ts knows. A key of four to
+// seven characters is redacted only where it stands as a word of its own: inside longer words nobody can tell it is there,
+// and replacing it would point at it. Keys of fewer than four characters are refused by `validateApiKey`.
+import { createHash } from "node:crypto";
 import { inspect } from "node:util";
+import { createSecretFinder, distinctiveLengthMin } from "./secret-finder.ts";
+import type { SecretFinder } from "./secret-finder.ts";
+
+/** What stands where a key was. */
+export const redactedKey = "[api key]";
+
+export const apiKeyLengthMin = 4;
+export const apiKeyLengthMax = 1024;
 
 export class ApiKey {
   readonly #text: string;
+  #finder: SecretFinder | undefined;
+  #fingerprint: string | undefined;
 
   constructor(text: string) {
     this.#text = text;
@@ -13,15 +27,81 @@ export class ApiKey {
     return this.#text;
   }
 
+  /** The text with every occurrence of the key, plain or encoded, replaced by `[api key]`. */
+  redact(text: string): string {
+    return this.#find().replaceIn(text, redactedKey);
+  }
+
+  /** Whether `redact` would change the text. */
+  occursIn(text: string): boolean {
+    return this.#find().occursIn(text);
+  }
+
+  /** Whether the key is long enough for its letters not to turn up in a host name or an address by chance. */
+  get isDistinctive(): boolean {
+    return this.#text.length >= distinctiveLengthMin;
+  }
+
+  /**
+   * Equal for equal keys: to compare keys and to index by them. Not for printing: a weak key could be guessed from it.
+   * 32 hexadecimal digits of SHA-256.
+   */
+  fingerprint(): string {
+    this.#fingerprint ??= createHash("sha256")
+      .update("wafsync api key\0")
+      .update(this.#text)
+      .digest("hex")
+      .slice(0, 32);
+    return this.#fingerprint;
+  }
+
+  #find(): SecretFinder {
+    this.#finder ??= createSecretFinder(this.#text);
+    return this.#finder;
+  }
+
   toString(): string {
-    return "[api key]";
+    return redactedKey;
   }
 
   toJSON(): string {
-    return "[api key]";
+    return redactedKey;
   }
 
   [inspect.custom](): string {
-    return "[api key]";
+    return redactedKey;
   }
+}
+
+export type ValidatedApiKey =
+  | { readonly ok: true; readonly key: ApiKey }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * A key as a person or a Secret gives it. One line break at the end is dropped, since `echo key | base64` makes one; every
+ * other white space, control or invisible character is refused rather than guessed away. `problem` completes "the API key …"
+ * and holds no part of the key.
+ */
+export function validateApiKey(text: string): ValidatedApiKey {
+  const trimmed = text.replace(/\r?\n$/, "");
+  const problem = apiKeyProblem(trimmed);
+  return problem === undefined ? { ok: true, key: new ApiKey(trimmed) } : { ok: false, problem };
+}
+
+function apiKeyProblem(text: string): string | undefined {
+  if (text === "") return "is empty";
+  if (/^\s*$/u.test(text)) return "holds nothing but white space";
+  if (/^\s/u.test(text)) return "begins with white space: remove it";
+  if (/\s$/u.test(text))
+    return "ends with more white space than one line break: remove it (printf instead of echo helps)";
+  if (/\s/u.test(text)) return "has white space inside: it must be the key alone, on one line";
+  // Half a surrogate pair and the replacement character are what bytes that are no text turn into.
+  if (!text.isWellFormed() || text.includes("\uFFFD")) return "is not text: the bytes are not UTF-8";
+  if (/\p{C}|\p{Z}/u.test(text)) return "has a control or an invisible character in it: copy it again, as plain text";
+  const { length } = text;
+  if (length < apiKeyLengthMin)
+    return `is too short: it has ${length} characters, and at least ${apiKeyLengthMin} are needed`;
+  if (length > apiKeyLengthMax)
+    return `is too long: it has ${length} characters, and at most ${apiKeyLengthMax} are allowed`;
+  return undefined;
 }

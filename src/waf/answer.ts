@@ -1,0 +1,45 @@
+// What each operation makes of a documented answer, and how it keeps the key out of what it hands on. Texts for people are
+// redacted. Data that decides what is written (domains, hosts, entries) must not be altered, so an answer that shows the key
+// there is refused. Log entries decide nothing, and show the key when somebody sent it to the protected site: redacted.
+import type { ApiKey } from "../model/api-key.ts";
+import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
+import { printable } from "./exchange-fault.ts";
+import { listAnswer, logAnswer, originsAnswer, parseAnswer, writeAnswer } from "./wire.ts";
+import type { LogEntry, LogPage, Parsed } from "./wire.ts";
+
+export type AnswerReader<T> = (text: string, key: ApiKey) => Parsed<T>;
+
+const keyAsData: Parsed<never> = { ok: false, problem: "it shows the API key where other data belongs" };
+
+export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, key) =>
+  showsKey(text, key) ? keyAsData : parseAnswer(originsAnswer, text);
+
+export const readListAnswer: AnswerReader<readonly string[]> = (text, key) =>
+  showsKey(text, key) ? keyAsData : parseAnswer(listAnswer, text);
+
+export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, key) => {
+  const answer = parseAnswer(writeAnswer, text);
+  if (!answer.ok) return answer;
+  const { domain, message } = answer.value;
+  return showsKey(domain, key) ? keyAsData : { ok: true, value: { domain, message: printable(message, key) } };
+};
+
+export const readLogAnswer: AnswerReader<LogPage> = (text, key) => {
+  const answer = parseAnswer(logAnswer, text);
+  if (!answer.ok || !key.occursIn(text)) return answer;
+  const entries = answer.value.entries.map((entry) => redactEntry(entry, key));
+  return { ok: true, value: { ...answer.value, entries } };
+};
+
+/** A short key turns up in hosts and addresses by chance, which shows nothing. */
+function showsKey(text: string, key: ApiKey): boolean {
+  return key.isDistinctive && key.occursIn(text);
+}
+
+function redactEntry(entry: LogEntry, key: ApiKey): LogEntry {
+  const fields = Object.entries(entry).map(([name, value]) => [
+    name,
+    typeof value === "string" ? key.redact(value) : value,
+  ]);
+  return Object.fromEntries(fields) as LogEntry;
+}

@@ -1,0 +1,197 @@
+// The WAF API of one key, one method a call. Every call takes its turn in the lane; every write asks `permit` there, right
+// before it is sent and nowhere else, which is how dry runs, lost leases and stopping are enforced. Nothing is retried here.
+import type { Clock } from "../async/clock.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { ListName, OriginType } from "../model/declared.ts";
+import type { OriginsRead, WafFault, WafFaultCode, WafResult, WriteAccepted } from "../model/waf-result.ts";
+import { readListAnswer, readLogAnswer, readOriginsAnswer, readWriteAnswer } from "./answer.ts";
+import type { AnswerReader } from "./answer.ts";
+import { requireBaseUrl } from "./base-url.ts";
+import type { Connection } from "./connection.ts";
+import { faultOf } from "./exchange-fault.ts";
+import type { Lane, TurnRefusal } from "./lane.ts";
+import { endpointOf, isWrite, wafOperations } from "./operations.ts";
+import type { Effect, OperationName, WriteName } from "./operations.ts";
+import { isSuccess, sendRequest } from "./request.ts";
+import type { Exchange } from "./request.ts";
+import type { Urgency } from "./turn-queue.ts";
+import type { LogPage } from "./wire.ts";
+
+/** A lost lease may be taken over after a time that counts on this. */
+export const writeTimeoutMsMax = 10_000;
+export const readBodyBytesMax = 64 * 1_048_576;
+export const writeBodyBytesMax = 1_048_576;
+
+export type Permission = { readonly permitted: true } | { readonly permitted: false; readonly reason: string };
+
+export interface CallOptions {
+  /** Withdraws the call. If a write is under way by then, its outcome is unknown. */
+  readonly signal?: AbortSignal | undefined;
+  /** By default `Normal`, and `Bulk` for logs. */
+  readonly urgency?: Urgency | undefined;
+}
+
+/** One call that was handed to the connection, for metrics and logs: never the key, an address or a host. */
+export interface CallRecord {
+  readonly operation: OperationName;
+  readonly method: "GET" | "POST" | "DELETE";
+  /** The path with `{api_key}` in place of the key. */
+  readonly endpoint: string;
+  readonly effect: Effect;
+  readonly status: number | undefined;
+  readonly faultCode: WafFaultCode | undefined;
+  readonly durationMs: number;
+}
+
+export interface WafClientOptions {
+  /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
+  readonly baseUrl: string;
+  readonly key: ApiKey;
+  /** From the start of the turn to the last byte of the answer; of a write at most `writeTimeoutMsMax`. */
+  readonly requestTimeoutMs: number;
+  readonly lane: Lane;
+  /** Asked once for each write. */
+  readonly permit: (operation: WriteName) => Permission;
+  readonly clock: Clock;
+  /** Must not throw. */
+  readonly onCall?: ((call: CallRecord) => void) | undefined;
+}
+
+export interface LogQuery {
+  /** `YYYY-MM-DD`, both included. */
+  readonly startDate: string;
+  readonly endDate: string;
+  /** 1 to 10,000. */
+  readonly perPage: number;
+}
+
+export interface WafClient {
+  readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
+  /** The entries as the API spells them. */
+  readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
+  addEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  /** `text` as the list shows it. */
+  removeEntry(list: ListName, text: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  addOrigin(host: string, type: OriginType, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  removeOrigin(host: string, options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  /** Starts a clear of the whole cache. */
+  clearCache(options?: CallOptions): Promise<WafResult<WriteAccepted>>;
+  /** The first page of the blocked requests of a range of days. */
+  queryLogs(query: LogQuery, options?: CallOptions): Promise<WafResult<LogPage>>;
+  /** The page that belongs to the `scrollId` of the page before. */
+  scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
+}
+
+/** A client for one base URL and key; `lane` must be the lane of the two. */
+export function createWafClient(options: WafClientOptions): WafClient {
+  const caller = new Caller(options);
+  const list = (name: ListName) => ({ list: name });
+  return {
+    readOrigins: async (how) => await caller.call({ name: "ReadOrigins", read: readOriginsAnswer }, how),
+    readList: async (name, how) => await caller.call({ name: "ReadList", ...list(name), read: readListAnswer }, how),
+    addEntry: async (name, ip, how) =>
+      await caller.call({ name: "AddEntry", ...list(name), fields: { ip }, read: readWriteAnswer }, how),
+    removeEntry: async (name, ip, how) =>
+      await caller.call({ name: "RemoveEntry", ...list(name), fields: { ip }, read: readWriteAnswer }, how),
+    addOrigin: async (origin, type, how) => {
+      const fields = { origin, origin_type: type === "Alternate" ? "alternate" : "backup" };
+      return await caller.call({ name: "AddOrigin", fields, read: readWriteAnswer }, how);
+    },
+    removeOrigin: async (origin, how) =>
+      await caller.call({ name: "RemoveOrigin", fields: { origin }, read: readWriteAnswer }, how),
+    clearCache: async (how) => await caller.call({ name: "ClearCache", read: readWriteAnswer }, how),
+    queryLogs: async ({ startDate, endDate, perPage }, how) => {
+      const fields = { start_date: startDate, end_date: endDate, per_page: String(perPage) };
+      return await caller.call({ name: "QueryLogs", fields, read: readLogAnswer }, how);
+    },
+    scrollLogs: async (scrollId, how) =>
+      await caller.call({ name: "ScrollLogs", fields: { scroll_id: scrollId }, read: readLogAnswer }, how),
+  };
+}
+
+interface Call<T> {
+  readonly name: OperationName;
+  readonly list?: ListName;
+  /** Besides the key: in the query of a read, in the form of a write. */
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly read: AnswerReader<T>;
+}
+
+class Caller {
+  readonly #options: WafClientOptions;
+  readonly #origin: string;
+  readonly #path: string;
+
+  constructor(options: WafClientOptions) {
+    const { origin, path } = requireBaseUrl(options.baseUrl);
+    this.#options = options;
+    this.#origin = origin;
+    this.#path = path;
+  }
+
+  async call<T>(call: Call<T>, { signal, urgency }: CallOptions = {}): Promise<WafResult<T>> {
+    const turn = { urgency: urgency ?? wafOperations[call.name].urgency, signal };
+    const { lane } = this.#options;
+    const result = await lane.run(turn, async (connection) => await this.#take(call, connection, signal));
+    return result.ran ? result.value : { ok: false, fault: refusals[result.refusal] };
+  }
+
+  async #take<T>(call: Call<T>, connection: Connection, signal: AbortSignal | undefined): Promise<WafResult<T>> {
+    const { permit, clock, requestTimeoutMs, onCall } = this.#options;
+    if (isWrite(call.name)) {
+      const permission = permit(call.name);
+      if (!permission.permitted) return { ok: false, fault: { code: "NotPermitted", message: permission.reason } };
+    }
+    const { effect, method } = wafOperations[call.name];
+    const isRead = effect === "Read";
+    const timeoutMs = isRead ? requestTimeoutMs : Math.min(requestTimeoutMs, writeTimeoutMsMax);
+    const bodyBytesMax = isRead ? readBodyBytesMax : writeBodyBytesMax;
+    const startMs = clock.monotonicMs();
+    const exchange = await sendRequest(connection, this.#request(call), { timeoutMs, bodyBytesMax, signal, clock });
+    const result = this.#judge(call, exchange, timeoutMs);
+    onCall?.({
+      operation: call.name,
+      method,
+      endpoint: endpointOf(call.name, call.list),
+      effect,
+      status: exchange.status,
+      faultCode: result.ok ? undefined : result.fault.code,
+      durationMs: clock.monotonicMs() - startMs,
+    });
+    return result;
+  }
+
+  #request({ name, list, fields = {} }: Call<unknown>) {
+    const { method, effect } = wafOperations[name];
+    const key = this.#options.key.reveal();
+    const path = this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(key));
+    if (name === "ClearCache") return { method, path, form: "" };
+    const parameters = new URLSearchParams({ api_key: key, ...fields }).toString();
+    return effect === "Read" ? { method, path: `${path}?${parameters}`, form: "" } : { method, path, form: parameters };
+  }
+
+  #judge<T>({ name, read }: Call<T>, exchange: Exchange, timeoutMs: number): WafResult<T> {
+    const { key, clock, lane } = this.#options;
+    const { status, body } = exchange;
+    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, key) : undefined;
+    if (answer?.ok === true) return { ok: true, value: answer.value };
+    const fault = faultOf(exchange, {
+      effect: wafOperations[name].effect,
+      takesPlainFailures: name === "QueryLogs" || name === "ScrollLogs",
+      key,
+      origin: this.#origin,
+      timeoutMs,
+      nowMs: clock.nowMs(),
+      problem: answer?.problem,
+    });
+    // The API knows the key and not who of us asked: all that use the lane wait.
+    if (fault.code === "RateLimited") lane.pauseUntil(clock.monotonicMs() + (fault.retryAfterMs ?? 0));
+    return { ok: false, fault: { ...fault, message: key.redact(fault.message) } };
+  }
+}
+
+const refusals: Readonly<Record<TurnRefusal, WafFault>> = {
+  Aborted: { code: "Aborted", message: "The call was withdrawn before anything was sent." },
+  Closed: { code: "Aborted", message: "The lane of this WAF is closed: nothing was sent." },
+  QueueFull: { code: "Unavailable", message: "Too many calls of this WAF wait already: nothing was sent." },
+};

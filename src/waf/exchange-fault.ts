@@ -1,0 +1,184 @@
+// What an exchange that did not bring the documented answer means. The difference that matters: of a write it must be certain
+// that it changed nothing, or the outcome is unknown and the list has to be read again.
+import type { ApiKey } from "../model/api-key.ts";
+import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
+import type { Effect } from "./operations.ts";
+import type { Exchange } from "./request.ts";
+import { isSuccess } from "./request.ts";
+import { parseRetryAfter } from "./retry-after.ts";
+import { failureAnswer, parseAnswer } from "./wire.ts";
+
+export const messageLengthMax = 300;
+
+export interface ExchangeContext {
+  readonly effect: Effect;
+  /** Of logs, failures may come as plain text: their documented bodies are sentences. */
+  readonly takesPlainFailures: boolean;
+  readonly key: ApiKey;
+  /** `https://host`, for messages. */
+  readonly origin: string;
+  readonly timeoutMs: number;
+  readonly nowMs: number;
+  /** What is wrong with the body of a 2xx answer. */
+  readonly problem: string | undefined;
+}
+
+/** A text from outside for one line of output: without the key, control characters and line breaks, and cut. */
+export function printable(text: string, key: ApiKey): string {
+  // Cut after redaction, so that no half of a key stays at the cut; and before the rest, which would be slow on a long text.
+  const line = key
+    .redact(text)
+    .slice(0, 4 * messageLengthMax)
+    .replaceAll(/[\p{C}\p{Z}\s]+/gu, " ")
+    .trim();
+  return line.length > messageLengthMax ? `${line.slice(0, messageLengthMax)}…` : line;
+}
+
+/** The fault of an exchange that is not a success. */
+export function faultOf(exchange: Exchange, context: ExchangeContext): WafFault {
+  const { status, body, sent } = exchange;
+  if (status === 429) return rateLimited(exchange, context);
+  if (!sent) return notSent(exchange, context);
+  if (status !== undefined && status >= 500) return serverError(exchange, context);
+  if (body.state === "Missing") return noBody(exchange, context);
+  return status === undefined
+    ? unclear("ContractBroken", "the answer has no status", exchange, context)
+    : answered(exchange, context);
+}
+
+function rateLimited(exchange: Exchange, context: ExchangeContext): WafFault {
+  const retryAfterMs = parseRetryAfter(exchange.retryAfter, context.nowMs);
+  const wait = retryAfterMs === undefined ? "without saying for how long" : `for ${Math.ceil(retryAfterMs / 1000)} s`;
+  const message = `The WAF asks to wait ${wait} (429).`;
+  return { code: "RateLimited", message, status: 429, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function notSent({ body }: Exchange, { effect, origin, timeoutMs }: ExchangeContext): WafFault {
+  const { fault, errorCode } = body.state === "Missing" ? body : { fault: "Network", errorCode: undefined };
+  if (fault === "Aborted") return { code: "Aborted", message: "The call was withdrawn before anything was sent." };
+  if (fault === "Deadline") {
+    const message = `No connection to ${origin} within ${timeoutMs} ms: nothing was sent. Check the base URL and the network.`;
+    return { code: effect === "Read" ? "TimedOut" : "Unavailable", message };
+  }
+  const message = `No connection to ${origin} (${errorCode ?? "network error"}): nothing was sent. ${connectionHint(errorCode)}`;
+  return { code: "Unavailable", message };
+}
+
+function connectionHint(errorCode: string | undefined): string {
+  if (errorCode === "ENOTFOUND" || errorCode === "EAI_AGAIN") return "Check the host in the base URL, and DNS.";
+  if (/CERT|TLS|SSL/.test(errorCode ?? ""))
+    return "Check the certificate of the WAF and the CAs that are trusted here.";
+  return "Check the base URL and the network.";
+}
+
+function serverError(exchange: Exchange, context: ExchangeContext): WafFault {
+  const words = failureMessage(exchange, context);
+  const quoted = words === undefined ? "" : `: ${words}`;
+  if (context.effect === "Write")
+    return unclear("ContractBroken", `the WAF answered ${exchange.status}${quoted}`, exchange, context);
+  const retryAfterMs = parseRetryAfter(exchange.retryAfter, context.nowMs);
+  const message = `The WAF answered ${exchange.status}${quoted}.`;
+  return { code: "Unavailable", message, ...withStatus(exchange), ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
+  const { fault, errorCode } =
+    exchange.body.state === "Missing" ? exchange.body : { fault: "Network", errorCode: undefined };
+  switch (fault) {
+    case "Aborted":
+      // Nothing was changed by a read, so that it was under way makes no difference.
+      if (context.effect === "Read") return { code: "Aborted", message: "The call was withdrawn." };
+      return unclear("Aborted", "the call was withdrawn while the answer was awaited", exchange, context);
+    case "Deadline":
+      return unclear("TimedOut", `no whole answer came within ${context.timeoutMs} ms`, exchange, context);
+    case "TooLarge":
+      return unclear("ContractBroken", "the answer is larger than any that is documented", exchange, context);
+    case "NotText":
+      return unclear("ContractBroken", "the answer is not UTF-8 text", exchange, context);
+    default: {
+      // The parser's codes: what came is not HTTP, and will not be when asked again.
+      const code = errorCode?.startsWith("HPE_") === true ? "ContractBroken" : "Unavailable";
+      return unclear(
+        code,
+        `the connection failed before the whole answer was there (${errorCode ?? "network error"})`,
+        exchange,
+        context,
+      );
+    }
+  }
+}
+
+function answered(exchange: Exchange, context: ExchangeContext): WafFault {
+  const { status } = exchange;
+  if (status === undefined || isSuccess(status)) {
+    const words = failureMessage(exchange, context);
+    const refusal = words === undefined ? undefined : `it says that it failed: ${words}`;
+    return unclear(
+      "ContractBroken",
+      `the answer is not the documented one: ${refusal ?? context.problem ?? "unknown"}`,
+      exchange,
+      context,
+    );
+  }
+  if (status < 400) {
+    return unclear(
+      "ContractBroken",
+      `the WAF redirects (${status}), which is not followed; check the base URL`,
+      exchange,
+      context,
+    );
+  }
+  const words = failureMessage(exchange, context);
+  if (words === undefined) {
+    return unclear(
+      "ContractBroken",
+      `the answer ${status} does not come from the WAF's API; check the base URL`,
+      exchange,
+      context,
+    );
+  }
+  if (status === 403) return refusedKey(words, exchange);
+  if (status === 400) return { code: "Rejected", message: words, status };
+  if (status === 404) return { code: "NotFound", message: words, status };
+  return unclear("ContractBroken", `the WAF answered ${status}: ${words}`, exchange, context);
+}
+
+/** The API's own words are the documented way to tell the two apart. */
+function refusedKey(words: string, exchange: Exchange): WafFault {
+  return words === "Missing parameter api_key"
+    ? {
+        code: "MissingApiKey",
+        message: `No API key arrived at the WAF (403: ${words}); look for a proxy that drops it.`,
+        ...withStatus(exchange),
+      }
+    : {
+        code: "BadApiKey",
+        message: `The WAF refuses the API key (403: ${words}); put the right one into the Secret.`,
+        ...withStatus(exchange),
+      };
+}
+
+/** The API's own words, ready to print; undefined if the body is not a documented failure. */
+function failureMessage({ body }: Exchange, { key, takesPlainFailures }: ExchangeContext): string | undefined {
+  if (body.state !== "Whole") return undefined;
+  const failure = parseAnswer(failureAnswer, body.text);
+  if (failure.ok) return printable(failure.value.message, key);
+  const isSentence = takesPlainFailures && /^[^<{[]+$/.test(body.text);
+  return isSentence ? printable(body.text, key).replaceAll('"', "") : undefined;
+}
+
+/** `code` is for a read. A write that was sent may have taken effect, whatever went wrong with its answer. */
+function unclear(code: WafFaultCode, what: string, exchange: Exchange, { effect }: ExchangeContext): WafFault {
+  const sentence = `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
+  return effect === "Write"
+    ? {
+        code: "OutcomeUnknown",
+        message: `${sentence}: whether the write took effect is not known.`,
+        ...withStatus(exchange),
+      }
+    : { code, message: `${sentence}.`, ...withStatus(exchange) };
+}
+
+function withStatus({ status }: Exchange): { readonly status?: number } {
+  return status === undefined ? {} : { status };
+}

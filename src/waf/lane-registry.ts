@@ -1,0 +1,96 @@
+// All lanes of the process. Two holders of the same base URL and key get the same lane, whatever objects they belong to;
+// a lane that nobody holds is closed as soon as its last turn has ended, and not before.
+import type { Clock } from "../async/clock.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import { requireBaseUrl } from "./base-url.ts";
+import { openClient } from "./connection.ts";
+import type { OpenDispatcher } from "./connection.ts";
+import { SerialLane } from "./lane.ts";
+import type { Lane } from "./lane.ts";
+
+/** Turns that may wait in one lane. Callers take one turn after the other, so more of them is a mistake. */
+export const laneWaitingMax = 1000;
+
+export interface LaneRequest {
+  /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
+  readonly baseUrl: string;
+  readonly key: ApiKey;
+  /** Between the starts of two calls; the longest that any holder of the lane asks for. */
+  readonly minRequestIntervalMs: number;
+}
+
+/** A share in a lane. */
+export interface HeldLane extends Lane {
+  /** Refuses what still waits. Resolves when what runs has ended and, if nobody else holds the lane, its connection is closed. */
+  release(): Promise<void>;
+}
+
+export interface LaneRegistryOptions {
+  readonly clock: Clock;
+  readonly waitingMax?: number;
+  /** How to reach an origin: by default one undici client; a proxy or own certificates would come in here. */
+  readonly open?: OpenDispatcher;
+}
+
+export class LaneRegistry {
+  readonly #lanes = new Map<string, SerialLane>();
+  readonly #clock: Clock;
+  readonly #waitingMax: number;
+  readonly #open: OpenDispatcher;
+  #isClosed = false;
+
+  constructor({ clock, waitingMax = laneWaitingMax, open = openClient }: LaneRegistryOptions) {
+    this.#clock = clock;
+    this.#waitingMax = waitingMax;
+    this.#open = open;
+  }
+
+  /** How many lanes are open. */
+  get size(): number {
+    return this.#lanes.size;
+  }
+
+  /** The lane of this base URL and key, which stays open until every holder has released it. */
+  acquire({ baseUrl, key, minRequestIntervalMs }: LaneRequest): HeldLane {
+    const { origin, path } = requireBaseUrl(baseUrl);
+    const name = `${origin}${path} ${key.fingerprint()}`;
+    const lane = this.#lanes.get(name) ?? this.#openLane(name, origin);
+    const holder = {};
+    if (!this.#isClosed) lane.addHolder(holder, minRequestIntervalMs);
+    return {
+      run: async (turn, act) => await lane.run(holder, turn, act),
+      pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
+      get waiting() {
+        return lane.waiting;
+      },
+      get pausedForMs() {
+        return lane.pausedForMs;
+      },
+      release: async () => {
+        await lane.removeHolder(holder);
+        await this.#closeIfIdle(name, lane);
+      },
+    };
+  }
+
+  /** Refuses all waiting and later turns, waits for those that run, and closes every connection. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const lanes = [...this.#lanes.values()];
+    this.#lanes.clear();
+    await Promise.all(lanes.map(async (lane) => await lane.close()));
+  }
+
+  #openLane(name: string, origin: string): SerialLane {
+    const lane = new SerialLane({ origin, open: this.#open, clock: this.#clock, waitingMax: this.#waitingMax });
+    if (!this.#isClosed) this.#lanes.set(name, lane);
+    return lane;
+  }
+
+  async #closeIfIdle(name: string, lane: SerialLane): Promise<void> {
+    // While the last turn ended, somebody else may have come to hold the lane.
+    if (lane.holders > 0) return;
+    if (this.#lanes.get(name) === lane) this.#lanes.delete(name);
+    await lane.close();
+  }
+}

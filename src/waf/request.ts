@@ -1,0 +1,167 @@
+// One request and what came of it, without judging it. The whole exchange has one deadline, from the moment it is handed to
+// the connection; redirects are not followed; bodies are counted while they arrive. `sent` is false only if it is certain
+// that no byte of the request left: then a write can't have taken effect.
+import { isUtf8 } from "node:buffer";
+import type { Dispatcher } from "undici";
+import type { Clock } from "../async/clock.ts";
+import type { Connection } from "./connection.ts";
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** With the query; percent-encoded. */
+  readonly path: string;
+  /** A form body, encoded; empty for none. */
+  readonly form: string;
+}
+
+export interface RequestLimits {
+  readonly timeoutMs: number;
+  /** Of a body with a 2xx status. */
+  readonly bodyBytesMax: number;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock: Clock;
+}
+
+/** The body of any other status: an explanation, so it may be cut off. */
+export const failureBodyBytesMax = 65_536;
+
+/** How much later than the deadline undici's own timers strike, should the deadline fail to. */
+const backstopMs = 2_000;
+
+export type BodyFault = "Deadline" | "Aborted" | "Network" | "TooLarge" | "NotText";
+
+export type ReceivedBody =
+  | { readonly state: "Whole"; readonly text: string }
+  /** `errorCode` is the stable code of the network or protocol error, such as `ECONNREFUSED`. */
+  | { readonly state: "Missing"; readonly fault: BodyFault; readonly errorCode: string | undefined };
+
+export interface Exchange {
+  readonly sent: boolean;
+  /** Of the final answer, also if its body did not arrive. */
+  readonly status: number | undefined;
+  readonly retryAfter: string | undefined;
+  readonly body: ReceivedBody;
+}
+
+/** Never rejects: whatever happens is in the result. */
+export async function sendRequest(
+  connection: Connection,
+  request: HttpRequest,
+  { timeoutMs, bodyBytesMax, signal, clock }: RequestLimits,
+): Promise<Exchange> {
+  const handler = new ExchangeHandler(bodyBytesMax, () => connection.reset());
+  if (signal?.aborted === true) handler.fail("Aborted");
+  const finished = new AbortController();
+  const abort = (): void => handler.fail("Aborted");
+  signal?.addEventListener("abort", abort, { once: true });
+  void clock.sleep(timeoutMs, finished.signal).then(() => handler.fail("Deadline"));
+  try {
+    if (!handler.isSettled) connection.dispatch(dispatchOptions(request, timeoutMs), handler);
+  } catch (error) {
+    handler.fail("Network", error);
+  }
+  const exchange = await handler.exchange;
+  signal?.removeEventListener("abort", abort);
+  finished.abort();
+  return exchange;
+}
+
+const plainHeaders = { accept: "application/json", "user-agent": "wafsync" };
+const formHeaders = { ...plainHeaders, "content-type": "application/x-www-form-urlencoded" };
+
+function dispatchOptions({ method, path, form }: HttpRequest, timeoutMs: number): Dispatcher.DispatchOptions {
+  const timeouts = { headersTimeout: timeoutMs + backstopMs, bodyTimeout: timeoutMs + backstopMs };
+  return form === ""
+    ? { method, path, headers: plainHeaders, ...timeouts }
+    : { method, path, headers: formHeaders, body: form, ...timeouts };
+}
+
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly exchange: Promise<Exchange>;
+  readonly #resolve: (exchange: Exchange) => void;
+  readonly #bodyBytesMax: number;
+  readonly #resetConnection: () => void;
+  readonly #chunks: Buffer[] = [];
+  #bodyBytes = 0;
+  #controller: Dispatcher.DispatchController | undefined;
+  #status: number | undefined;
+  #retryAfter: string | undefined;
+  #isSettled = false;
+
+  constructor(bodyBytesMax: number, resetConnection: () => void) {
+    const { promise, resolve } = Promise.withResolvers<Exchange>();
+    this.exchange = promise;
+    this.#resolve = resolve;
+    this.#bodyBytesMax = bodyBytesMax;
+    this.#resetConnection = resetConnection;
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** Ends the exchange from this side, unless it has ended: drops the connection, or the attempt to get one. */
+  fail(fault: BodyFault, error?: unknown): void {
+    if (this.#isSettled) return;
+    this.#settle({ state: "Missing", fault, errorCode: errorCodeOf(error) });
+    if (this.#controller === undefined) this.#resetConnection();
+    else this.#controller.abort(Object.assign(new Error("The exchange was ended."), { code: fault }));
+  }
+
+  /** undici calls this just before it writes the first byte. */
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#isSettled) controller.abort(new Error("The exchange ended before it began."));
+    else this.#controller = controller;
+  }
+
+  onResponseStart(
+    _: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // Interim answers, such as 103, precede the real one.
+    if (status < 200) return;
+    this.#status = status;
+    const retryAfter = headers["retry-after"];
+    this.#retryAfter = typeof retryAfter === "string" ? retryAfter : retryAfter?.[0];
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    const bodyBytesMax = isSuccess(this.#status) ? this.#bodyBytesMax : failureBodyBytesMax;
+    this.#bodyBytes += chunk.byteLength;
+    if (this.#bodyBytes > bodyBytesMax) this.fail("TooLarge");
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    const body = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    this.#settle(
+      isUtf8(body)
+        ? { state: "Whole", text: body.toString("utf8") }
+        : { state: "Missing", fault: "NotText", errorCode: undefined },
+    );
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: unknown): void {
+    const errorCode = errorCodeOf(error);
+    const isBackstop = errorCode === "UND_ERR_HEADERS_TIMEOUT" || errorCode === "UND_ERR_BODY_TIMEOUT";
+    this.#settle({ state: "Missing", fault: isBackstop ? "Deadline" : "Network", errorCode });
+  }
+
+  #settle(body: ReceivedBody): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#resolve({ sent: this.#controller !== undefined, status: this.#status, retryAfter: this.#retryAfter, body });
+    this.#chunks.length = 0;
+  }
+}
+
+export function isSuccess(status: number | undefined): boolean {
+  return status !== undefined && status >= 200 && status <= 299;
+}
+
+/** The code alone: messages of network errors may quote what was received. */
+function errorCodeOf(error: unknown): string | undefined {
+  const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code) ? code : undefined;
+}

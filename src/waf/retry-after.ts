@@ -1,0 +1,41 @@
+// The Retry-After header (RFC 9110, section 10.2.3): a number of seconds, or one of the three forms of an HTTP date.
+
+/** No server holds a lane for longer than this with one answer. */
+export const retryAfterMsMax = 3_600_000;
+
+const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const fixedDate = /^[a-z]{3}, (?<day>\d{2}) (?<month>[a-z]{3}) (?<year>\d{4}) (?<time>\d{2}:\d{2}:\d{2}) gmt$/;
+const rfc850Date = /^[a-z]{6,9}, (?<day>\d{2})-(?<month>[a-z]{3})-(?<year>\d{2}) (?<time>\d{2}:\d{2}:\d{2}) gmt$/;
+const asctimeDate = /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/;
+
+/**
+ * How long to wait, between 0 and `retryAfterMsMax`; undefined if the header is missing or means nothing.
+ * A date in the past is 0.
+ */
+export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim().toLowerCase() ?? "";
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, retryAfterMsMax);
+  const dateMs = parseHttpDate(text, nowMs);
+  return dateMs === undefined ? undefined : Math.min(Math.max(dateMs - nowMs, 0), retryAfterMsMax);
+}
+
+function parseHttpDate(text: string, nowMs: number): number | undefined {
+  const parts = (fixedDate.exec(text) ?? rfc850Date.exec(text) ?? asctimeDate.exec(text))?.groups;
+  if (parts === undefined) return undefined;
+  const month = months.indexOf(parts["month"] ?? "");
+  const day = Number(parts["day"]);
+  const [hour = 0, minute = 0, second = 0] = (parts["time"] ?? "").split(":").map(Number);
+  // Second 60 is a leap second, which a Date rolls into the next minute.
+  if (month < 0 || hour > 23 || minute > 59 || second > 60) return undefined;
+  const dateMs = Date.UTC(fullYear(parts["year"] ?? "", nowMs), month, day, hour, minute, second);
+  // A day that the month does not have would roll over into the next one.
+  return day >= 1 && new Date(dateMs - second * 1000).getUTCDate() === day ? dateMs : undefined;
+}
+
+/** Two digits that seem more than 50 years ahead mean the last year that ended in them. */
+function fullYear(digits: string, nowMs: number): number {
+  if (digits.length === 4) return Number(digits);
+  const thisYear = new Date(nowMs).getUTCFullYear();
+  const year = thisYear - (thisYear % 100) + Number(digits);
+  return year > thisYear + 50 ? year - 100 : year;
+}
