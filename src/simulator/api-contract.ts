@@ -37,6 +37,9 @@ const verbsByPath: ReadonlyMap<string, Verbs> = new Map<string, Verbs>([
   ["/api/logs/scroll", { GET: endpoint(["scroll_id"], scrollLogs) }],
 ]);
 
+/** Without a trailing slash, and without the key. */
+export const knownPaths: readonly string[] = [...verbsByPath.keys()];
+
 /** Every parameter that the contract names, but the key. */
 export const knownParameters: ReadonlySet<string> = new Set(
   [...verbsByPath.values()].flatMap((verbs) =>

@@ -28,6 +28,7 @@ export interface ApiServerOptions {
 const formBytesMax = 64 * 1024;
 /** Longer than any pause of a client between two calls, so that no connection is closed under a request. */
 const keepAliveMs = 120_000;
+const turnsHeld = 4;
 const internalErrorsMax = 100;
 const overlapText = "<html><body><h1>500 Internal Server Error</h1></body></html>\n";
 
@@ -61,9 +62,15 @@ async function answerRequest(
     if (flight !== undefined) request.waf?.inFlight.end(flight);
   });
   await options.onRequest?.(record);
-  await (world.settings.latencyMs > 0 ? world.clock.sleep(world.settings.latencyMs, signal) : nextTurn());
+  await holdRequest(world, signal);
   if (effect !== undefined) await playFault(effect, request, wire, world, signal);
   else answerTruly(world, request, record, wire);
+}
+
+/** Even without latency a request is held for some turns of the event loop, so that one sent at the same time is seen. */
+async function holdRequest({ settings, clock }: SimulatorWorld, signal: AbortSignal): Promise<void> {
+  if (settings.latencyMs > 0) return await clock.sleep(settings.latencyMs, signal);
+  for (let turn = 0; turn < turnsHeld; turn += 1) await nextTurn();
 }
 
 interface Registered {

@@ -1,5 +1,6 @@
 // Reads the JSON bodies of the control port. Every field is checked and an unknown one is a mistake: a fault that is
 // misspelt must not pass for a fault that never came.
+import { knownPaths } from "./api-contract.ts";
 import { faultKinds } from "./fault-rule.ts";
 import type { FaultEffect, FaultMatch, FaultRule } from "./fault-rule.ts";
 
@@ -78,6 +79,7 @@ function readFaultMatch(value: unknown): FaultMatch {
     nth: "natural",
   });
   if (match.nth === 0) throw new ControlProblem("nth counts from 1");
+  if (match.path !== undefined) oneOf(match.path, knownPaths, "match.path");
   return match;
 }
 

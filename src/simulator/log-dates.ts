@@ -21,7 +21,7 @@ export function parseDateRange(startDate: string, endDate: string): DateRange {
 }
 
 /** Days since 1970 of a date that exists. */
-export function parseDay(text: string): number | undefined {
+function parseDay(text: string): number | undefined {
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/u.test(text)) return undefined;
   const timeMs = Date.parse(`${text}T00:00:00.000Z`);
   if (Number.isNaN(timeMs) || !new Date(timeMs).toISOString().startsWith(text)) return undefined;

@@ -62,7 +62,7 @@ export class SimulatedOrigins {
 }
 
 /** A DNS name or an IP address: no scheme, no port, no path. Lower case is expected. */
-export function isHost(text: string): boolean {
+function isHost(text: string): boolean {
   if (isIP(text) !== 0) return true;
   return hostNamePattern.test(text) && !/^[0-9.]+$/u.test(text);
 }

@@ -1,0 +1,286 @@
+import { describe, expect, test } from "@jest/globals";
+import { apiKey, domain, withSimulator } from "../support/simulator/call-simulator.ts";
+
+const wrongKey = { success: false, message: "Bad API Key Value" };
+const missingKey = { success: false, message: "Missing parameter api_key" };
+const encodedKey = encodeURIComponent(apiKey);
+const failure = { success: false, message: expect.any(String) };
+const refusal = { success: false, domain, message: expect.any(String) };
+const acceptance = { success: true, domain, message: expect.any(String) };
+
+describe("keys", () => {
+  const endpoints = [
+    ["GET", "/api/origins"],
+    ["POST", "/api/origins"],
+    ["DELETE", "/api/origins"],
+    ["GET", "/api/blocklist_ips"],
+    ["POST", "/api/blocklist_ip"],
+    ["DELETE", "/api/blocklist_ip"],
+    ["GET", "/api/allowlist_ips"],
+    ["POST", "/api/allowlist_ip"],
+    ["DELETE", "/api/allowlist_ip"],
+    ["GET", "/api/logs/query"],
+    ["GET", "/api/logs/scroll"],
+  ] as const;
+
+  test.each(endpoints)("%s %s without a key is a 403 that says so", async (method, path) => {
+    await withSimulator({}, async ({ call }) => {
+      for (const slash of ["", "/"]) {
+        const reply = await call(method, path + slash, method === "GET" ? {} : { form: { ip: "192.0.2.1" } });
+        expect([reply.status, reply.json]).toEqual([403, missingKey]);
+      }
+    });
+  });
+
+  test.each(endpoints)("%s %s with a wrong key is a 403 without the domain", async (method, path) => {
+    await withSimulator({}, async ({ call }) => {
+      const target = method === "GET" ? `${path}?api_key=wrong` : path;
+      const reply = await call(method, target, method === "GET" ? {} : { form: { api_key: "wrong" } });
+      expect([reply.status, reply.json]).toEqual([403, wrongKey]);
+    });
+  });
+
+  test("a key in the wrong place is no key", async () => {
+    await withSimulator({}, async ({ call, simulator }) => {
+      const inQuery = await call("POST", `/api/blocklist_ip?api_key=${encodedKey}&ip=192.0.2.1`);
+      expect([inQuery.status, inQuery.json]).toEqual([403, missingKey]);
+      const asJson = await call("POST", "/api/blocklist_ip", {
+        form: JSON.stringify({ api_key: apiKey, ip: "192.0.2.1" }),
+        contentType: "application/json",
+      });
+      expect([asJson.status, asJson.json]).toEqual([403, missingKey]);
+      const inBody = await call("POST", "/clear", { form: { api_key: apiKey } });
+      expect([inBody.status, inBody.json]).toEqual([403, missingKey]);
+      expect(simulator.waf(apiKey).counters.changes).toBe(0);
+      expect(simulator.unauthorized()).toBe(3);
+    });
+  });
+
+  test("each key reaches its own WAF alone", async () => {
+    const keys = [
+      { key: "staging-key", domain: "staging.example" },
+      { key: "production-key", domain: "www.example" },
+    ];
+    await withSimulator({ keys }, async ({ call, simulator }) => {
+      const added = await call("POST", "/api/blocklist_ip", { form: { api_key: "staging-key", ip: "192.0.2.1" } });
+      expect(added.json).toMatchObject({ success: true, domain: "staging.example" });
+      expect(simulator.waf("staging-key").blocklist).toEqual(["192.0.2.1"]);
+      expect(simulator.waf("production-key").blocklist).toEqual([]);
+    });
+  });
+
+  test("a replaced key is wrong at once, and the new one has the same WAF", async () => {
+    await withSimulator({}, async ({ call, read, simulator }) => {
+      simulator.waf(apiKey).add("blocklist", ["192.0.2.1"]);
+      simulator.replaceKey(apiKey, "rotated-key");
+      expect((await read("/api/blocklist_ips")).status).toBe(403);
+      expect((await call("GET", "/api/blocklist_ips?api_key=rotated-key")).json).toEqual(["192.0.2.1"]);
+      expect(() => simulator.waf(apiKey)).toThrow(RangeError);
+    });
+  });
+});
+
+describe.each(["blocklist", "allowlist"] as const)("the %s", (list) => {
+  const other = list === "blocklist" ? "allowlist" : "blocklist";
+
+  test("is read as a bare array, written one by one, and shares nothing with the other list", async () => {
+    await withSimulator({}, async ({ read, write, simulator }) => {
+      expect((await read(`/api/${list}_ips`)).text).toBe("[]");
+      for (const ip of ["192.0.2.1", "2001:db8::/32"]) {
+        const added = await write("POST", `/api/${list}_ip`, { ip });
+        expect([added.status, added.json]).toEqual([200, acceptance]);
+      }
+      expect((await read(`/api/${list}_ips/`)).json).toEqual(["192.0.2.1", "2001:db8::/32"]);
+      expect((await read(`/api/${other}_ips`)).json).toEqual([]);
+      const removed = await write("DELETE", `/api/${list}_ip/`, { ip: "192.0.2.1" });
+      expect([removed.status, removed.json]).toEqual([200, acceptance]);
+      expect((await read(`/api/${list}_ips`)).json).toEqual(["2001:db8::/32"]);
+      expect(simulator.waf(apiKey).counters.changes).toBe(3);
+    });
+  });
+
+  test("refuses what changes nothing, with the domain", async () => {
+    await withSimulator({}, async ({ write, simulator }) => {
+      simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
+      const refusals = [
+        await write("POST", `/api/${list}_ip`, { ip: "10.1.2.3/8" }),
+        await write("POST", `/api/${list}_ip`, { ip: "10.0.0.0/8" }),
+        await write("POST", `/api/${list}_ip`, { ip: "not an address" }),
+        await write("DELETE", `/api/${list}_ip`, { ip: "192.0.2.9" }),
+        await write("DELETE", `/api/${list}_ip`, { ip: "300.0.0.1" }),
+        await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" }),
+      ];
+      for (const reply of refusals) expect([reply.status, reply.json]).toEqual([400, refusal]);
+      expect(simulator.waf(apiKey)[list]).toEqual(["10.1.2.3/8"]);
+      expect(simulator.waf(apiKey).counters).toMatchObject({ changes: 0, refusals: 6, deletionsInOtherSpelling: 1 });
+    });
+  });
+
+  test("takes parameters by their exact names only", async () => {
+    await withSimulator({}, async ({ write, simulator }) => {
+      for (const form of [{}, { IP: "192.0.2.1" }, { ips: "192.0.2.1" }, { ip: "" }]) {
+        const reply = await write("POST", `/api/${list}_ip`, form);
+        expect([reply.status, reply.json]).toEqual([400, { success: false, message: "Missing parameter ip" }]);
+      }
+      expect(simulator.waf(apiKey)[list]).toEqual([]);
+      expect(simulator.waf(apiKey).counters.unknownParameters).toBe(2);
+    });
+  });
+
+  test("can be told to take any spelling in a deletion", async () => {
+    await withSimulator({ deletionSpelling: "Any" }, async ({ write, simulator }) => {
+      simulator.waf(apiKey).add(list, ["10.1.2.3/8"]);
+      expect((await write("DELETE", `/api/${list}_ip`, { ip: "10.0.0.0/8" })).status).toBe(200);
+    });
+  });
+
+  test("is removed from in the spelling that it shows, whatever that is", async () => {
+    await withSimulator({ spelling: "Expanded" }, async ({ read, write, simulator }) => {
+      await write("POST", `/api/${list}_ip`, { ip: "2001:db8::1" });
+      const [shown] = (await read(`/api/${list}_ips`)).json as string[];
+      expect(shown).toBe("2001:0db8:0000:0000:0000:0000:0000:0001");
+      expect((await write("DELETE", `/api/${list}_ip`, { ip: "2001:db8::1" })).status).toBe(400);
+      expect((await write("DELETE", `/api/${list}_ip`, { ip: shown ?? "" })).status).toBe(200);
+      expect(simulator.waf(apiKey)[list]).toEqual([]);
+    });
+  });
+});
+
+describe("verbs and paths", () => {
+  test.each([
+    ["POST", "/api/blocklist_ips", 405],
+    ["DELETE", "/api/allowlist_ips", 405],
+    ["GET", "/api/blocklist_ip", 405],
+    ["PUT", "/api/allowlist_ip", 405],
+    ["PATCH", "/api/origins", 405],
+    ["POST", "/api/logs/query", 405],
+    ["POST", "/api/logs/scroll", 405],
+    ["DELETE", `/clear/${encodedKey}`, 405],
+    ["GET", "/api/blocklists_ip", 404],
+    ["GET", "/API/origins", 404],
+    ["GET", "/api/origins//", 404],
+    ["POST", `/clear/${encodedKey}/index.html`, 404],
+    ["GET", "/", 404],
+  ])("%s %s is refused", async (method, path, status) => {
+    await withSimulator({}, async ({ call, simulator }) => {
+      const reply = await call(method, path, method === "GET" ? {} : { form: { api_key: apiKey, ip: "192.0.2.1" } });
+      expect([reply.status, reply.json]).toEqual([status, failure]);
+      expect(simulator.unknownCalls()).toBe(1);
+      expect(JSON.stringify(simulator.requests())).not.toContain(encodedKey);
+    });
+  });
+
+  test("a parameter that is given twice is refused", async () => {
+    await withSimulator({}, async ({ call }) => {
+      const form = `api_key=${encodedKey}&ip=192.0.2.1&ip=192.0.2.2`;
+      const reply = await call("POST", "/api/blocklist_ip", { form });
+      expect([reply.status, reply.json]).toEqual([400, failure]);
+    });
+  });
+
+  test("a base path stands in front of every path", async () => {
+    await withSimulator({ basePath: "/v1/" }, async ({ read, call, simulator }) => {
+      expect(simulator.baseUrl).toMatch(/\/v1$/u);
+      expect((await read("/api/origins")).status).toBe(200);
+      const outside = new URL("/api/origins", simulator.baseUrl).href.replace(simulator.baseUrl, "");
+      expect((await fetch(outside)).status).toBe(404);
+      expect((await call("GET", "x/api/origins")).status).toBe(404);
+    });
+  });
+
+  test("a body that is too long is a 413, and nothing happens", async () => {
+    await withSimulator({}, async ({ call, simulator }) => {
+      const reply = await call("POST", "/api/blocklist_ip", {
+        form: `api_key=${encodedKey}&ip=192.0.2.1&x=${"x".repeat(70_000)}`,
+      });
+      expect([reply.status, reply.json]).toEqual([413, failure]);
+      expect(simulator.waf(apiKey).blocklist).toEqual([]);
+    });
+  });
+});
+
+describe("the cache", () => {
+  test.each([
+    ["POST", `/clear/${encodedKey}`],
+    ["GET", `/clear/${encodedKey}`],
+    ["POST", `/clear/${encodedKey}/`],
+  ])("is cleared by %s with the key in the path", async (method, path) => {
+    await withSimulator({}, async ({ call, simulator }) => {
+      const reply = await call(method, path);
+      expect([reply.status, reply.json]).toEqual([200, acceptance]);
+      expect(simulator.waf(apiKey).counters.cacheClears).toBe(1);
+      expect(simulator.waf(apiKey).requestCount(`${method} /clear`)).toBe(1);
+    });
+  });
+
+  test.each([
+    ["/clear/wrong", wrongKey],
+    ["/clear/%zz", wrongKey],
+    ["/clear/", missingKey],
+    ["/clear", missingKey],
+  ])("%s is a 403", async (path, body) => {
+    await withSimulator({}, async ({ call }) => {
+      const reply = await call("POST", path);
+      expect([reply.status, reply.json]).toEqual([403, body]);
+    });
+  });
+});
+
+describe("origins", () => {
+  test("a read shows the primary alone, whatever was added", async () => {
+    await withSimulator({}, async ({ read, write, simulator }) => {
+      const answers = [
+        await write("POST", "/api/origins", { origin: "Origin-2.shop.example", origin_type: "alternate" }),
+        await write("POST", "/api/origins/", { origin: "192.0.2.7", origin_type: "backup" }),
+      ];
+      for (const reply of answers) expect([reply.status, reply.json]).toEqual([200, { success: true, domain }]);
+      const shown = { success: true, domain, origin: "origin-1.shop.example" };
+      expect((await read("/api/origins")).json).toEqual(shown);
+      expect((await read("/api/origins/")).json).toEqual(shown);
+      expect(simulator.waf(apiKey).origins).toEqual([
+        { host: "origin-2.shop.example", type: "alternate" },
+        { host: "192.0.2.7", type: "backup" },
+      ]);
+      const removed = await write("DELETE", "/api/origins", { origin: "192.0.2.7" });
+      expect([removed.status, removed.json]).toEqual([200, { success: true, domain }]);
+      expect(simulator.waf(apiKey).origins).toHaveLength(1);
+    });
+  });
+
+  test.each([
+    ["POST", { origin: "https://a.example", origin_type: "backup" }],
+    ["POST", { origin: "a.example:80", origin_type: "backup" }],
+    ["POST", { origin: "300.1.1.1", origin_type: "backup" }],
+    ["POST", { origin: "a.example", origin_type: "Backup" }],
+    ["POST", { origin: "origin-1.shop.example", origin_type: "alternate" }],
+    ["DELETE", { origin: "origin-1.shop.example" }],
+    ["DELETE", { origin: "unknown.example" }],
+  ] as const)("%s %j is refused", async (method, form) => {
+    await withSimulator({}, async ({ write }) => {
+      const reply = await write(method, "/api/origins", form);
+      expect([reply.status, reply.json]).toEqual([400, refusal]);
+    });
+  });
+
+  test.each([
+    ["POST", { origin_type: "backup" }, "origin"],
+    ["POST", { origin: "a.example" }, "origin_type"],
+    ["POST", { origin: "a.example", type: "backup" }, "origin_type"],
+    ["DELETE", {}, "origin"],
+  ] as const)("%s %j misses a parameter", async (method, form, name) => {
+    await withSimulator({}, async ({ write }) => {
+      const reply = await write(method, "/api/origins", form);
+      expect([reply.status, reply.json]).toEqual([400, { success: false, message: `Missing parameter ${name}` }]);
+    });
+  });
+
+  test("another host becomes primary, and the one until now can then be removed", async () => {
+    await withSimulator({}, async ({ read, write, simulator }) => {
+      await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
+      simulator.waf(apiKey).makePrimary("b.example");
+      expect((await read("/api/origins")).json).toMatchObject({ origin: "b.example" });
+      expect((await write("DELETE", "/api/origins", { origin: "origin-1.shop.example" })).status).toBe(200);
+      expect(simulator.waf(apiKey).origins).toEqual([]);
+    });
+  });
+});

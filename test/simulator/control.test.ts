@@ -1,0 +1,221 @@
+import { describe, expect, test } from "@jest/globals";
+import { makeLogEntry } from "../../src/simulator/log-entries.ts";
+import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
+import { apiKey, domain, withSimulator } from "../support/simulator/call-simulator.ts";
+
+const ok = { ok: true };
+const twoKeys = [
+  { key: apiKey, domain },
+  { key: "second-key", domain: "second.example" },
+];
+
+test("the state shows lists, origins, counters and settings, and no key anywhere", async () => {
+  await withSimulator({}, async ({ read, write, control }) => {
+    await write("POST", "/api/blocklist_ip", { ip: "192.0.2.1" });
+    await write("POST", "/api/blocklist_ip", { ip: apiKey });
+    await write("POST", "/api/origins", { origin: "b.example", origin_type: "backup" });
+    await read("/api/allowlist_ips");
+    const state = await control("GET", "/state");
+    expect(state.json).toMatchObject({
+      wafs: [
+        {
+          domain,
+          plan: "Advanced",
+          primaryOrigin: "origin-1.shop.example",
+          origins: [{ host: "b.example", type: "backup" }],
+          blocklist: ["192.0.2.1"],
+          blocklistSize: 1,
+          allowlist: [],
+          counters: {
+            requests: 4,
+            changes: 2,
+            refusals: 1,
+            byEndpoint: { "POST /api/blocklist_ip": 2, "POST /api/origins": 1, "GET /api/allowlist_ips": 1 },
+          },
+          inFlight: 0,
+          maxInFlight: 1,
+          overlaps: 0,
+        },
+      ],
+      settings: { latencyMs: 0, spelling: "AsGiven", overlap: "Refuse" },
+      faults: [],
+      unauthorized: 0,
+      internalErrors: [],
+    });
+    const requests = await control("GET", "/requests?limit=2");
+    expect(requests.json).toMatchObject([
+      { method: "POST", path: "/api/origins", domain, status: 200, parameters: { origin: "b.example" } },
+      { method: "GET", path: "/api/allowlist_ips", domain, status: 200, parameters: {} },
+    ]);
+    const all = await control("GET", "/requests");
+    for (const secret of [apiKey, encodeURIComponent(apiKey), new URLSearchParams({ a: apiKey }).toString().slice(2)]) {
+      expect(state.text + all.text).not.toContain(secret);
+    }
+    expect((await control("GET", "/state?lists=false")).json).toMatchObject({ wafs: [{ blocklistSize: 1 }] });
+    expect((await control("GET", "/state?lists=false")).text).not.toContain("192.0.2.1");
+  });
+});
+
+test("entries are edited behind the API's back", async () => {
+  await withSimulator({ keys: twoKeys }, async ({ read, control, simulator }) => {
+    const added = await control("POST", "/entries", { domain, entries: ["192.0.2.1", "10.1.2.3/8", "192.0.2.1/32"] });
+    expect(added.json).toEqual({
+      ok: true,
+      changed: 2,
+      problems: [{ entry: "192.0.2.1/32", problem: "AlreadyListed" }],
+    });
+    await control("POST", "/entries", { domain: "second.example", list: "allowlist", entries: ["2001:db8::1"] });
+    expect((await read("/api/blocklist_ips")).json).toEqual(["192.0.2.1", "10.1.2.3/8"]);
+    expect((await control("DELETE", "/entries", { domain, entries: ["10.0.0.0/8"] })).json).toMatchObject({
+      changed: 1,
+    });
+    expect(simulator.waf(apiKey).blocklist).toEqual(["192.0.2.1"]);
+    expect(simulator.waf("second-key").allowlist).toEqual(["2001:db8::1"]);
+    expect(simulator.waf(apiKey).counters.changes).toBe(0);
+  });
+});
+
+test("faults are queued, shown and removed", async () => {
+  await withSimulator({}, async ({ read, control }) => {
+    const rule = { match: { method: "GET", nth: 2 }, times: 3, effect: { kind: "SuccessFalse", status: 503 } };
+    expect((await control("POST", "/faults", [rule, { effect: { kind: "RateLimited" } }])).status).toBe(200);
+    expect((await read("/api/origins")).status).toBe(429);
+    expect((await read("/api/origins")).status).toBe(503);
+    expect((await control("GET", "/faults")).json).toEqual([{ rule, seen: 2, left: 2 }]);
+    expect((await control("DELETE", "/faults")).json).toEqual(ok);
+    expect((await read("/api/origins")).status).toBe(200);
+  });
+});
+
+test("settings, primary origin, domain and key change while it runs", async () => {
+  await withSimulator({}, async ({ read, call, control, simulator }) => {
+    simulator.waf(apiKey).add("blocklist", ["10.1.2.3/8"]);
+    expect((await control("POST", "/spelling", { spelling: "Masked", deletionSpelling: "Any" })).json).toEqual(ok);
+    expect((await read("/api/blocklist_ips")).json).toEqual(["10.0.0.0/8"]);
+    await control("POST", "/latency", { latencyMs: 3 });
+    await control("POST", "/overlap", { overlap: "Record" });
+    expect(simulator.settings).toEqual({
+      latencyMs: 3,
+      overlap: "Record",
+      spelling: "Masked",
+      deletionSpelling: "Any",
+    });
+    await control("POST", "/primary", { origin: "b.example" });
+    await control("POST", "/domain", { newDomain: "moved.example" });
+    expect((await read("/api/origins")).json).toEqual({ success: true, domain: "moved.example", origin: "b.example" });
+    await control("POST", "/domain", { domain, newDomain: "again.example" });
+    expect((await control("POST", "/key", { newKey: "rotated-key" })).json).toEqual(ok);
+    expect((await read("/api/origins")).status).toBe(403);
+    expect((await call("GET", "/api/origins?api_key=rotated-key")).json).toMatchObject({ domain: "again.example" });
+
+    expect((await control("POST", "/reset")).json).toEqual(ok);
+    expect(simulator.settings).toMatchObject({ latencyMs: 0, overlap: "Refuse", spelling: "AsGiven" });
+    expect((await read("/api/origins")).json).toEqual({ success: true, domain, origin: "origin-1.shop.example" });
+    expect((await read("/api/blocklist_ips")).json).toEqual([]);
+    expect(simulator.waf(apiKey).counters.requests).toBe(2);
+  });
+});
+
+test("rows of logs are added and scroll ids forgotten", async () => {
+  const day = Math.floor(Date.parse("2026-06-15T12:00:00Z") / 86_400_000);
+  const clock = { nowMs: () => day * 86_400_000 + 1, sleep: async () => {} };
+  await withSimulator({ clock }, async ({ read, control }) => {
+    const entries = [0, 1].map((row) => makeLogEntry({ seed: 1, day: day - 1, rowCount: 2, lateMsMax: 0 }, row));
+    expect((await control("POST", "/logs", { entries })).json).toEqual(ok);
+    const query = { start_date: "2026-06-14", end_date: "2026-06-14", per_page: "1" };
+    const page = (await read("/api/logs/query", query)).json as { _scroll_id: string; hits: { hits: unknown[] } };
+    expect(page.hits.hits).toEqual([entries[0]]);
+    expect((await control("DELETE", "/scrolls")).json).toEqual(ok);
+    expect((await read("/api/logs/scroll", { scroll_id: page._scroll_id })).status).toBe(400);
+  });
+});
+
+describe("mistakes at the control port", () => {
+  test.each([
+    ["POST", "/faults", { effect: { kind: "Timeuot" } }, /effect\.kind must be one of Timeout/u],
+    ["POST", "/faults", { effects: { kind: "Timeout" } }, /unknown field effects/u],
+    ["POST", "/faults", { effect: { kind: "Timeout", after: true } }, /unknown field after/u],
+    ["POST", "/faults", { match: { path: "/api/blocklist_ip/" }, effect: { kind: "Reset" } }, /match\.path must be/u],
+    ["POST", "/faults", { match: { nth: 0 }, effect: { kind: "Reset" } }, /nth counts from 1/u],
+    ["POST", "/faults", { times: 0, effect: { kind: "Reset" } }, /times must be/u],
+    ["POST", "/faults", { effect: { kind: "Respond", status: 99 } }, /status must be/u],
+    ["POST", "/faults", {}, /effect is missing/u],
+    ["POST", "/entries", { domain: "unknown.example", entries: [] }, /domain must be one of shop\.example/u],
+    ["POST", "/entries", { domain, list: "greylist", entries: [] }, /list must be one of/u],
+    ["POST", "/entries", { domain, entries: "192.0.2.1" }, /entries must be of the kind: strings/u],
+    ["POST", "/entries", { entries: [] }, /domain must be one of shop\.example, second\.example/u],
+    ["POST", "/latency", { latencyMs: -1 }, /latencyMs/u],
+    ["POST", "/latency", { latencyMs: 1e9 }, /latencyMs must be at most/u],
+    ["POST", "/spelling", { spelling: "Odd" }, /spelling must be one of AsGiven/u],
+    ["POST", "/overlap", {}, /overlap is missing/u],
+    ["POST", "/primary", { domain, origin: "http://x" }, /BadFormat/u],
+    ["POST", "/key", { domain, newKey: "second-key" }, /newKey/u],
+    ["POST", "/logs", { domain, entries: [{}] }, /timestamp/u],
+    ["GET", "/requests?limit=0", undefined, /limit/u],
+    ["POST", "/latency", [], /object/u],
+  ] as const)("%s %s %j is a 400 that says what is wrong", async (method, target, body, message) => {
+    await withSimulator({ keys: twoKeys }, async ({ control, simulator }) => {
+      const reply = await control(method, target, body);
+      expect([reply.status, reply.json]).toEqual([400, { ok: false, message: expect.stringMatching(message) }]);
+      simulator.clearFaults();
+    });
+  });
+
+  test("an unknown command is a 404, a text that is no JSON a 400, and / explains the port", async () => {
+    await withSimulator({}, async ({ control, simulator }) => {
+      expect((await control("POST", "/fault", {})).status).toBe(404);
+      expect((await control("PUT", "/faults", {})).status).toBe(404);
+      const help = await control("GET", "/");
+      expect(help.text).toContain("POST   /faults");
+      const broken = await fetch(`${simulator.controlUrl}/latency`, { method: "POST", body: "{" });
+      expect(broken.status).toBe(400);
+    });
+  });
+});
+
+describe("start and stop", () => {
+  test.each([
+    [[]],
+    [[{ key: "" }]],
+    [[{ key: "a" }, { key: "a" }]],
+    [
+      [
+        { key: "a", domain: "x.example" },
+        { key: "b", domain: "x.example" },
+      ],
+    ],
+  ])("the keys %j are refused", async (keys) => {
+    await expect(startSimulator({ keys })).rejects.toThrow(RangeError);
+  });
+
+  test("a port that is taken is an error with its code, and leaves nothing behind", async () => {
+    await withSimulator({}, async ({ simulator }) => {
+      const controlPort = Number(new URL(simulator.controlUrl).port);
+      await expect(startSimulator({ keys: [{ key: "a" }], controlPort })).rejects.toMatchObject({ code: "EADDRINUSE" });
+    });
+  });
+
+  test("close ends requests that would never be answered", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const simulator = await startSimulator({ keys: [{ key: apiKey }], onRequest: () => arrived.resolve() });
+    simulator.addFaults({ effect: { kind: "Timeout" } });
+    const lost = fetch(`${simulator.baseUrl}/api/origins?api_key=${encodeURIComponent(apiKey)}`).then(
+      () => "answered",
+      () => "lost",
+    );
+    await arrived.promise;
+    await simulator.close();
+    expect(await lost).toBe("lost");
+  });
+
+  test("its description has the addresses and the domains, and no key", async () => {
+    await withSimulator({ keys: [{ key: apiKey }, { key: "second-key", domain: "b.example" }] }, async (caller) => {
+      const text = describeSimulator(caller.simulator).join("\n");
+      for (const part of [caller.simulator.baseUrl, caller.simulator.controlUrl, "waf-1.example.test", "b.example"]) {
+        expect(text).toContain(part);
+      }
+      expect(text).not.toContain(apiKey);
+      expect(text).not.toContain("second-key");
+    });
+  });
+});

@@ -1,0 +1,245 @@
+import { describe, expect, test } from "@jest/globals";
+import { faultKinds, isAfterEffect } from "../../src/simulator/fault-rule.ts";
+import type { FaultEffect, FaultKind } from "../../src/simulator/fault-rule.ts";
+import { apiKey, domain, withSimulator } from "../support/simulator/call-simulator.ts";
+import type { Caller, Reply } from "../support/simulator/call-simulator.ts";
+
+const ip = "192.0.2.1";
+const now = Date.parse("2026-06-15T12:00:00Z");
+const clock = { nowMs: () => now, sleep: async () => {} };
+
+async function writeThrough(caller: Caller, effect: FaultEffect): Promise<Reply> {
+  caller.simulator.addFaults({ effect });
+  return await caller.write("POST", "/api/blocklist_ip", { ip });
+}
+
+/** What a write meets whose answer never comes whole: the code of the error, or that the caller had to give up. */
+async function brokenWrite(caller: Caller, effect: FaultEffect): Promise<string> {
+  const giveUp = new AbortController();
+  const patience = setTimeout(() => giveUp.abort(), 300);
+  caller.simulator.addFaults({ effect });
+  const outcome = await caller
+    .call("POST", "/api/blocklist_ip", { form: { api_key: apiKey, ip }, signal: giveUp.signal })
+    .then(
+      ({ status }) => `answered ${status}`,
+      (error: { name: string; code?: string | number }) => (giveUp.signal.aborted ? "gave up" : String(error.code)),
+    );
+  clearTimeout(patience);
+  return outcome;
+}
+
+async function expectEffect(caller: Caller, happened: boolean): Promise<void> {
+  expect(caller.simulator.waf(apiKey).blocklist).toEqual(happened ? [ip] : []);
+  expect((await caller.read("/api/blocklist_ips")).json).toEqual(happened ? [ip] : []);
+  expect(caller.simulator.waf(apiKey).overlaps).toBe(0);
+  expect(caller.simulator.internalErrors()).toEqual([]);
+}
+
+test.each([
+  ["Timeout", false, "gave up"],
+  ["Timeout", true, "gave up"],
+  ["Reset", false, /ECONNRESET|UND_ERR_SOCKET/u],
+  ["Reset", true, /ECONNRESET|UND_ERR_SOCKET/u],
+  ["TruncatedBody", true, /UND_ERR_SOCKET|UND_ERR_ABORTED|ECONNRESET/u],
+] as const)("%s with its effect %p leaves the write unanswered", async (kind, afterEffect, outcome) => {
+  await withSimulator({}, async (caller) => {
+    const met = await brokenWrite(caller, { kind, afterEffect });
+    expect(met).toEqual(typeof outcome === "string" ? outcome : expect.stringMatching(outcome));
+    await expectEffect(caller, afterEffect);
+    expect(caller.simulator.waf(apiKey).counters.faults).toBe(1);
+  });
+});
+
+describe.each([false, true])("with the effect %p", (afterEffect) => {
+  const failure = { success: false, message: expect.any(String) };
+
+  test.each<[FaultEffect, number, unknown]>([
+    [{ kind: "RateLimited" }, 429, failure],
+    [{ kind: "ServerError" }, 502, undefined],
+    [{ kind: "ServerError", status: 503 }, 503, undefined],
+    [{ kind: "SuccessFalse" }, 200, failure],
+    [{ kind: "SuccessFalse", status: 500, message: "no" }, 500, { success: false, message: "no" }],
+    [{ kind: "Redirect" }, 302, undefined],
+    [{ kind: "EchoKey" }, 400, failure],
+    [{ kind: "NotJson" }, 200, undefined],
+    [{ kind: "Respond", status: 201, body: "{}" }, 201, {}],
+  ])("%j answers a write with %i", async (effect, status, body) => {
+    await withSimulator({}, async (caller) => {
+      const reply = await writeThrough(caller, { ...effect, afterEffect });
+      expect([reply.status, reply.json]).toEqual([status, body]);
+      await expectEffect(caller, afterEffect);
+    });
+  });
+});
+
+test.each<[FaultEffect, string | undefined]>([
+  [{ kind: "RateLimited" }, undefined],
+  [{ kind: "RateLimited", retryAfterSeconds: 7 }, "7"],
+  [{ kind: "RateLimited", retryAfterDateInMs: 60_000 }, "Mon, 15 Jun 2026 12:01:00 GMT"],
+  [{ kind: "RateLimited", retryAfter: "soon" }, "soon"],
+])("%j has the Retry-After %p", async (effect, header) => {
+  await withSimulator({ clock }, async (caller) => {
+    expect((await writeThrough(caller, effect)).headers["retry-after"]).toBe(header);
+  });
+});
+
+test("an error page is HTML, a redirect says where to, and the key is echoed in both spellings", async () => {
+  await withSimulator({}, async (caller) => {
+    const page = await writeThrough(caller, { kind: "ServerError" });
+    expect([page.headers["content-type"], page.text]).toEqual([
+      expect.stringMatching(/html/u),
+      expect.stringMatching(/^<!DOCTYPE html>/u),
+    ]);
+    const redirect = await writeThrough(caller, { kind: "Redirect", location: "http://elsewhere.example/" });
+    expect(redirect.headers["location"]).toBe("http://elsewhere.example/");
+    const echo = await writeThrough(caller, { kind: "EchoKey" });
+    expect(echo.text).toContain(apiKey);
+    expect(echo.text).toContain(encodeURIComponent(apiKey));
+  });
+});
+
+test("a wrong domain comes with an answer that is true otherwise", async () => {
+  await withSimulator({}, async (caller) => {
+    const reply = await writeThrough(caller, { kind: "WrongDomain", domain: "other.example" });
+    expect(reply.json).toMatchObject({ success: true, domain: "other.example" });
+    await expectEffect(caller, true);
+    expect((await caller.read("/api/origins")).json).toMatchObject({ domain });
+  });
+});
+
+test("half of the JSON arrives as a whole answer", async () => {
+  await withSimulator({}, async (caller) => {
+    expect(await writeThrough(caller, { kind: "CutJson" })).toMatchObject({ status: 200, json: undefined });
+    await expectEffect(caller, true);
+    caller.simulator.addFaults({ effect: { kind: "CutJson" } });
+    expect((await caller.read("/api/blocklist_ips")).json).toBeUndefined();
+  });
+});
+
+test("a list comes as an object with numbered fields", async () => {
+  await withSimulator({}, async ({ read, simulator }) => {
+    simulator.waf(apiKey).add("allowlist", ["192.0.2.1", "192.0.2.2"]);
+    simulator.addFaults({ match: { path: "/api/allowlist_ips" }, effect: { kind: "ListAsObject" } });
+    expect((await read("/api/allowlist_ips")).json).toEqual({ 0: "192.0.2.1", 1: "192.0.2.2" });
+  });
+});
+
+test("a huge body has the size that was asked for, and is given up when the client hangs up", async () => {
+  await withSimulator({}, async (caller) => {
+    const reply = await writeThrough(caller, { kind: "HugeBody", bytes: 3_000_000 });
+    expect(reply.text.length).toBeGreaterThanOrEqual(3_000_000);
+    caller.simulator.addFaults({ effect: { kind: "HugeBody", bytes: 1_000_000_000 } });
+    const giveUp = new AbortController();
+    const reading = fetch(`${caller.simulator.baseUrl}/api/blocklist_ips?api_key=${encodeURIComponent(apiKey)}`, {
+      signal: giveUp.signal,
+    });
+    expect((await reading).status).toBe(200);
+    giveUp.abort();
+    await expectEffect(caller, true);
+  });
+});
+
+test("a slow answer is the true one, after the delay", async () => {
+  const slept: number[] = [];
+  const watched = { nowMs: () => now, sleep: async (delayMs: number) => void slept.push(delayMs) };
+  await withSimulator({ clock: watched, latencyMs: 5 }, async (caller) => {
+    const reply = await writeThrough(caller, { kind: "Slow", delayMs: 250 });
+    expect([reply.status, slept]).toEqual([200, [5, 250]]);
+  });
+});
+
+test("every kind can be played at every endpoint, and none breaks the simulator", async () => {
+  const quiet: ReadonlySet<FaultKind> = new Set(["Timeout", "Reset", "TruncatedBody"]);
+  await withSimulator({}, async ({ read, call, write, simulator }) => {
+    for (const kind of faultKinds.filter((one) => !quiet.has(one))) {
+      simulator.addFaults({ times: 5, effect: { kind, bytes: 1000, body: "x" } });
+      await read("/api/origins");
+      await read("/api/logs/query", { start_date: "2026-06-01", end_date: "2026-06-01" });
+      await write("DELETE", "/api/allowlist_ip", { ip });
+      await call("POST", `/clear/${encodeURIComponent(apiKey)}`);
+      await call("GET", "/api/blocklist_ips?api_key=wrong");
+      expect((await read("/api/origins")).json).toMatchObject({ success: true });
+    }
+    expect(simulator.internalErrors()).toEqual([]);
+  });
+});
+
+test("kinds that need the true answer can't come before the effect", () => {
+  expect(isAfterEffect({ kind: "CutJson", afterEffect: false })).toBe(true);
+  expect(isAfterEffect({ kind: "HugeBody", afterEffect: false })).toBe(false);
+  expect(isAfterEffect({ kind: "Timeout" })).toBe(false);
+});
+
+describe("which requests go wrong", () => {
+  const effect: FaultEffect = { kind: "SuccessFalse", status: 503 };
+  const statuses = async (caller: Caller) => {
+    const replies = [
+      await caller.read("/api/blocklist_ips"),
+      await caller.write("POST", "/api/blocklist_ip", { ip: "10.1.2.3/8" }),
+      await caller.write("POST", "/api/blocklist_ip/", { ip }),
+      await caller.call("GET", `/clear/${encodeURIComponent(apiKey)}`),
+      await caller.read("/api/blocklist_ips"),
+    ];
+    return replies.map(({ status }) => status);
+  };
+
+  test.each([
+    [{}, [503, 200, 200, 200, 200]],
+    [{ times: 2 }, [503, 503, 200, 200, 200]],
+    [{ times: 9, match: { method: "get" } }, [503, 200, 200, 503, 503]],
+    [{ times: 9, match: { path: "/api/blocklist_ip" } }, [200, 503, 503, 200, 200]],
+    [{ times: 9, match: { path: "/clear" } }, [200, 200, 200, 503, 200]],
+    [{ times: 9, match: { ip: "10.0.0.0/8" } }, [200, 503, 200, 200, 200]],
+    [{ times: 9, match: { domain: "other.example" } }, [200, 200, 200, 200, 200]],
+    [{ match: { nth: 3 } }, [200, 200, 503, 200, 200]],
+    [{ times: 2, match: { method: "GET", nth: 2 } }, [200, 200, 200, 503, 503]],
+  ])("%j", async (rule, expected) => {
+    await withSimulator({}, async (caller) => {
+      caller.simulator.addFaults({ ...rule, effect });
+      expect(await statuses(caller)).toEqual(expected);
+    });
+  });
+
+  test("rules come in their order, each for a request of its own", async () => {
+    await withSimulator({}, async (caller) => {
+      caller.simulator.addFaults({ effect }, { effect: { kind: "RateLimited" } }, { match: { nth: 2 }, effect });
+      expect(await statuses(caller)).toEqual([503, 429, 503, 200, 200]);
+    });
+  });
+
+  test("cleared faults do not come", async () => {
+    await withSimulator({}, async (caller) => {
+      caller.simulator.addFaults({ effect, times: 100 });
+      caller.simulator.clearFaults();
+      expect(await statuses(caller)).toEqual([200, 200, 200, 200, 200]);
+    });
+  });
+
+  test("more than a thousand waiting faults are refused", async () => {
+    await withSimulator({}, async ({ simulator }) => {
+      expect(() => simulator.addFaults(...Array.from({ length: 1001 }, () => ({ effect })))).toThrow(/faults/u);
+    });
+  });
+});
+
+test("a client that hangs up does not undo its request", async () => {
+  const hold = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const slow = {
+    nowMs: () => now,
+    sleep: async () => {
+      arrived.resolve();
+      await hold.promise;
+    },
+  };
+  await withSimulator({ clock: slow, latencyMs: 1000 }, async ({ call, control, simulator }) => {
+    const giveUp = new AbortController();
+    const lost = call("POST", "/api/blocklist_ip", { form: { api_key: apiKey, ip }, signal: giveUp.signal });
+    await arrived.promise;
+    giveUp.abort();
+    await expect(lost).rejects.toMatchObject({ name: "AbortError" });
+    hold.resolve();
+    await control("GET", "/state");
+    expect(simulator.waf(apiKey).blocklist).toEqual([ip]);
+  });
+});

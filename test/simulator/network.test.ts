@@ -1,0 +1,99 @@
+import { describe, expect, test } from "@jest/globals";
+import { formatAddress, networkIdentity, parseNetwork } from "../../src/simulator/network.ts";
+import { spellEntry, spellingModes } from "../../src/simulator/spelling.ts";
+import type { SpellingMode } from "../../src/simulator/spelling.ts";
+
+function identityOf(text: string): string | undefined {
+  const network = parseNetwork(text);
+  return network === undefined ? undefined : networkIdentity(network);
+}
+
+function spell(text: string, mode: SpellingMode): string {
+  const network = parseNetwork(text);
+  return network === undefined ? "(bad format)" : spellEntry(text, network, mode);
+}
+
+describe("two spellings of one network are one entry", () => {
+  test.each([
+    ["192.0.2.1", "192.0.2.1/32"],
+    ["10.1.2.3/8", "10.0.0.0/8"],
+    ["2001:db8::1", "2001:0DB8:0000:0000:0000:0000:0000:0001/128"],
+    ["2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1"],
+    ["2001:db8:ffff::/32", "2001:db8::/32"],
+    ["::ffff:192.0.2.1", "::FFFF:c000:201"],
+    ["::", "0:0:0:0:0:0:0:0/128"],
+    ["1::", "1:0::"],
+    ["2001:db8::1/0", "::/0"],
+  ])("%s and %s", (one, other) => {
+    expect(identityOf(one)).toBeDefined();
+    expect(identityOf(one)).toBe(identityOf(other));
+  });
+
+  test.each([
+    ["192.0.2.1", "192.0.2.2"],
+    ["10.0.0.0/8", "10.0.0.0/9"],
+    ["::1", "1::"],
+    ["0.0.0.0/0", "::/0"],
+    ["192.0.2.1", "::ffff:192.0.2.1"],
+    ["2001:db8::1:0", "2001:db8::1"],
+  ])("but %s and %s are not", (one, other) => {
+    expect(identityOf(one)).toBeDefined();
+    expect(identityOf(other)).toBeDefined();
+    expect(identityOf(one)).not.toBe(identityOf(other));
+  });
+});
+
+test.each([
+  "",
+  " 192.0.2.1",
+  "192.0.2.1 ",
+  "192.0.2",
+  "192.0.2.256",
+  "192.0.02.1",
+  "192.0.2.1/33",
+  "192.0.2.1/",
+  "192.0.2.1/08",
+  "192.0.2.1/-1",
+  "192.0.2.1/8/8",
+  "0x7f000001",
+  "2001:db8::1/129",
+  "fe80::1%eth0",
+  "2001:db8:::1",
+  "1:2:3:4:5:6:7:8:9",
+  "[::1]",
+  "example.com",
+  "1".repeat(5000),
+])("%j is a bad format", (text) => {
+  expect(parseNetwork(text)).toBeUndefined();
+});
+
+test.each([
+  ["AsGiven", "10.1.2.3/8", "10.1.2.3/8"],
+  ["AddPrefix", "192.0.2.1", "192.0.2.1/32"],
+  ["AddPrefix", "2001:db8::1", "2001:db8::1/128"],
+  ["AddPrefix", "10.1.2.3/8", "10.1.2.3/8"],
+  ["DropPrefix", "192.0.2.1/32", "192.0.2.1"],
+  ["DropPrefix", "2001:db8::/64", "2001:db8::/64"],
+  ["Expanded", "2001:db8::1", "2001:0db8:0000:0000:0000:0000:0000:0001"],
+  ["Expanded", "2001:db8::/32", "2001:0db8:0000:0000:0000:0000:0000:0000/32"],
+  ["Expanded", "192.0.2.1", "192.0.2.1"],
+  ["UpperCase", "2001:db8::a", "2001:DB8::A"],
+  ["Masked", "10.1.2.3/8", "10.0.0.0/8"],
+  ["Masked", "2001:0DB8:0:0::1/32", "2001:db8::/32"],
+] as const)("%s spells %s as %s", (mode, given, shown) => {
+  expect(spell(given, mode)).toBe(shown);
+});
+
+test("every mode spells the same network, and Mixed uses more than one mode", () => {
+  const entries = Array.from({ length: 40 }, (_, index) => `2001:db8:${(index + 10).toString(16)}::1/64`);
+  for (const mode of spellingModes) {
+    for (const entry of entries) expect(identityOf(spell(entry, mode))).toBe(identityOf(entry));
+  }
+  const styles = entries.map((entry) => spell(entry, "Mixed").replaceAll(/[0-9a-f]+/gu, "x"));
+  expect(new Set(styles).size).toBeGreaterThan(1);
+});
+
+test("an address is written back as it was read", () => {
+  const network = parseNetwork("2001:db8::ff:0:1");
+  expect(network && formatAddress(6, network.hostValue, "Short")).toBe("2001:db8::ff:0:1");
+});

@@ -1,0 +1,87 @@
+import { expect, test } from "@jest/globals";
+import { apiKey, domain, withSimulator } from "../support/simulator/call-simulator.ts";
+
+const manyCalls = 150;
+
+test("requests one after another never overlap", async () => {
+  await withSimulator({}, async ({ read, write, simulator }) => {
+    for (let index = 0; index < manyCalls; index += 1) {
+      await write("POST", "/api/blocklist_ip", { ip: `192.0.2.${index}` });
+      await read("/api/blocklist_ips");
+    }
+    const waf = simulator.waf(apiKey);
+    expect([waf.maxInFlight, waf.overlaps, waf.inFlight]).toEqual([1, 0, 0]);
+    expect(waf.counters.requests).toBe(2 * manyCalls);
+    expect(waf.requestCount("POST /api/blocklist_ip")).toBe(manyCalls);
+  });
+});
+
+test("an overlapping request is refused without effect, and counted", async () => {
+  const arrived = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const onRequest = async ({ sequence }: { sequence: number }) => {
+    if (sequence > 1) return;
+    arrived.resolve();
+    await release.promise;
+  };
+  await withSimulator({ onRequest }, async ({ write, simulator }) => {
+    const first = write("POST", "/api/blocklist_ip", { ip: "192.0.2.1" });
+    await arrived.promise;
+    const second = await write("POST", "/api/allowlist_ip", { ip: "192.0.2.2" });
+    release.resolve();
+    expect(second.status).toBe(500);
+    expect(second.json).toBeUndefined();
+    expect((await first).status).toBe(200);
+    const waf = simulator.waf(apiKey);
+    expect([waf.maxInFlight, waf.overlaps, waf.allowlist]).toEqual([2, 1, []]);
+    expect(waf.requests.map(({ overlapping }) => overlapping)).toEqual([false, true]);
+  });
+});
+
+test("in the mode Record an overlapping request takes effect and is counted", async () => {
+  await withSimulator({ overlap: "Record", latencyMs: 20 }, async ({ write, simulator }) => {
+    const ips = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+    const replies = await Promise.all(ips.map((ip) => write("POST", "/api/blocklist_ip", { ip })));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const waf = simulator.waf(apiKey);
+    expect([waf.maxInFlight, waf.overlaps, waf.blocklist.length]).toEqual([3, 2, 3]);
+  });
+});
+
+test("requests that are sent at once overlap without any latency too", async () => {
+  await withSimulator({ overlap: "Record" }, async ({ read, simulator }) => {
+    await Promise.all([read("/api/origins"), read("/api/origins")]);
+    await Promise.all(Array.from({ length: 20 }, () => read("/api/blocklist_ips")));
+    expect(simulator.waf(apiKey).overlaps).toBeGreaterThan(0);
+  });
+});
+
+test("requests of two keys do not overlap", async () => {
+  const keys = [
+    { key: apiKey, domain },
+    { key: "other-key", domain: "other.example" },
+  ];
+  await withSimulator({ keys, latencyMs: 20 }, async ({ read, call, simulator }) => {
+    const replies = await Promise.all([read("/api/origins"), call("GET", "/api/origins?api_key=other-key")]);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    expect(simulator.wafs().map(({ overlaps }) => overlaps)).toEqual([0, 0]);
+  });
+});
+
+test("a request that the client gave up does not overlap the next one", async () => {
+  let giveUp = new AbortController();
+  await withSimulator({ onRequest: ({ fault }) => void (fault === "Timeout" && giveUp.abort()) }, async (caller) => {
+    const { call, read, simulator } = caller;
+    for (let index = 0; index < manyCalls; index += 1) {
+      giveUp = new AbortController();
+      simulator.addFaults({ effect: { kind: "Timeout", afterEffect: true } });
+      const form = { api_key: apiKey, ip: `192.0.2.${index}` };
+      await expect(call("POST", "/api/blocklist_ip", { form, signal: giveUp.signal })).rejects.toMatchObject({
+        name: "AbortError",
+      });
+      expect((await read("/api/blocklist_ips")).status).toBe(200);
+    }
+    const waf = simulator.waf(apiKey);
+    expect([waf.overlaps, waf.inFlight, waf.blocklist.length]).toEqual([0, 0, manyCalls]);
+  });
+});
