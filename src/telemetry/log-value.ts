@@ -1,0 +1,92 @@
+// Turns what is logged into plain JSON values whose every string was redacted: the one way from the program into its log.
+// Never throws, whatever it is given: an error path that logs must not fail in the log.
+
+/** Deeper objects are cut: a log line is for a person. */
+export const logDepthMax = 5;
+/** Items of an array or of an object; the rest is counted. */
+export const logItemsMax = 50;
+/** Characters of one string, measured before redaction. */
+export const logTextLengthMax = 8192;
+
+export type Redact = (text: string) => string;
+
+/** The value as JSON can hold it: errors with their causes, everything else by its own enumerable fields. */
+export function logValue(value: unknown, redact: Redact, depth = 0): unknown {
+  switch (typeof value) {
+    case "string":
+      return text(value, redact);
+    case "bigint":
+    case "symbol":
+      return text(String(value), redact);
+    case "object":
+      return value === null ? null : objectValue(value, redact, depth);
+    case "number":
+      return Number.isFinite(value) ? value : String(value);
+    case "boolean":
+      return value;
+    case "function":
+    case "undefined":
+      return undefined;
+  }
+}
+
+/** Cut after redaction, so that no half of a secret is left at the end. */
+function text(value: string, redact: Redact): string {
+  const redacted = redact(value);
+  if (redacted.length <= logTextLengthMax) return redacted;
+  return `${redacted.slice(0, logTextLengthMax)}… (${redacted.length} characters)`;
+}
+
+function objectValue(value: object, redact: Redact, depth: number): unknown {
+  if (depth >= logDepthMax) return "…";
+  try {
+    if (Error.isError(value)) return errorValue(value, redact, depth);
+    if ("toJSON" in value && typeof value.toJSON === "function") return logValue(value.toJSON(), redact, depth + 1);
+    if (isIterable(value)) return arrayValue([...firstOf(value)], redact, depth);
+    return fieldsValue(Object.entries(value), redact, depth);
+  } catch {
+    return "(cannot be logged)";
+  }
+}
+
+function errorValue(error: Error, redact: Redact, depth: number): unknown {
+  const own = Object.entries(error);
+  const fields: [string, unknown][] = [
+    ["name", error.name],
+    ["message", error.message],
+    ["stack", error.stack],
+    ...own,
+  ];
+  if (error.cause !== undefined) fields.push(["cause", error.cause]);
+  return fieldsValue(fields, redact, depth);
+}
+
+function arrayValue(items: readonly unknown[], redact: Redact, depth: number): unknown[] {
+  const shown = items.slice(0, logItemsMax).map((item) => logValue(item, redact, depth + 1) ?? null);
+  return items.length > logItemsMax ? [...shown, "…"] : shown;
+}
+
+function fieldsValue(
+  fields: readonly (readonly [string, unknown])[],
+  redact: Redact,
+  depth: number,
+): Record<string, unknown> {
+  const shown = fields
+    .slice(0, logItemsMax)
+    .map(([name, value]) => [text(name, redact), logValue(value, redact, depth + 1)] as const);
+  return Object.fromEntries(fields.length > logItemsMax ? [...shown, ["…", fields.length - logItemsMax]] : shown);
+}
+
+function isIterable(value: object): value is Iterable<unknown> {
+  return Symbol.iterator in value && typeof value[Symbol.iterator] === "function";
+}
+
+/** One more than is shown, so that the cut is seen; a set of 100,000 entries is not copied for a log line. */
+function* firstOf(items: Iterable<unknown>): Iterable<unknown> {
+  let taken = 0;
+  for (const item of items) {
+    yield item;
+    taken += 1;
+    if (taken > logItemsMax) return;
+  }
+}
