@@ -12,9 +12,9 @@ export const definitionsDirectory = join(repository, "crds");
 
 /** Safe to call from several suites at once; resolves when the server serves the kinds. */
 export async function installDefinitions(cluster: ClusterAccess): Promise<void> {
-  const files = ["-f", definitionsDirectory];
-  await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", ...files]);
-  await cluster.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", ...files]);
+  const apply = ["apply", "--server-side", "--force-conflicts", "-o", "name", "-k", definitionsDirectory];
+  const names = (await cluster.expectKubectl(apply)).trim().split("\n");
+  await cluster.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", ...names]);
 }
 
 /** Creates a namespace and gives its name: the prefix and something random. */

@@ -1,0 +1,155 @@
+// The manifests of deploy/kustomize, as kubectl renders them and as a real API server takes them.
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { parseAllDocuments } from "yaml";
+import { createNamespace, waitFor } from "../support/cluster/cluster-objects.ts";
+import { describeWithControlPlane } from "../support/cluster/suite.ts";
+
+interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly rules?: readonly PolicyRule[];
+}
+
+const kustomize = join(import.meta.dirname, "..", "..", "deploy", "kustomize");
+const clusterOverlay = join(kustomize, "overlays", "cluster");
+const namespacedOverlay = join(kustomize, "overlays", "namespaced");
+const operatorNamespace = "wafsync-system";
+const operator = `system:serviceaccount:${operatorNamespace}:wafsync`;
+const clusterScoped = new Set(["Namespace", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"]);
+
+/** Every right as one line, such as "get secrets.". */
+function rightsOf(manifest: Manifest | undefined): string[] {
+  const rules = manifest?.rules ?? [];
+  return rules
+    .flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) => resources.flatMap((name) => verbs.map((verb) => `${verb} ${name}.${group}`))),
+    )
+    .sort();
+}
+
+await describeWithControlPlane("deploy/kustomize", (cluster) => {
+  async function render(overlay: string): Promise<Manifest[]> {
+    const text = await cluster.expectKubectl(["kustomize", overlay]);
+    return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+  }
+
+  function find(manifests: readonly Manifest[], kind: string, name: string): Manifest | undefined {
+    return manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name);
+  }
+
+  async function may(user: string, verb: string, resource: string, namespace: string): Promise<boolean> {
+    const args = ["auth", "can-i", verb, resource, `--namespace=${namespace}`, `--as=${user}`];
+    return (await cluster.runKubectl(args)).stdout.trim() === "yes";
+  }
+
+  test.each([clusterOverlay, namespacedOverlay])("no right has a wildcard in %s", async (overlay) => {
+    const rights = (await render(overlay)).flatMap(rightsOf);
+    expect(rights.length).toBeGreaterThan(10);
+    expect(rights.filter((right) => right.includes("*"))).toEqual([]);
+  });
+
+  test("the operator of one namespace has Roles only, with the rights of the other but for the list of namespaces", async () => {
+    const namespaced = await render(namespacedOverlay);
+    expect(namespaced.filter(({ kind }) => clusterScoped.has(kind))).toEqual([]);
+    const role = rightsOf(find(namespaced, "Role", "wafsync-operator"));
+    const clusterRole = rightsOf(find(await render(clusterOverlay), "ClusterRole", "wafsync-operator"));
+    expect(role).toEqual(clusterRole.filter((right) => right !== "list namespaces." && right !== "watch namespaces."));
+  });
+
+  test("Secrets can be read one at a time, and neither listed nor watched", async () => {
+    const rights = rightsOf(find(await render(clusterOverlay), "ClusterRole", "wafsync-operator"));
+    expect(rights.filter((right) => right.includes("secrets"))).toEqual(["get secrets."]);
+  });
+
+  describe("applied", () => {
+    let elsewhere: string;
+
+    beforeAll(async () => {
+      await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-k", clusterOverlay]);
+      elsewhere = await createNamespace(cluster, "elsewhere");
+    }, 60_000);
+
+    test("the server takes it again without a change, and the namespaced one too", async () => {
+      const again = await cluster.expectKubectl(["diff", "--server-side", "--force-conflicts", "-k", clusterOverlay]);
+      expect(again).toBe("");
+      const dryRun = ["apply", "--server-side", "--force-conflicts", "--dry-run=server"];
+      await cluster.expectKubectl([...dryRun, "-k", namespacedOverlay]);
+    });
+
+    test("the pods pass the restricted Pod Security of their namespace", async () => {
+      const path = `/api/v1/namespaces/${operatorNamespace}/pods`;
+      const pods = await waitFor("the pods of both replicas", 60_000, async () => {
+        const { items } = (await cluster.request({ path })).body as { items: unknown[] };
+        return items.length >= 2 ? items : undefined;
+      });
+      expect(pods).toHaveLength(2);
+    }, 90_000);
+
+    test("a pod with fewer restrictions is refused there", async () => {
+      const spec = { containers: [{ name: "any", image: "any" }] };
+      const body = { apiVersion: "v1", kind: "Pod", metadata: { name: "any" }, spec };
+      const path = `/api/v1/namespaces/${operatorNamespace}/pods`;
+      const answer = await cluster.request({ method: "POST", path, body });
+      expect(answer).toMatchObject({
+        status: 403,
+        body: { message: expect.stringContaining('violates PodSecurity "restricted:latest"') },
+      });
+    });
+
+    test.each([
+      ["watch", "wafiprules.wafsync.dev"],
+      ["patch", "wafinstances.wafsync.dev/status"],
+      ["patch", "wafinstances.wafsync.dev"],
+      ["delete", "wafcacheclears.wafsync.dev"],
+      ["get", "secrets"],
+      ["update", "configmaps"],
+      ["create", "events"],
+      ["list", "namespaces"],
+      ["watch", "deployments.apps"],
+    ])("the operator may %s %s everywhere", async (verb, resource) => {
+      expect(await may(operator, verb, resource, elsewhere)).toBe(true);
+    });
+
+    test.each([
+      ["list", "secrets"],
+      ["watch", "secrets"],
+      ["update", "secrets"],
+      ["patch", "wafiprules.wafsync.dev"],
+      ["delete", "wafinstances.wafsync.dev"],
+      ["create", "wafiprules.wafsync.dev"],
+      ["get", "pods"],
+      ["create", "leases.coordination.k8s.io"],
+      ["delete", "namespaces"],
+    ])("the operator may not %s %s elsewhere", async (verb, resource) => {
+      expect(await may(operator, verb, resource, elsewhere)).toBe(false);
+    });
+
+    test("the operator may write its Lease in its own namespace, and not delete it", async () => {
+      const lease = "leases.coordination.k8s.io";
+      const verbs = ["get", "create", "update", "delete"];
+      const answers = verbs.map((verb) => may(operator, verb, lease, operatorNamespace));
+      expect(await Promise.all(answers)).toEqual([true, true, true, false]);
+    });
+
+    test("people with the role edit write rules, and only admins write instances", async () => {
+      for (const role of ["view", "edit", "admin"]) {
+        const binding = ["create", "rolebinding", role, `--clusterrole=${role}`, `--user=${role}`, "-n", elsewhere];
+        await cluster.expectKubectl(binding);
+      }
+      await waitFor("the aggregated roles", 20_000, async () =>
+        (await may("admin", "create", "wafinstances.wafsync.dev", elsewhere)) ? true : undefined,
+      );
+      expect(await may("view", "get", "wafinstances.wafsync.dev", elsewhere)).toBe(true);
+      expect(await may("view", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(false);
+      expect(await may("edit", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(true);
+      expect(await may("edit", "create", "wafinstances.wafsync.dev", elsewhere)).toBe(false);
+    }, 60_000);
+  });
+});
