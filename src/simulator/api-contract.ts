@@ -5,17 +5,17 @@ import { addOrigin, readOrigin, removeOrigin } from "./origin-endpoints.ts";
 import type { Answer, Handler } from "./answer.ts";
 import { listNames } from "./simulated-waf.ts";
 
-export interface Endpoint {
+interface Endpoint {
   /** Beside `api_key`; names are exact. */
   readonly required: readonly string[];
   readonly optional: readonly string[];
   readonly handle: Handler;
 }
 
-export type Verb = "GET" | "POST" | "DELETE";
+type Verb = "GET" | "POST" | "DELETE";
 type Verbs = Readonly<Partial<Record<Verb, Endpoint>>>;
 
-export const clearPath = "/clear";
+const clearPath = "/clear";
 
 const listPaths = listNames.flatMap((list): [string, Verbs][] => [
   [`/api/${list}_ips`, { GET: endpoint([], readList(list)) }],

@@ -11,14 +11,14 @@ import type { SimulatorWorld } from "./simulator-world.ts";
 import { spellingModes } from "./spelling.ts";
 import { WafView } from "./waf-view.ts";
 
-export interface ControlCall {
+interface ControlCall {
   readonly world: SimulatorWorld;
   readonly query: URLSearchParams;
   /** The parsed JSON body; an empty object if there was none. */
   readonly body: unknown;
 }
 
-export type ControlCommand = (call: ControlCall) => unknown;
+type ControlCommand = (call: ControlCall) => unknown;
 
 const latencyMsMax = 600_000;
 const requestsShown = 100;

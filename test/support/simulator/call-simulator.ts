@@ -14,7 +14,7 @@ export interface Reply {
   readonly json: unknown;
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly form?: Readonly<Record<string, string>> | string;
   readonly contentType?: string;
   readonly signal?: AbortSignal;
