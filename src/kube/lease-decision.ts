@@ -1,0 +1,148 @@
+// Who may hold the Lease, decided without I/O. Two rules make it safe whatever the clocks of the processes show:
+// a holder counts from the start of its last successful renewal, by whichever of its two clocks went further; a candidate
+// counts from when it saw the record change, by monotonic time alone. No time inside the record is ever looked at.
+// A holder stops writing after 15 s, abandons its last write by 25 s, and nobody takes its Lease before 30 s.
+import type { LeaseView } from "./lease-record.ts";
+
+export interface LeaseTimings {
+  /** A candidate takes the Lease after it has not changed for so long. */
+  readonly leaseDurationMs: number;
+  /** A holder that did not renew for so long has lost it, and writes nothing from then on. */
+  readonly renewDeadlineMs: number;
+  readonly retryPeriodMs: number;
+  readonly requestTimeoutMs: number;
+  /** How long a new holder waits before its first write, unless the last one had released the Lease. */
+  readonly settleMs: number;
+  /** How long a release waits for writes that are under way. */
+  readonly releaseWaitMs: number;
+}
+
+export const defaultLeaseTimings: LeaseTimings = {
+  leaseDurationMs: 30_000,
+  renewDeadlineMs: 15_000,
+  retryPeriodMs: 3_000,
+  requestTimeoutMs: 5_000,
+  settleMs: 10_000,
+  releaseWaitMs: 10_000,
+};
+
+/** A longer duration in somebody else's record is not waited for. */
+const foreignDurationMsMax = 300_000;
+/** A holder tries again after a failed request without waiting for the whole period. */
+const holderRetryMs = 1_000;
+/** Candidates wait up to this factor longer, so that they do not come all at once. */
+const candidateJitter = 0.2;
+
+/** One moment on both clocks: monotonic time can stand still in a suspended machine, wall time can be set back. */
+export interface Instant {
+  readonly monotonicMs: number;
+  readonly wallMs: number;
+}
+
+/** How much time has passed for certain not more than: the larger of both differences. */
+export function elapsedMs(since: Instant, now: Instant): number {
+  return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
+}
+
+interface Hold {
+  /** The start of the last renewal that succeeded. */
+  readonly validSince: Instant;
+  readonly acquiredAtMs: number;
+  readonly settleMs: number;
+}
+
+export interface ElectorState {
+  /** What the last request has shown; undefined if the Lease has to be read before anything else. */
+  readonly seen: LeaseView | undefined;
+  /** The last record of another holder, and since when (monotonic) it has stood there unchanged. */
+  readonly other: { readonly resourceVersion: string; readonly sinceMs: number } | undefined;
+  readonly hold: Hold | undefined;
+  /** Why the Lease was lost, once it was. It is never regained: the process ends. */
+  readonly lost: string | undefined;
+}
+
+export const initialElectorState: ElectorState = {
+  seen: undefined,
+  other: undefined,
+  hold: undefined,
+  lost: undefined,
+};
+
+/** `settleMs` belongs to the hold that success would begin. */
+export type LeaseAct =
+  | { readonly kind: "Read" }
+  | { readonly kind: "Create"; readonly settleMs: number }
+  | { readonly kind: "Replace"; readonly settleMs: number }
+  | { readonly kind: "Wait" }
+  | { readonly kind: "Lose"; readonly reason: string };
+
+/** Whether a hold was not renewed in time. Once that was seen, it is lost for good. */
+export function isHoldExpired({ hold }: ElectorState, now: Instant, { renewDeadlineMs }: LeaseTimings): boolean {
+  return hold !== undefined && elapsedMs(hold.validSince, now) >= renewDeadlineMs;
+}
+
+/** What to do next. */
+export function nextLeaseAct(state: ElectorState, identity: string, now: Instant, timings: LeaseTimings): LeaseAct {
+  const { seen, hold, other } = state;
+  const { settleMs } = timings;
+  if (state.lost !== undefined) return { kind: "Lose", reason: state.lost };
+  if (isHoldExpired(state, now, timings)) return { kind: "Lose", reason: "it could not be renewed in time" };
+  if (seen === undefined) return { kind: "Read" };
+  // Somebody may have deleted the Lease under a holder that still writes. Where none was ever seen, it is a new one.
+  if (seen.state === "Absent") return { kind: "Create", settleMs: other === undefined ? 0 : settleMs };
+  if (seen.state === "Free") return { kind: "Replace", settleMs: seen.released ? 0 : settleMs };
+  if (seen.holder === identity) return { kind: "Replace", settleMs };
+  if (hold !== undefined) return { kind: "Lose", reason: `${seen.holder} has taken it` };
+  const durationMs = Math.max(timings.leaseDurationMs, Math.min(seen.durationMs, foreignDurationMsMax));
+  const unchangedMs = now.monotonicMs - (other?.sinceMs ?? now.monotonicMs);
+  return unchangedMs >= durationMs ? { kind: "Replace", settleMs } : { kind: "Wait" };
+}
+
+/** A read has shown the Lease. */
+export function afterLeaseRead(state: ElectorState, seen: LeaseView, identity: string, now: Instant): ElectorState {
+  if (seen.state !== "Held" || seen.holder === identity) return { ...state, seen };
+  if (state.other?.resourceVersion === seen.resourceVersion) return { ...state, seen };
+  return { ...state, seen, other: { resourceVersion: seen.resourceVersion, sinceMs: now.monotonicMs } };
+}
+
+/** Creating, taking or renewing has succeeded; `started` is when the request began. */
+export function afterLeaseWrite(
+  state: ElectorState,
+  seen: LeaseView,
+  { started, now, settleMs }: { readonly started: Instant; readonly now: Instant; readonly settleMs: number },
+): ElectorState {
+  const begun = state.hold ?? { acquiredAtMs: now.monotonicMs, settleMs };
+  return { ...state, seen, hold: { ...begun, validSince: started } };
+}
+
+/** The last request failed, or its outcome is unknown: read before anything else. */
+export function afterLeaseFailure(state: ElectorState): ElectorState {
+  return { ...state, seen: undefined };
+}
+
+/** Whether a write of the protected thing may begin at this moment. */
+export function mayWriteUnder(state: ElectorState, now: Instant, timings: LeaseTimings): boolean {
+  const { hold, lost } = state;
+  if (hold === undefined || lost !== undefined) return false;
+  if (isHoldExpired(state, now, timings)) return false;
+  return now.monotonicMs - hold.acquiredAtMs >= hold.settleMs;
+}
+
+/** How long to wait before the next act, in whole milliseconds, at least one; never beyond the renew deadline of a hold. */
+export function leasePauseMs(
+  { hold, seen }: ElectorState,
+  { now, timings, random }: { readonly now: Instant; readonly timings: LeaseTimings; readonly random: () => number },
+): number {
+  const { retryPeriodMs, renewDeadlineMs } = timings;
+  if (hold === undefined) return retryPeriodMs * (1 + candidateJitter * random());
+  const sinceMs = elapsedMs(hold.validSince, now);
+  const wantedMs = seen === undefined ? holderRetryMs : Math.max(retryPeriodMs - sinceMs, 0);
+  return Math.max(Math.ceil(Math.min(wantedMs, renewDeadlineMs - sinceMs)), 1);
+}
+
+/** How long the next request may take, in milliseconds: a holder has no use for an answer after its deadline. */
+export function leaseRequestTimeoutMs({ hold }: ElectorState, now: Instant, timings: LeaseTimings): number {
+  if (hold === undefined) return timings.requestTimeoutMs;
+  const leftMs = timings.renewDeadlineMs - elapsedMs(hold.validSince, now);
+  return Math.max(Math.ceil(Math.min(timings.requestTimeoutMs, leftMs)), 1);
+}

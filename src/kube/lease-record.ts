@@ -1,0 +1,93 @@
+// A Lease object as this process reads and writes it. Times in it are written for people; nobody compares them.
+import type { ObjectAddress } from "./resource-path.ts";
+import { isRecord } from "./kube-object.ts";
+import { microTime } from "./micro-time.ts";
+
+/**
+ * - `Free`: nobody holds it; `released` if its last holder gave it back in good order, which means that its work had ended.
+ * - `Held`: by `holder`, who renews it at least each `durationMs`.
+ */
+export type LeaseView =
+  | { readonly state: "Absent" }
+  | {
+      readonly state: "Free";
+      readonly released: boolean;
+      readonly resourceVersion: string;
+      readonly object: LeaseObject;
+    }
+  | {
+      readonly state: "Held";
+      readonly holder: string;
+      readonly durationMs: number;
+      readonly resourceVersion: string;
+      readonly object: LeaseObject;
+    };
+
+/** The object as the server gave it: what others have put on it is sent back unchanged. */
+export interface LeaseObject {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** The duration that a released Lease is marked with. */
+const releasedDurationSeconds = 1;
+
+/** Reads what the server gave; undefined if it is no Lease with a resourceVersion. */
+export function readLease(raw: unknown): LeaseView | undefined {
+  if (!isRecord(raw) || !isRecord(raw["metadata"])) return undefined;
+  const resourceVersion = raw["metadata"]["resourceVersion"];
+  if (typeof resourceVersion !== "string") return undefined;
+  const spec = isRecord(raw["spec"]) ? raw["spec"] : {};
+  const object = { metadata: raw["metadata"], spec };
+  const holder = spec["holderIdentity"];
+  const seconds = spec["leaseDurationSeconds"];
+  if (typeof holder !== "string" || holder === "") {
+    return { state: "Free", released: seconds === releasedDurationSeconds, resourceVersion, object };
+  }
+  const durationMs = typeof seconds === "number" ? seconds * 1000 : 0;
+  return { state: "Held", holder, durationMs, resourceVersion, object };
+}
+
+interface Holding {
+  readonly identity: string;
+  readonly durationMs: number;
+  readonly nowMs: number;
+}
+
+/** The body of the request that creates the Lease, held by `identity`. */
+export function newLease({ namespace, name }: ObjectAddress, { identity, durationMs, nowMs }: Holding): object {
+  return {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: namespace === undefined ? { name } : { namespace, name },
+    spec: {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.round(durationMs / 1000),
+      acquireTime: microTime(nowMs),
+      renewTime: microTime(nowMs),
+      leaseTransitions: 0,
+    },
+  };
+}
+
+/** The body of the request that takes or renews the Lease; it carries the resourceVersion that was seen. */
+export function heldLease(object: LeaseObject, { identity, durationMs, nowMs }: Holding): object {
+  const { spec } = object;
+  const transitions = typeof spec["leaseTransitions"] === "number" ? spec["leaseTransitions"] : 0;
+  const taken =
+    spec["holderIdentity"] === identity
+      ? {}
+      : { holderIdentity: identity, acquireTime: microTime(nowMs), leaseTransitions: transitions + 1 };
+  const leaseDurationSeconds = Math.round(durationMs / 1000);
+  return whole(object, { ...spec, ...taken, leaseDurationSeconds, renewTime: microTime(nowMs) });
+}
+
+/** The body of the request that gives the Lease back. */
+export function releasedLease(object: LeaseObject, nowMs: number): object {
+  const leaseDurationSeconds = releasedDurationSeconds;
+  return whole(object, { ...object.spec, holderIdentity: "", leaseDurationSeconds, renewTime: microTime(nowMs) });
+}
+
+function whole({ metadata }: LeaseObject, spec: object): object {
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec };
+}

@@ -1,0 +1,278 @@
+// Leader election by a Lease, and the gate that every protected write asks first. This is the thin loop; lease-decision.ts
+// says why two holders never write at a time. Losing the Lease is final: nothing is written any more, the process ends.
+// Needs an API client of its own, so that no other traffic can delay a renewal.
+import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
+import type { ApiResult } from "./api-result.ts";
+import { localFault } from "./api-result.ts";
+import {
+  afterLeaseFailure,
+  afterLeaseRead,
+  afterLeaseWrite,
+  defaultLeaseTimings,
+  initialElectorState,
+  isHoldExpired,
+  leasePauseMs,
+  leaseRequestTimeoutMs,
+  mayWriteUnder,
+  nextLeaseAct,
+} from "./lease-decision.ts";
+import type { ElectorState, Instant, LeaseTimings } from "./lease-decision.ts";
+import { heldLease, newLease, readLease, releasedLease } from "./lease-record.ts";
+import type { LeaseView } from "./lease-record.ts";
+import type { ObjectAddress } from "./resource-path.ts";
+
+/** The three requests on the one Lease. Values are the bodies of the answers. */
+export interface LeaseApi {
+  get(signal: AbortSignal): Promise<ApiResult<unknown>>;
+  create(body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
+  /** Replaces the whole object: the body carries the resourceVersion that must be the current one. */
+  replace(body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
+}
+
+/**
+ * `Waiting` for the Lease; `Settling`: held, and not written under yet; `Leading`; `Closed`: held, and writing has been
+ * ended by `release`; `Ended`: given back or never held; `Lost`.
+ */
+export type LeaseStanding = "Waiting" | "Settling" | "Leading" | "Closed" | "Ended" | "Lost";
+
+/** What became of a release. After anything but `Released` the next holder waits for the Lease to expire. */
+export type LeaseRelease = "Released" | "NotHeld" | "WorkStillRunning" | "Failed";
+
+export interface LeaseElectorOptions {
+  readonly api: LeaseApi;
+  readonly clock: Clock;
+  /** At least 0, less than 1. */
+  readonly random: () => number;
+  /** Of this process alone: `leaseIdentity` makes one. */
+  readonly identity: string;
+  readonly lease: ObjectAddress;
+  readonly timings?: LeaseTimings;
+  /** Told of each new standing once, and of failed requests, for log and metrics. */
+  readonly onStanding?: (standing: LeaseStanding, detail: string) => void;
+  readonly onFailure?: (message: string) => void;
+}
+
+/** The pod's name and something random, so that a restarted container is not taken for its predecessor. */
+export function leaseIdentity(podName: string, randomText: string): string {
+  return `${podName}_${randomText}`;
+}
+
+const releaseAttemptsMax = 2;
+/** Timers may fire a little early. */
+const timerSlackMs = 5;
+
+export class LeaseElector {
+  readonly #options: LeaseElectorOptions;
+  readonly #timings: LeaseTimings;
+  readonly #stop = new AbortController();
+  readonly #lost = Promise.withResolvers<string>();
+  readonly #lostSignal = new AbortController();
+  readonly #leading = Promise.withResolvers<boolean>();
+  #state: ElectorState = initialElectorState;
+  #standing: LeaseStanding = "Waiting";
+  #closed = false;
+  #running: Promise<void> | undefined;
+
+  constructor(options: LeaseElectorOptions) {
+    this.#options = options;
+    this.#timings = options.timings ?? defaultLeaseTimings;
+  }
+
+  /** Resolves with the reason once the Lease is lost, and never otherwise. */
+  get lost(): Promise<string> {
+    return this.#lost.promise;
+  }
+
+  /** Aborts when the Lease is lost: for the request that is under way. */
+  get lostSignal(): AbortSignal {
+    return this.#lostSignal.signal;
+  }
+
+  get standing(): LeaseStanding {
+    return this.#standing;
+  }
+
+  /** Who held the Lease when it was last looked at; undefined if nobody. */
+  get holder(): string | undefined {
+    return this.#state.seen?.state === "Held" ? this.#state.seen.holder : undefined;
+  }
+
+  /** Resolves with true when writing may begin, and with false if this process ends without ever leading. */
+  whenLeading(): Promise<boolean> {
+    return this.#leading.promise;
+  }
+
+  /** Ask this immediately before each write. A write that begins now may take up to 10 s. */
+  mayWrite(): boolean {
+    return !this.#closed && mayWriteUnder(this.#state, this.#now(), this.#timings);
+  }
+
+  /** Seeks, takes and renews the Lease until it is lost or given back. Call it once. */
+  run(): Promise<void> {
+    this.#running ??= this.#loop();
+    return this.#running;
+  }
+
+  /**
+   * Ends the leadership in good order: no further write begins, the writes under way end, and only then is the Lease
+   * given back. The Lease is renewed meanwhile.
+   *
+   * @param workEnded Resolves once no protected write is under way; it may abort them.
+   */
+  async release(workEnded: () => Promise<void>): Promise<LeaseRelease> {
+    this.#closed = true;
+    this.#announce();
+    const { clock } = this.#options;
+    const work = await withDeadline({ clock, timeoutMs: this.#timings.releaseWaitMs }, () => workEnded());
+    this.#stop.abort();
+    await this.#running;
+    if (this.#state.hold === undefined || this.#state.lost !== undefined) return "NotHeld";
+    if (!work.inTime) return "WorkStillRunning";
+    const { requestTimeoutMs } = this.#timings;
+    const given = await withDeadline({ clock, timeoutMs: requestTimeoutMs }, (signal) => this.#giveBack(signal));
+    return given.inTime && given.value ? "Released" : "Failed";
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted && this.#state.lost === undefined) {
+      const goOn = await this.#step();
+      this.#announce();
+      if (goOn || this.#state.lost !== undefined) continue;
+      const pause = { now: this.#now(), timings: this.#timings, random: this.#options.random };
+      await this.#options.clock.sleep(leasePauseMs(this.#state, pause), signal);
+      // A candidate looks again; a holder knows its own record until somebody objects.
+      if (this.#state.hold === undefined) this.#state = { ...this.#state, seen: undefined };
+    }
+    if (this.#state.lost === undefined && this.#state.hold === undefined) this.#announce("Ended");
+  }
+
+  /** One act; true if the next one follows at once. */
+  async #step(): Promise<boolean> {
+    const { identity, api } = this.#options;
+    const started = this.#now();
+    const act = nextLeaseAct(this.#state, identity, started, this.#timings);
+    if (act.kind === "Wait") return false;
+    if (act.kind === "Lose") {
+      this.#state = { ...this.#state, lost: act.reason };
+      return true;
+    }
+    if (act.kind === "Read") {
+      const seen = await this.#request((signal) => api.get(signal), started);
+      if (seen !== undefined) this.#state = afterLeaseRead(this.#state, seen, identity, this.#now());
+      return seen !== undefined;
+    }
+    const seen = await this.#request(this.#writeOf(act.kind, started), started);
+    if (seen === undefined) return false;
+    if (seen.state === "Absent") {
+      this.#options.onFailure?.("the Lease or its namespace does not exist");
+      this.#state = { ...this.#state, seen };
+    } else this.#hold(seen, started, act.settleMs);
+    return false;
+  }
+
+  #writeOf(kind: "Create" | "Replace", started: Instant): (signal: AbortSignal) => Promise<ApiResult<unknown>> {
+    const { identity, lease, api } = this.#options;
+    const { seen } = this.#state;
+    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs };
+    if (kind === "Create" || seen === undefined || seen.state === "Absent") {
+      return (signal) => api.create(newLease(lease, holding), signal);
+    }
+    return (signal) => api.replace(heldLease(seen.object, holding), signal);
+  }
+
+  #hold(seen: LeaseView, started: Instant, settleMs: number): void {
+    const isNew = this.#state.hold === undefined;
+    this.#state = afterLeaseWrite(this.#state, seen, { started, now: this.#now(), settleMs });
+    if (!isNew || settleMs === 0) return;
+    void this.#options.clock.sleep(settleMs + timerSlackMs, this.#stop.signal).then(() => this.#announce());
+  }
+
+  /** What the request has shown; undefined if it failed, and the Lease has to be read again. */
+  async #request(
+    send: (signal: AbortSignal) => Promise<ApiResult<unknown>>,
+    started: Instant,
+  ): Promise<LeaseView | undefined> {
+    const timeoutMs = leaseRequestTimeoutMs(this.#state, started, this.#timings);
+    const result = await this.#send(send, timeoutMs);
+    // The process may have slept through its deadline while the answer was there already.
+    if (this.#missedDeadline()) return undefined;
+    if (!result.ok && result.fault.code === "NotFound") return { state: "Absent" };
+    const seen = result.ok ? readLease(result.value) : undefined;
+    if (seen !== undefined) return seen;
+    this.#options.onFailure?.(result.ok ? "the answer is not a Lease" : result.fault.message);
+    this.#state = afterLeaseFailure(this.#state);
+    return undefined;
+  }
+
+  async #send(
+    send: (signal: AbortSignal) => Promise<ApiResult<unknown>>,
+    timeoutMs: number,
+  ): Promise<ApiResult<unknown>> {
+    const { clock } = this.#options;
+    try {
+      const sent = await withDeadline({ clock, timeoutMs }, send);
+      if (sent.inTime) return sent.value;
+      return { ok: false, fault: localFault("TimedOut", `no answer within ${Math.round(timeoutMs)} ms`) };
+    } catch (error) {
+      return { ok: false, fault: localFault("Unavailable", Error.isError(error) ? error.message : String(error)) };
+    }
+  }
+
+  #missedDeadline(): boolean {
+    if (!isHoldExpired(this.#state, this.#now(), this.#timings)) return false;
+    this.#state = { ...this.#state, lost: "its renewal was answered too late" };
+    return true;
+  }
+
+  /** A renewal without an answer may have changed the resourceVersion: then the Lease is read, and tried once more. */
+  async #giveBack(signal: AbortSignal): Promise<boolean> {
+    const { api, identity, clock } = this.#options;
+    for (let attempt = 1; attempt <= releaseAttemptsMax && !signal.aborted; attempt += 1) {
+      const read = this.#state.seen ?? viewOf(await api.get(signal));
+      this.#state = { ...this.#state, seen: undefined };
+      if (read?.state !== "Held" || read.holder !== identity) return false;
+      const result = await api.replace(releasedLease(read.object, clock.nowMs()), signal);
+      if (!result.ok) continue;
+      this.#state = { ...this.#state, hold: undefined };
+      this.#announce("Ended");
+      return true;
+    }
+    return false;
+  }
+
+  #announce(forced?: LeaseStanding): void {
+    const { lost, hold } = this.#state;
+    const standing = forced ?? this.#currentStanding();
+    if (standing === this.#standing) return;
+    this.#standing = standing;
+    if (standing === "Leading") this.#leading.resolve(true);
+    if (standing === "Lost" || standing === "Ended" || (standing === "Closed" && hold === undefined)) {
+      this.#leading.resolve(false);
+    }
+    if (lost !== undefined) {
+      this.#lostSignal.abort();
+      this.#lost.resolve(lost);
+    }
+    this.#options.onStanding?.(standing, lost ?? "");
+  }
+
+  #currentStanding(): LeaseStanding {
+    if (this.#state.lost !== undefined) return "Lost";
+    if (this.#standing === "Ended") return "Ended";
+    if (this.#closed) return "Closed";
+    if (this.#state.hold === undefined) return "Waiting";
+    if (this.mayWrite()) return "Leading";
+    return this.#standing === "Leading" ? "Leading" : "Settling";
+  }
+
+  #now(): Instant {
+    const { clock } = this.#options;
+    return { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
+  }
+}
+
+function viewOf(result: ApiResult<unknown>): LeaseView | undefined {
+  return result.ok ? readLease(result.value) : undefined;
+}

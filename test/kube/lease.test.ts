@@ -1,0 +1,119 @@
+import { describe, expect, test } from "@jest/globals";
+import { leaseIdentity } from "../../src/kube/lease.ts";
+import { ElectionWorld } from "../support/lease/election-world.ts";
+import type { Process } from "../support/lease/election-world.ts";
+
+/** A leader and a candidate, both at work for a while; requests take up to two seconds. */
+async function pair(seed: number): Promise<{ world: ElectionWorld; leader: Process; candidate: Process }> {
+  const world = new ElectionWorld(seed);
+  const leader = world.start({ rate: world.between(0.9, 1.1) });
+  await world.time.advance(100);
+  const candidate = world.start({ rate: world.between(0.9, 1.1) });
+  for (const { network } of world.processes) network.delayMs = () => world.between(1, 500);
+  await world.time.advance(world.between(20_000, 40_000));
+  expect(world.leaders()).toEqual([leader.identity]);
+  return { world, leader, candidate };
+}
+
+async function untilLeading(world: ElectionWorld, process: Process, limitMs: number): Promise<number> {
+  const fromMs = world.time.nowMs;
+  while (!process.elector.mayWrite() && world.time.nowMs - fromMs < limitMs) await world.time.advance(50);
+  return world.time.nowMs - fromMs;
+}
+
+describe("handing over", () => {
+  test("after a crash another process writes within 55 s, and not before 30 s", async () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const { world, leader, candidate } = await pair(seed);
+      world.kill(leader);
+      const tookMs = await untilLeading(world, candidate, 120_000);
+      expect(tookMs).toBeLessThanOrEqual(55_000);
+      expect(tookMs).toBeGreaterThan(30_000);
+      expect(world.overlap()).toBeUndefined();
+    }
+  });
+
+  test("after a release another process writes within 8 s, and not before the last write has ended", async () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const { world, leader, candidate } = await pair(seed);
+      const releasing = leader.elector.release(async () => leader.writing);
+      expect(leader.elector.mayWrite()).toBe(false);
+      while (leader.elector.standing !== "Ended") await world.time.advance(50);
+      expect(await releasing).toBe("Released");
+      expect(await untilLeading(world, candidate, 60_000)).toBeLessThanOrEqual(8_000);
+      expect(world.overlap()).toBeUndefined();
+    }
+  });
+});
+
+test("the first process on a new cluster leads at once", async () => {
+  const world = new ElectionWorld(1);
+  const first = world.start();
+  await world.time.advance(100);
+  expect(first.elector.standing).toBe("Leading");
+  expect(await first.elector.whenLeading()).toBe(true);
+  expect(world.server.stored?.spec).toMatchObject({ holderIdentity: "pod-1", leaseDurationSeconds: 30 });
+});
+
+test("a leader that is cut off stops writing after 15 s, says so, and does not come back", async () => {
+  const world = new ElectionWorld(1);
+  const leader = world.start();
+  await world.time.advance(10_000);
+  leader.network.partitioned = true;
+  await world.time.advance(15_100);
+  expect(leader.elector.mayWrite()).toBe(false);
+  expect(leader.elector.standing).toBe("Lost");
+  expect(leader.elector.lostSignal.aborted).toBe(true);
+  expect(await leader.elector.lost).toBe("it could not be renewed in time");
+  leader.network.partitioned = false;
+  await world.time.advance(120_000);
+  expect(leader.elector.standing).toBe("Lost");
+});
+
+test("a leader whose Lease was deleted puts it back and goes on", async () => {
+  const world = new ElectionWorld(1);
+  const leader = world.start();
+  await world.time.advance(10_000);
+  world.server.stored = undefined;
+  await world.time.advance(10_000);
+  expect(leader.elector.mayWrite()).toBe(true);
+  expect(world.server.stored).toMatchObject({ spec: { holderIdentity: "pod-1" } });
+});
+
+test("a leader whose answers are sometimes lost stays the leader", async () => {
+  const world = new ElectionWorld(5);
+  const leader = world.start();
+  await world.time.advance(5_000);
+  leader.network.losesAnswer = () => world.random() < 0.2;
+  world.start();
+  await world.time.advance(60_000);
+  expect(leader.elector.standing).toBe("Leading");
+});
+
+test("nothing is given back while a write is still under way", async () => {
+  const world = new ElectionWorld(1);
+  const leader = world.start();
+  await world.time.advance(5_000);
+  const releasing = leader.elector.release(() => new Promise(() => undefined));
+  await world.time.advance(20_000);
+  expect(await releasing).toBe("WorkStillRunning");
+  expect(world.server.stored?.spec).toMatchObject({ holderIdentity: "pod-1" });
+});
+
+test("a candidate that is stopped leaves the Lease alone", async () => {
+  const world = new ElectionWorld(1);
+  world.start();
+  await world.time.advance(5_000);
+  const candidate = world.start();
+  await world.time.advance(5_000);
+  const releasing = candidate.elector.release(async () => undefined);
+  await world.time.advance(10_000);
+  expect(await releasing).toBe("NotHeld");
+  expect(await candidate.elector.whenLeading()).toBe(false);
+  expect(candidate.elector.standing).toBe("Ended");
+  expect(world.leaders()).toEqual(["pod-1"]);
+});
+
+test("an identity is not only the pod's name", () => {
+  expect(leaseIdentity("wafsync-0", "4f2a")).toBe("wafsync-0_4f2a");
+});
