@@ -1,0 +1,56 @@
+import { describe, expect, test } from "@jest/globals";
+import { faultOfResponse, faultOfStatus } from "../../src/kube/api-fault.ts";
+import { statusBody } from "../support/kube/scripted-api-server.ts";
+
+describe("the faults of the API server", () => {
+  test.each([
+    [400, "BadRequest", "Invalid"],
+    [401, "Unauthorized", "Unauthorized"],
+    [403, "Forbidden", "Forbidden"],
+    [404, "NotFound", "NotFound"],
+    [405, "MethodNotAllowed", "Rejected"],
+    [409, "Conflict", "Conflict"],
+    [409, "AlreadyExists", "AlreadyExists"],
+    [410, "Expired", "Gone"],
+    [413, "RequestEntityTooLarge", "RequestTooLarge"],
+    [422, "Invalid", "Invalid"],
+    [429, "TooManyRequests", "TooManyRequests"],
+    [500, "InternalError", "Unavailable"],
+    [500, "Expired", "Gone"],
+    [503, "ServiceUnavailable", "Unavailable"],
+    [504, "Timeout", "TimedOut"],
+    [302, "", "ContractBroken"],
+  ])("HTTP %d with reason %s is %s", (status, reason, code) => {
+    const fault = faultOfResponse(status, JSON.stringify(statusBody(status, reason)), undefined);
+    expect(fault).toMatchObject({ code, status, reason });
+  });
+
+  test("a body that is not a Status object is quoted, in short, and not believed", () => {
+    expect(faultOfResponse(404, "404 page not found\n", undefined)).toMatchObject({
+      code: "NotFound",
+      message: "HTTP 404: 404 page not found",
+      reason: "",
+    });
+    expect(faultOfResponse(502, "<html>".repeat(1000), undefined).message.length).toBeLessThan(250);
+    expect(faultOfResponse(500, '{"reason":"Expired"}', undefined).code).toBe("Unavailable");
+  });
+
+  test("the server's delay is taken from the header, or else from the details", () => {
+    const body = JSON.stringify({ kind: "Status", details: { retryAfterSeconds: 3 } });
+    expect(faultOfResponse(429, body, "7").retryAfterMs).toBe(7000);
+    expect(faultOfResponse(429, body, undefined).retryAfterMs).toBe(3000);
+    expect(faultOfResponse(429, "", "Wed, 21 Oct 2026 07:28:00 GMT").retryAfterMs).toBeUndefined();
+    expect(faultOfResponse(429, "", "999999999").retryAfterMs).toBe(3_600_000);
+  });
+
+  test("an ERROR event tells its causes", () => {
+    const fault = faultOfStatus(statusBody(504, "Timeout", ["ResourceVersionTooLarge"]));
+    expect(fault).toMatchObject({ code: "TimedOut", status: 504, causes: ["ResourceVersionTooLarge"] });
+    expect(faultOfStatus("nonsense")).toMatchObject({ code: "Unavailable", status: 500 });
+  });
+
+  test("a message of any length is cut", () => {
+    const body = JSON.stringify({ kind: "Status", message: "x".repeat(100_000), reason: "Invalid" });
+    expect(faultOfResponse(422, body, undefined).message).toHaveLength(2048);
+  });
+});

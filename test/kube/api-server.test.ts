@@ -1,0 +1,285 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { realClock } from "../../src/async/clock.ts";
+import type { ApiResult } from "../../src/kube/api-result.ts";
+import { createApiServer, type ApiServer, type ApiServerOptions } from "../../src/kube/api-server.ts";
+import { staticCredentials, type Credentials } from "../../src/kube/credentials.ts";
+import { createVirtualClock } from "../support/clock/virtual-clock.ts";
+import {
+  cutConnection,
+  failure,
+  json,
+  noAnswer,
+  scriptedStream,
+  startScriptedApiServer,
+  text,
+  type ScriptedApiServer,
+} from "../support/kube/scripted-api-server.ts";
+import { firstCertificate, secondCertificate } from "../support/kube/test-certificates.ts";
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function startServer(...options: Parameters<typeof startScriptedApiServer>): Promise<ScriptedApiServer> {
+  const server = await startScriptedApiServer(...options);
+  cleanUps.push(() => server.close());
+  return server;
+}
+
+function connectTo(server: ScriptedApiServer, options: Partial<ApiServerOptions> = {}): ApiServer {
+  const credentials = staticCredentials({ server: server.url, token: "first" });
+  const api = createApiServer({ credentials, clock: realClock, ...options });
+  cleanUps.push(() => api.close());
+  return api;
+}
+
+async function temporaryFile(name: string, content: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "wafsync-kube-"));
+  cleanUps.push(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, name), content);
+  return join(folder, name);
+}
+
+function codeOf(result: ApiResult<unknown>): string {
+  return result.ok ? "ok" : result.fault.code;
+}
+
+describe("requests", () => {
+  test("carry method, query, body, content type and token, and give back JSON with its status", async () => {
+    const server = await startServer();
+    server.next(json(201, { hello: "world" }));
+    const result = await connectTo(server, { userAgent: "wafsync/1.2.3" }).request({
+      method: "PATCH",
+      path: "/api/v1/namespaces/a/configmaps/b",
+      query: { dryRun: "All", limit: 5, left: undefined },
+      body: { data: { x: "ü" } },
+      contentType: "application/merge-patch+json",
+    });
+    expect(result).toEqual({ ok: true, status: 201, value: { hello: "world" } });
+    expect(server.requests[0]).toMatchObject({
+      method: "PATCH",
+      path: "/api/v1/namespaces/a/configmaps/b",
+      query: { dryRun: "All", limit: "5" },
+      body: '{"data":{"x":"ü"}}',
+      headers: {
+        "content-type": "application/merge-patch+json",
+        authorization: "Bearer first",
+        "user-agent": "wafsync/1.2.3",
+      },
+    });
+  });
+
+  test("a path in the server's address comes before the path of the request", async () => {
+    const server = await startServer();
+    server.otherwise(json(200, {}));
+    const credentials = staticCredentials({ server: `${server.url}/k8s/clusters/c-1/` });
+    await connectTo(server, { credentials }).request({ method: "GET", path: "/version" });
+    expect(server.requests[0]?.path).toBe("/k8s/clusters/c-1/version");
+  });
+
+  test("a thousand requests need no more than four connections", async () => {
+    const server = await startServer();
+    server.otherwise(json(200, {}));
+    const api = connectTo(server);
+    const results = await Promise.all(
+      Array.from({ length: 1000 }, () => api.request({ method: "GET", path: "/version" })),
+    );
+    expect(results.every((result) => result.ok)).toBe(true);
+    expect(server.connectionCount).toBeLessThanOrEqual(4);
+  });
+
+  test("streams don't take connections away from requests", async () => {
+    const server = await startServer();
+    const api = connectTo(server, { connectionsMax: 1 });
+    for (let count = 0; count < 6; count += 1) {
+      server.next(scriptedStream().answer);
+      expect(codeOf(await api.openStream({ path: "/watch" }))).toBe("ok");
+    }
+    server.next(json(200, {}));
+    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("ok");
+  });
+
+  test("two API servers share no connection", async () => {
+    const server = await startServer();
+    server.otherwise(json(200, {}));
+    for (const api of [connectTo(server), connectTo(server)]) await api.request({ method: "GET", path: "/version" });
+    expect(server.connectionCount).toBe(2);
+  });
+
+  test("a server that accepts and never answers ends each call at its deadline", async () => {
+    const clock = createVirtualClock();
+    const server = await startServer();
+    server.otherwise(noAnswer);
+    const api = connectTo(server, { clock, requestTimeoutMs: 20_000 });
+    const outcomes: string[] = [];
+    const note = (name: string) => (result: ApiResult<unknown>) => void outcomes.push(`${name} ${codeOf(result)}`);
+    const calls = [
+      api.request({ method: "GET", path: "/default" }).then(note("default")),
+      api.request({ method: "PUT", path: "/short", body: {}, timeoutMs: 5000 }).then(note("short")),
+      api.openStream({ path: "/watch", timeoutMs: 7000 }).then(note("watch")),
+    ];
+    await clock.advance(4999);
+    expect(outcomes).toEqual([]);
+    await clock.advance(2001);
+    expect(outcomes).toEqual(["short TimedOut", "watch TimedOut"]);
+    await clock.advance(13_000);
+    await Promise.all(calls);
+    expect(outcomes).toEqual(["short TimedOut", "watch TimedOut", "default TimedOut"]);
+    expect(clock.sleeperCount()).toBe(0);
+  });
+
+  test("a body that stops half-way ends at the deadline, too", async () => {
+    const clock = createVirtualClock();
+    const server = await startServer();
+    server.next((response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("{");
+    });
+    const result = connectTo(server, { clock }).request({ method: "GET", path: "/version" });
+    await clock.advance(30_000);
+    expect(codeOf(await result)).toBe("TimedOut");
+  });
+
+  test("the caller's signal ends a request at once", async () => {
+    const server = await startServer();
+    const stop = new AbortController();
+    server.next(() => stop.abort());
+    const api = connectTo(server);
+    expect(codeOf(await api.request({ method: "GET", path: "/version", signal: stop.signal }))).toBe("Aborted");
+    expect(codeOf(await api.request({ method: "GET", path: "/version", signal: stop.signal }))).toBe("Aborted");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("a cut connection and a server that is down are unavailable, and nothing stays broken", async () => {
+    const server = await startServer();
+    const api = connectTo(server);
+    server.next(cutConnection);
+    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("Unavailable");
+    await server.stop();
+    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("Unavailable");
+    await server.start();
+    server.next(json(200, {}));
+    expect(codeOf(await api.request({ method: "GET", path: "/version" }))).toBe("ok");
+  });
+
+  test("bodies that are not JSON are no exception", async () => {
+    const server = await startServer();
+    const api = connectTo(server);
+    server.next(text(404, "404 page not found\n"), text(200, "<html>"), text(502, "<html>"), failure(409, "Conflict"));
+    const codes: string[] = [];
+    for (let call = 0; call < 4; call += 1) codes.push(codeOf(await api.request({ method: "GET", path: "/x" })));
+    expect(codes).toEqual(["NotFound", "ContractBroken", "Unavailable", "Conflict"]);
+  });
+
+  test("an answer that is longer than allowed is given up", async () => {
+    const server = await startServer();
+    server.next(json(200, { text: "x".repeat(2000) }));
+    const api = connectTo(server, { bodyBytesMax: 1000 });
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("BodyTooLarge");
+  });
+
+  test("redirects are not followed", async () => {
+    const server = await startServer();
+    server.next((response) => response.writeHead(302, { location: `${server.url}/other` }).end());
+    expect(codeOf(await connectTo(server).request({ method: "GET", path: "/x" }))).toBe("ContractBroken");
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("credentials", () => {
+  test("a token that was rotated is read at once when the server refuses the old one", async () => {
+    const server = await startServer();
+    server.otherwise((response, request) => {
+      const isNew = request.headers["authorization"] === "Bearer second";
+      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(response, request);
+    });
+    const tokenFile = await temporaryFile("token", "first\n");
+    const credentials = staticCredentials({ server: server.url, tokenFile });
+    const api = connectTo(server, { credentials });
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("Unauthorized");
+    await writeFile(tokenFile, "second\n");
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    expect(codeOf(await api.openStream({ path: "/watch" }))).toBe("ok");
+    expect(server.requests.map((request) => request.headers["authorization"])).toEqual([
+      "Bearer first",
+      "Bearer first",
+      "Bearer first",
+      "Bearer second",
+      "Bearer second",
+    ]);
+  });
+
+  test("many requests that are refused at once renew the credentials once", async () => {
+    const server = await startServer();
+    server.otherwise((response, request) => {
+      const isNew = request.headers["authorization"] === "Bearer second";
+      (isNew ? json(200, {}) : failure(401, "Unauthorized"))(response, request);
+    });
+    let renewals = 0;
+    const credentials: Credentials = {
+      async resolve({ renew }) {
+        if (renew) renewals += 1;
+        return {
+          server: server.url,
+          headers: { authorization: renewals > 0 ? "Bearer second" : "Bearer first" },
+          tls: {},
+        };
+      },
+    };
+    const api = connectTo(server, { credentials });
+    await Promise.all(Array.from({ length: 4 }, () => api.request({ method: "GET", path: "/x" })));
+    expect(renewals).toBe(1);
+  });
+
+  test("a CA that was replaced is used within seconds, and running streams go on", async () => {
+    const clock = createVirtualClock();
+    const server = await startServer({ certificate: firstCertificate });
+    const caFile = await temporaryFile("ca.crt", firstCertificate.cert);
+    const api = connectTo(server, { clock, credentials: staticCredentials({ server: server.url, caFile }) });
+    server.otherwise(json(200, {}));
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    await server.stop();
+    await server.start(secondCertificate);
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("Unavailable");
+    await writeFile(caFile, secondCertificate.cert);
+    await clock.advance(10_000);
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    const stream = scriptedStream();
+    server.next(stream.answer);
+    const opened = await api.openStream({ path: "/watch" });
+    await writeFile(caFile, `${secondCertificate.cert}\n${firstCertificate.cert}`);
+    await clock.advance(10_000);
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
+    stream.raw("still here\n");
+    if (!opened.ok) throw new Error("the stream did not open");
+    for await (const chunk of opened.value.chunks) {
+      expect(Buffer.from(chunk).toString()).toBe("still here\n");
+      break;
+    }
+  });
+
+  test("credentials that can't be read are a fault of every call, and no call hangs on them", async () => {
+    const clock = createVirtualClock();
+    const server = await startServer();
+    const tokenFile = "/does/not/exist";
+    const api = connectTo(server, { credentials: staticCredentials({ server: server.url, tokenFile }) });
+    expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("NoCredentials");
+    const stuck = connectTo(server, { clock, credentials: { resolve: () => new Promise(() => undefined) } });
+    const results = ["/x", "/y"].map((path) => stuck.request({ method: "GET", path }));
+    await clock.advance(30_000);
+    expect((await Promise.all(results)).map(codeOf)).toEqual(["NoCredentials", "NoCredentials"]);
+  });
+
+  test("the token is in no fault", async () => {
+    const server = await startServer();
+    const token = "very-secret\u0000";
+    const api = connectTo(server, { credentials: staticCredentials({ server: server.url, token }) });
+    const result = await api.request({ method: "GET", path: "/x" });
+    expect(result.ok).toBe(false);
+    expect(JSON.stringify(result)).not.toContain("very-secret");
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, test } from "@jest/globals";
+import { collectionPath, objectPath } from "../../src/kube/resource-path.ts";
+
+const configMaps = { group: "", version: "v1", plural: "configmaps", namespaced: true };
+const widgets = { group: "test.dev", version: "v1alpha1", plural: "widgets", namespaced: true };
+const namespaces = { group: "", version: "v1", plural: "namespaces", namespaced: false };
+
+describe("resource paths", () => {
+  test("the core group and named groups have their own roots", () => {
+    expect(collectionPath(configMaps)).toBe("/api/v1/configmaps");
+    expect(collectionPath(configMaps, "team-a")).toBe("/api/v1/namespaces/team-a/configmaps");
+    expect(collectionPath(widgets, "team-a")).toBe("/apis/test.dev/v1alpha1/namespaces/team-a/widgets");
+  });
+
+  test("an object and its subresource follow the collection", () => {
+    expect(objectPath(widgets, { namespace: "team-a", name: "one" }, "status")).toBe(
+      "/apis/test.dev/v1alpha1/namespaces/team-a/widgets/one/status",
+    );
+    expect(objectPath(namespaces, { name: "team-a" })).toBe("/api/v1/namespaces/team-a");
+  });
+
+  test("a name never reaches another resource", () => {
+    expect(objectPath(widgets, { namespace: "a", name: "x/../../secrets?y#z" })).toBe(
+      "/apis/test.dev/v1alpha1/namespaces/a/widgets/x%2F..%2F..%2Fsecrets%3Fy%23z",
+    );
+    expect(() => objectPath(widgets, { namespace: "a", name: ".." })).toThrow(RangeError);
+    expect(() => objectPath(widgets, { namespace: "a", name: "" })).toThrow(RangeError);
+  });
+
+  test("a namespaced object needs a namespace, and an object of the cluster has none", () => {
+    expect(() => objectPath(widgets, { name: "one" })).toThrow(RangeError);
+    expect(() => collectionPath(namespaces, "team-a")).toThrow(RangeError);
+  });
+});
