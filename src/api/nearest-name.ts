@@ -17,16 +17,24 @@ export function nearestName(name: string, known: readonly string[]): string | un
 
 const nameLengthMax = 64;
 
-/** Insertions, removals and replacements of one letter that lead from one text to the other. */
+/** Insertions, removals, replacements and swaps of neighbours that lead from one text to the other. */
 function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, place) => place);
-  for (let place = 0; place < from.length; place += 1) {
-    const next = [place + 1];
+  const rows = [Array.from({ length: to.length + 1 }, (_, place) => place)];
+  const cost = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;
+  for (let row = 1; row <= from.length; row += 1) {
+    rows.push([row]);
     for (let column = 1; column <= to.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (from[place] === to[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+      const isEqual = from[row - 1] === to[column - 1];
+      const isSwap = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      rows[row]?.push(
+        Math.min(
+          cost(row - 1, column) + 1,
+          cost(row, column - 1) + 1,
+          cost(row - 1, column - 1) + (isEqual ? 0 : 1),
+          isSwap ? cost(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
+        ),
+      );
     }
-    row = next;
   }
-  return row[to.length] ?? 0;
+  return cost(from.length, to.length);
 }

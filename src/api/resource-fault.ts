@@ -128,6 +128,7 @@ export function nameOfValue(value: unknown): string {
     case "object":
       return "a mapping";
     case "number":
+      return Number.isInteger(value) ? "a number" : "a fraction";
     case "bigint":
       return "a number";
     case "boolean":

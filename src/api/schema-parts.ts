@@ -23,30 +23,33 @@ export const immutableRule: SchemaRule<unknown> = {
   holds: "AdmissionOnly",
 };
 
-/** CEL for the duration that `self` spells: CEL itself knows no days. */
-const celDuration = `duration(self.contains('d') ? string(int(self.substring(0, self.indexOf('d'))) * 24) + 'h' + self.substring(self.indexOf('d') + 1) : self)`;
+// CEL knows no days, so they are counted apart. Sums of text would break its cost limit.
+const celDays = "(self.contains('d') ? int(self.substring(0, self.indexOf('d'))) : 0)";
+const celRest =
+  "duration(!self.contains('d') ? self : self.endsWith('d') ? '0s' : self.substring(self.indexOf('d') + 1))";
+const celSeconds = `${celDays} * 86400 + ${celRest}.getSeconds()`;
 
-function celSpan(text: string): string {
-  return `duration('${parseDuration(text) ?? 0}ms')`;
-}
-
-/** A span of time between `min` and `max`, both included. */
+/** A span of time between `min` and `max`, both included; what is beyond whole seconds does not count against `max`. */
 export function durationBetween(min: string, max: string): z.ZodString {
   const minMs = parseDuration(min) ?? 0;
-  const maxMs = parseDuration(max) ?? Number.POSITIVE_INFINITY;
-  const form = celText(durationPattern);
+  const maxSeconds = Math.floor((parseDuration(max) ?? 0) / 1000);
+  const form = `self.matches(${celText(durationPattern)})`;
+  const atLeast =
+    minMs % 1000 === 0
+      ? `${celSeconds} >= ${minMs / 1000}`
+      : `(${celDays} > 0 || ${celRest} >= duration('${minMs}ms'))`;
   return withRules(z.string().max(durationLengthMax), [
     {
-      cel: `self != '' && self.matches(${form})`,
+      cel: `self != '' && ${form}`,
       message: "write a duration such as 30s, 5m, 1h30m or 2d: whole numbers with the units d, h, m, s and ms",
       holds: (text) => parseDuration(text) !== undefined,
     },
     {
-      cel: `self == '' || !self.matches(${form}) || (${celDuration} >= ${celSpan(min)} && ${celDuration} <= ${celSpan(max)})`,
+      cel: `self == '' || !${form} || (${atLeast} && ${celSeconds} <= ${maxSeconds})`,
       message: `write a duration of at least ${min} and at most ${max}`,
       holds: (text) => {
         const spanMs = parseDuration(text);
-        return spanMs === undefined || (spanMs >= minMs && spanMs <= maxMs);
+        return spanMs === undefined || (spanMs >= minMs && Math.floor(spanMs / 1000) <= maxSeconds);
       },
     },
   ]);

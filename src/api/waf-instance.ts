@@ -37,7 +37,7 @@ const allowedNamespaces = withRules(
   }),
   [
     {
-      cel: "(self.from == 'Selector') == has(self.selector)",
+      cel: "(has(self.from) && self.from == 'Selector') == has(self.selector)",
       message: "write selector together with from: Selector, and not otherwise",
       holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
     },

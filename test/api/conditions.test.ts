@@ -1,0 +1,109 @@
+import { describe, expect, test } from "@jest/globals";
+import { type ConditionFact, conditionStatuses } from "../../src/api/condition-fact.ts";
+import {
+  type Condition,
+  findCondition,
+  formatTime,
+  type NewCondition,
+  removeCondition,
+  setCondition,
+} from "../../src/api/conditions.ts";
+import { type ConditionType, conditionFacts, conditionTypes, isPublished } from "../../src/api/reasons.ts";
+
+const noonMs = Date.parse("2026-11-21T12:00:00Z");
+const laterMs = noonMs + 90_500;
+
+const syncing: NewCondition = {
+  type: "Synced",
+  status: "False",
+  reason: "Syncing",
+  message: "3 of 10 entries are on the WAF.",
+  observedGeneration: 1,
+};
+
+describe("setting a condition", () => {
+  const before = setCondition([], syncing, noonMs);
+
+  test("a new one is added with the time to the second", () => {
+    expect(before).toEqual([{ ...syncing, lastTransitionTime: "2026-11-21T12:00:00Z" }]);
+  });
+
+  test("the same one again gives the very same array", () => {
+    expect(setCondition(before, { ...syncing }, laterMs)).toBe(before);
+  });
+
+  test.each<[string, Partial<NewCondition>]>([
+    ["reason", { reason: "RateLimited" }],
+    ["message", { message: "4 of 10 entries are on the WAF." }],
+    ["generation", { observedGeneration: 2 }],
+  ])("another %s keeps the transition time", (_, change) => {
+    const next = { ...syncing, ...change } as NewCondition;
+    expect(setCondition(before, next, laterMs)).toEqual([{ ...next, lastTransitionTime: "2026-11-21T12:00:00Z" }]);
+  });
+
+  test("another status moves the transition time", () => {
+    const after = setCondition(before, { ...syncing, status: "True", reason: "Synced" }, laterMs);
+    expect(after).toMatchObject([{ status: "True", lastTransitionTime: "2026-11-21T12:01:30Z" }]);
+  });
+
+  test("one is replaced in its place, and the others stay", () => {
+    const ready: NewCondition = { ...syncing, type: "Ready", status: "Unknown", reason: "Progressing" };
+    const both = setCondition(before, ready, noonMs);
+    const after = setCondition(both, { ...syncing, status: "True", reason: "Synced" }, laterMs);
+    expect(after.map(({ type }) => type)).toEqual(["Synced", "Ready"]);
+    expect(after[1]).toBe(both[1]);
+  });
+
+  test("a message of any length fits", () => {
+    const after = setCondition([], { ...syncing, message: "x".repeat(40_000) }, noonMs);
+    expect(after[0]?.message).toHaveLength(32_768);
+  });
+});
+
+test("a condition is found by its type and taken away", () => {
+  const conditions: readonly Condition[] = setCondition([], syncing, noonMs);
+  expect(findCondition(conditions, "Synced")).toBe(conditions[0]);
+  expect(findCondition(conditions, "Ready")).toBeUndefined();
+  expect(removeCondition(conditions, "Synced")).toEqual([]);
+  expect(removeCondition(conditions, "Stalled")).toBe(conditions);
+});
+
+test("times are written in whole seconds", () => {
+  expect(formatTime(noonMs + 999)).toBe("2026-11-21T12:00:00Z");
+});
+
+describe("the published reasons", () => {
+  const facts = conditionTypes.map((type): [ConditionType, ConditionFact] => [type, conditionFacts[type]]);
+  const reasons = facts.flatMap(([type, { reasons }]) =>
+    Object.entries(reasons).map(([reason, fact]) => ({ type, reason, fact })),
+  );
+
+  test.each(reasons)("$type $reason is a word that Kubernetes takes, with two sentences", ({ reason, fact }) => {
+    expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
+    expect(fact.meaning).toMatch(/^[A-Z].*\.$/);
+    expect(fact.action).toMatch(/^[A-Z].*\.$/);
+    expect(fact.statuses.length).toBeGreaterThan(0);
+  });
+
+  test.each(reasons)("$type $reason is published with its statuses and no other", ({ type, reason, fact }) => {
+    const published = conditionStatuses.filter((status) => isPublished(type, reason, status));
+    expect(published.sort()).toEqual([...fact.statuses].sort());
+  });
+
+  test("a condition that sums up repeats the reasons of the others", () => {
+    expect(isPublished("Ready", "BadApiKey", "False")).toBe(true);
+    expect(isPublished("Stalled", "DomainChanged", "True")).toBe(true);
+    expect(isPublished("Stalled", "DomainChanged", "False")).toBe(false);
+  });
+
+  test("what is not in the list is not published", () => {
+    expect(isPublished("Ready", "Fine", "True")).toBe(false);
+    expect(isPublished("Happy", "Ready", "True")).toBe(false);
+    expect(isPublished("Ready", "toString", "True")).toBe(false);
+    expect(isPublished("Synced", "Synced", "Maybe")).toBe(false);
+  });
+
+  test("no kind can have more conditions than a status holds", () => {
+    expect(conditionTypes.length).toBeLessThanOrEqual(16);
+  });
+});

@@ -1,0 +1,214 @@
+import { describe, expect, test } from "@jest/globals";
+import { isOurs, parseResource } from "../../src/api/parse-resource.ts";
+import { faultyCases, validDocuments } from "../support/api/document-cases.ts";
+import { instanceDocument, originDocument, ruleDocument } from "../support/api/documents.ts";
+
+const context = { defaultNamespace: "default" };
+
+function faultsOf(document: unknown): string[] {
+  const parsed = parseResource(document, context);
+  return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`).sort();
+}
+
+function specOf(document: unknown): unknown {
+  const parsed = parseResource(document, context);
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+  return parsed.resource.spec;
+}
+
+describe("a faulty document is refused, and told what to write", () => {
+  test.each(faultyCases)("$title", ({ document, faults }) => {
+    expect(faultsOf(document)).toEqual([...faults].sort());
+  });
+});
+
+describe("a valid document becomes a resource", () => {
+  test.each(validDocuments)("%s", (_, document) => {
+    expect(faultsOf(document)).toEqual([]);
+  });
+});
+
+test("an instance has every default filled in", () => {
+  expect(specOf(instanceDocument())).toEqual({
+    baseUrl: "https://waf.example.com",
+    apiKeySecretRef: { name: "key", key: "apiKey" },
+    allowedNamespaces: { from: "Same" },
+    suspend: false,
+    resyncInterval: "5m",
+    requestTimeout: "10s",
+    minRequestInterval: "0s",
+    blocklist: { policy: "Additive" },
+    allowlist: { policy: "Additive" },
+    origins: { policy: "Additive" },
+    guards: { maxRemovals: 100, maxRemovalPercent: 30, neverBlock: [], minPrefixLength: { ipv4: 8, ipv6: 16 } },
+    cacheClear: { afterRolloutOf: [], minInterval: "60s" },
+    logs: { enabled: false, interval: "5m", lookback: "2d", output: "Stdout" },
+    deletionPolicy: "Delete",
+  });
+});
+
+test("a rule has every default filled in", () => {
+  expect(specOf(ruleDocument())).toEqual({
+    instanceRef: { name: "shop" },
+    action: "Block",
+    addresses: [],
+    addressesFrom: [],
+    priority: 0,
+    description: "",
+    deletionPolicy: "Delete",
+  });
+});
+
+test("addresses are not judged here, however wrong they are", () => {
+  const addresses = ["not an address", "10.1.2.3/8", "x".repeat(100), ""];
+  expect(specOf(ruleDocument({ addresses }))).toMatchObject({ addresses });
+});
+
+test("a document without a namespace gets the default one", () => {
+  const parsed = parseResource(originDocument(), { defaultNamespace: "shop" });
+  expect(parsed).toMatchObject({ ok: true, resource: { metadata: { namespace: "shop", uid: "", generation: 1 } } });
+});
+
+test("an object of the API server parses, with its metadata and status", () => {
+  const parsed = parseResource(
+    {
+      ...ruleDocument({ ttl: "2h" }),
+      metadata: {
+        name: "office",
+        namespace: "shop",
+        uid: "6d2c",
+        resourceVersion: "812",
+        generation: 3,
+        creationTimestamp: "2026-11-21T10:00:00Z",
+        deletionTimestamp: null,
+        annotations: { "wafsync.dev/adopt": "true" },
+        labels: null,
+        managedFields: [{ manager: "kubectl" }],
+        someFieldOfTheFuture: 1,
+      },
+      status: { observedGeneration: 2, progress: "1/2", fieldOfTheFuture: true, conditions: [] },
+    },
+    context,
+  );
+  expect(parsed).toEqual({
+    ok: true,
+    resource: expect.objectContaining({
+      metadata: {
+        name: "office",
+        namespace: "shop",
+        uid: "6d2c",
+        resourceVersion: "812",
+        generation: 3,
+        creationTimestamp: "2026-11-21T10:00:00Z",
+        deletionTimestamp: undefined,
+        annotations: { "wafsync.dev/adopt": "true" },
+        labels: {},
+        finalizers: [],
+      },
+      status: { observedGeneration: 2, progress: "1/2", conditions: [], rejected: [] },
+    }),
+  });
+});
+
+test("a status that can't be read counts as none", () => {
+  const parsed = parseResource({ ...ruleDocument(), status: { conditions: "all fine" } }, context);
+  expect(parsed).toMatchObject({ ok: true, resource: { status: { observedGeneration: -1, conditions: [] } } });
+});
+
+describe("what surrounds the spec is checked too", () => {
+  const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear";
+  const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
+  test.each<[string, unknown, string[]]>([
+    ["a list", [], [": must be a mapping with apiVersion, kind, metadata and spec, and is a list"]],
+    ["nothing", null, [": must be a mapping with apiVersion, kind, metadata and spec, and is empty"]],
+    [
+      "a wrong version",
+      { ...ruleDocument(), apiVersion: "wafsync.dev/v1" },
+      ['apiVersion: must be wafsync.dev/v1alpha1, and is "wafsync.dev/v1"'],
+    ],
+    [
+      "no version",
+      { ...ruleDocument(), apiVersion: undefined },
+      ["apiVersion: is missing: write wafsync.dev/v1alpha1"],
+    ],
+    [
+      "a misspelt kind",
+      { ...ruleDocument(), kind: "WafIPRules" },
+      ['kind: unknown kind "WafIPRules"; did you mean WafIpRule?'],
+    ],
+    [
+      "a kind that is near no other",
+      { ...ruleDocument(), kind: "Firewall" },
+      [`kind: unknown kind "Firewall"; known are ${kinds}`],
+    ],
+    ["no kind", { ...ruleDocument(), kind: undefined }, [`kind: is missing: write one of ${kinds}`]],
+    ["no metadata", { ...ruleDocument(), metadata: undefined }, ["metadata: is missing: write a mapping with a name"]],
+    ["no name", { ...ruleDocument(), metadata: {} }, ["metadata.name: is missing: write a text"]],
+    ["a name in capitals", { ...ruleDocument(), metadata: { name: "Office" } }, [`metadata.name: ${name}`]],
+    [
+      "a namespace with a dot",
+      { ...ruleDocument(), metadata: { name: "office", namespace: "a.b" } },
+      ["metadata.namespace: write lower-case letters, digits and '-', with a letter or digit at both ends"],
+    ],
+    [
+      "an annotation that is no text",
+      { ...ruleDocument(), metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
+      ['metadata.annotations["wafsync.dev/adopt"]: must be a text, and is true or false'],
+    ],
+    [
+      "a misspelt field of the metadata",
+      { ...ruleDocument(), metadata: { name: "office", anotations: {} } },
+      ["metadata.anotations: unknown field; did you mean annotations?"],
+    ],
+    [
+      "a field of the spec beside the spec",
+      { ...ruleDocument(), specs: {} },
+      ["specs: unknown field; did you mean spec?"],
+    ],
+    ["no spec", { ...ruleDocument(), spec: undefined }, ["spec: is missing: write a mapping with instanceRef, action"]],
+    [
+      "faults everywhere, all said at once",
+      { apiVersion: "v1", kind: "WafOrigin", metadata: { name: "A" }, spec: { instanceRef: {}, hots: "x", type: 1 } },
+      [
+        'apiVersion: must be wafsync.dev/v1alpha1, and is "v1"',
+        `metadata.name: ${name}`,
+        "spec.instanceRef.name: is missing: write a text",
+        "spec.host: is missing: write a text",
+        "spec.type: must be one of Alternate, Backup, and is a number",
+        "spec.hots: unknown field; did you mean host?",
+      ],
+    ],
+  ])("%s", (_, document, faults) => {
+    expect(faultsOf(document)).toEqual([...faults].sort());
+  });
+});
+
+test("a fault carries the way to its place, so that a line can be found", () => {
+  const parsed = parseResource(ruleDocument({ addresses: ["192.0.2.1", 5] }), context);
+  expect(parsed).toMatchObject({ ok: false, faults: [{ segments: ["spec", "addresses", 1] }] });
+});
+
+test("a document with very many faults is cut short", () => {
+  const faults = faultsOf(ruleDocument({ addresses: Array.from({ length: 1000 }, () => 1) }));
+  expect(faults).toHaveLength(51);
+  expect(faults).toContain(": has 950 further faults");
+});
+
+test("a fault never repeats what stands in a URL or where a key was meant to be", () => {
+  const document = instanceDocument({
+    baseUrl: "https://waf.example.com/?api_key=hunter2",
+    apiKeySecretRef: "hunter2",
+    expectedDomain: ["hunter2"],
+  });
+  expect(faultsOf(document)).toHaveLength(3);
+  expect(faultsOf(document).join("\n")).not.toContain("hunter2");
+});
+
+test.each<[string, unknown, boolean]>([
+  ["of the group", { apiVersion: "wafsync.dev/v9", kind: "Any" }, true],
+  ["of a kind without the group", { kind: "WafIpRule" }, true],
+  ["a Secret", { apiVersion: "v1", kind: "Secret" }, false],
+  ["a text", "WafIpRule", false],
+])("a document %s is or is not ours", (_, document, ours) => {
+  expect(isOurs(document)).toBe(ours);
+});

@@ -1,0 +1,108 @@
+import { describe, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { objectSchema } from "../../src/api/custom-resource-definition.ts";
+import { kindDefinitions } from "../../src/api/custom-resource.ts";
+import { validationsKey } from "../../src/api/schema-rules.ts";
+import { type StructuralSchema, schemaAt, structuralSchema } from "../../src/api/structural-schema.ts";
+import { resourceKinds } from "../../src/model/resource.ts";
+
+interface PlacedSchema {
+  readonly path: string;
+  readonly schema: StructuralSchema;
+  /** How many of it one object can hold. */
+  readonly placesMax: number;
+}
+
+function walk(path: string, schema: StructuralSchema, placesMax = 1): PlacedSchema[] {
+  const nodes = [{ path, schema, placesMax }];
+  for (const [name, child] of Object.entries(schema.properties ?? {})) {
+    nodes.push(...walk(`${path}.${name}`, child, placesMax));
+  }
+  if (schema.items !== undefined) {
+    nodes.push(...walk(`${path}[]`, schema.items, placesMax * (schema.maxItems ?? Number.POSITIVE_INFINITY)));
+  }
+  return nodes;
+}
+
+const ruleCostMax = 10_000_000;
+const versionCostMax = 100_000_000;
+
+/**
+ * Far above what the API server estimates for rules without loops: a step for each letter of the rule, and a pass over
+ * the value for each function, times the length of a regular expression.
+ */
+function costBound({ schema, placesMax }: PlacedSchema, rule: string): number {
+  const passes = (rule.match(/\(/g) ?? []).length + 1;
+  const patternLength = Math.max(
+    0,
+    ...[...rule.matchAll(/matches\('([^']*)'\)/g)].map(([, pattern]) => pattern!.length),
+  );
+  const letters = 4 * (schema.maxLength ?? 64);
+  return placesMax * (rule.length + passes * 0.1 * letters * Math.max(1, 0.25 * patternLength));
+}
+
+const forbidden = ["anyOf", "oneOf", "allOf", "not", "$ref", "pattern", "uniqueItems", "nullable", "definitions"];
+
+describe.each(resourceKinds)("the schema of %s", (kind) => {
+  const nodes = walk(kind, objectSchema(kindDefinitions[kind]));
+  const rules = nodes.flatMap((node) =>
+    (node.schema[validationsKey] ?? []).map(({ rule, message }) => ({ node, rule, message })),
+  );
+
+  test("has a type at every node, and nothing that structural schemas forbid", () => {
+    for (const { path, schema } of nodes) {
+      expect([path, schema.type]).toEqual([path, expect.stringMatching(/^(object|array|string|integer|boolean)$/)]);
+      expect([path, forbidden.filter((key) => key in schema)]).toEqual([path, []]);
+      expect([path, schema.type === "array"]).toEqual([path, schema.items !== undefined]);
+      expect(schema.properties === undefined || schema.additionalProperties === undefined).toBe(true);
+    }
+  });
+
+  test("describes every field", () => {
+    const fields = nodes.filter(({ path }) => !path.endsWith("[]") && !path.endsWith(".metadata"));
+    expect(fields.filter(({ schema }) => (schema.description ?? "") === "").map(({ path }) => path)).toEqual([]);
+  });
+
+  test("bounds every list, and every text and list that a rule looks at", () => {
+    const lists = nodes.filter(({ schema }) => schema.type === "array" && schema.maxItems === undefined);
+    expect(lists.map(({ path }) => path)).toEqual([]);
+    const texts = rules.filter(({ node }) => node.schema.type === "string" && node.schema.maxLength === undefined);
+    expect(texts.map(({ node }) => node.path)).toEqual([]);
+  });
+
+  test("gives every rule a message of one line that says what to write", () => {
+    for (const { message } of rules) expect(message).toMatch(/^[^\n]{20,300}[^.\n]$/);
+  });
+
+  test("keeps every rule, and all of them together, far below the cost budget", () => {
+    const costs = rules.map(({ node, rule }) => costBound(node, rule));
+    expect(Math.max(0, ...costs)).toBeLessThan(ruleCostMax);
+    expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeLessThan(versionCostMax);
+  });
+
+  test("looks at the previous object only where the API server can tell which one that is", () => {
+    const transitions = rules.filter(({ rule }) => rule.includes("oldSelf")).map(({ node }) => node.path);
+    expect(transitions.filter((path) => path.includes("[]"))).toEqual([]);
+  });
+
+  test("starts the status with a generation that was never observed", () => {
+    const status = schemaAt(objectSchema(kindDefinitions[kind]), ["status"]);
+    expect(status).toMatchObject({ default: { observedGeneration: -1 } });
+    expect(status?.properties?.["observedGeneration"]).toMatchObject({ type: "integer", default: -1 });
+    expect(status?.properties?.["conditions"]).toMatchObject({ "x-kubernetes-list-map-keys": ["type"] });
+  });
+});
+
+test("lists of addresses are atomic, 10,000 items of 43 characters, with rules on the items and none on the list", () => {
+  const addresses = schemaAt(objectSchema(kindDefinitions.WafIpRule), ["spec", "addresses"]);
+  expect(addresses).toMatchObject({ maxItems: 10_000, "x-kubernetes-list-type": "atomic", items: { maxLength: 43 } });
+  expect(addresses?.[validationsKey]).toBeUndefined();
+  expect(addresses?.items?.[validationsKey]).toHaveLength(2);
+});
+
+test("a zod schema that a CRD cannot express is an error of the program, with its place", () => {
+  const union = z.strictObject({ a: z.strictObject({ b: z.union([z.string(), z.int()]) }) });
+  expect(() => structuralSchema(union)).toThrow("The schema at .a.b has no type of its own.");
+  const multiple = z.strictObject({ a: z.int().multipleOf(2) });
+  expect(() => structuralSchema(multiple)).toThrow("The schema at .a uses multipleOf, which a CRD cannot have.");
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "@jest/globals";
+import type { CustomResource } from "../../src/api/custom-resource.ts";
+import { parseResource } from "../../src/api/parse-resource.ts";
+import {
+  toDeclaredCacheClear,
+  toDeclaredInstance,
+  toDeclaredOrigin,
+  toDeclaredRule,
+  toResourceMeta,
+} from "../../src/api/to-declared.ts";
+import type { ResourceKind } from "../../src/model/resource.ts";
+import { cacheClearDocument, instanceDocument, originDocument, ruleDocument } from "../support/api/documents.ts";
+
+function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
+  const parsed = parseResource(document, { defaultNamespace: "shop" });
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.faults));
+  expect(parsed.resource.kind).toBe(kind);
+  return parsed.resource as Extract<CustomResource, { kind: Kind }>;
+}
+
+describe("metadata", () => {
+  test("of a document in a directory", () => {
+    expect(toResourceMeta(resourceOf(ruleDocument(), "WafIpRule"), "rules/office.yaml:12")).toEqual({
+      kind: "WafIpRule",
+      namespace: "shop",
+      name: "example",
+      uid: "",
+      generation: 1,
+      createdAtMs: undefined,
+      annotations: {},
+      deleting: false,
+      location: "rules/office.yaml:12",
+    });
+  });
+
+  test("of an object of the API server that is being deleted", () => {
+    const metadata = {
+      name: "office",
+      namespace: "platform",
+      uid: "6d2c",
+      generation: 3,
+      creationTimestamp: "2026-11-21T10:00:00Z",
+      deletionTimestamp: "2026-11-21T11:00:00Z",
+      annotations: { "wafsync.dev/adopt": "true" },
+    };
+    expect(toResourceMeta(resourceOf({ ...ruleDocument(), metadata }, "WafIpRule"))).toEqual({
+      kind: "WafIpRule",
+      namespace: "platform",
+      name: "office",
+      uid: "6d2c",
+      generation: 3,
+      createdAtMs: Date.parse("2026-11-21T10:00:00Z"),
+      annotations: { "wafsync.dev/adopt": "true" },
+      deleting: true,
+      location: "",
+    });
+  });
+});
+
+test("an instance with nothing but what it needs declares all defaults", () => {
+  const declared = toDeclaredInstance(resourceOf(instanceDocument(), "WafInstance"));
+  expect(declared).toEqual({
+    meta: expect.objectContaining({ kind: "WafInstance", namespace: "shop", name: "example" }),
+    baseUrl: "https://waf.example.com",
+    apiKeySecretRef: { name: "key", key: "apiKey" },
+    expectedDomain: undefined,
+    allowedNamespaces: { from: "Same", selector: undefined },
+    suspend: false,
+    resyncIntervalMs: 300_000,
+    requestTimeoutMs: 10_000,
+    minRequestIntervalMs: 0,
+    policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },
+    guards: { maxRemovals: 100, maxRemovalPercent: 30, neverBlock: [], minPrefixLength: { ipv4: 8, ipv6: 16 } },
+    cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
+    logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },
+    deletionPolicy: "Delete",
+  });
+});
+
+test("a workload without a namespace is one of the instance's own", () => {
+  const afterRolloutOf = [
+    { kind: "Deployment", name: "web" },
+    { kind: "DaemonSet", name: "edge", namespace: "infra" },
+  ];
+  const declared = toDeclaredInstance(resourceOf(instanceDocument({ cacheClear: { afterRolloutOf } }), "WafInstance"));
+  expect(declared.cacheClear.afterRolloutOf).toEqual([
+    { kind: "Deployment", name: "web", namespace: "shop" },
+    { kind: "DaemonSet", name: "edge", namespace: "infra" },
+  ]);
+});
+
+test("a selector is handed on with its lists filled in", () => {
+  const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
+  const document = instanceDocument({ allowedNamespaces: { from: "Selector", selector } });
+  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).allowedNamespaces).toEqual({
+    from: "Selector",
+    selector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists", values: [] }] },
+  });
+});
+
+describe("one place has one base URL, however it is spelt", () => {
+  test.each([
+    ["https://waf.example.com/", "https://waf.example.com"],
+    ["HTTPS://WAF.Example.com:443", "https://waf.example.com"],
+    ["https://waf.example.com/Management/", "https://waf.example.com/Management"],
+    ["http://127.0.0.1:8080", "http://127.0.0.1:8080"],
+    ["http://[::1]:8080/", "http://[::1]:8080"],
+  ])("%s", (baseUrl, canonical) => {
+    const declared = toDeclaredInstance(resourceOf(instanceDocument({ baseUrl }), "WafInstance"));
+    expect(declared.baseUrl).toBe(canonical);
+  });
+});
+
+test("a rule declares its entries, its end in milliseconds, and its instance by full name", () => {
+  const document = ruleDocument({
+    addresses: ["192.0.2.1"],
+    addressesFrom: [{ configMapKeyRef: { name: "list", key: "ips.txt" } }],
+    expiresAt: "2030-01-31T18:00:00+01:00",
+    priority: 7,
+    description: "Office",
+    deletionPolicy: "Retain",
+  });
+  expect(toDeclaredRule(resourceOf(document, "WafIpRule"), "a.yaml:1")).toEqual({
+    meta: expect.objectContaining({ kind: "WafIpRule", location: "a.yaml:1" }),
+    instance: { namespace: "shop", name: "shop" },
+    action: "Block",
+    addresses: ["192.0.2.1"],
+    addressesFrom: [{ name: "list", key: "ips.txt" }],
+    expiresAtMs: Date.parse("2030-01-31T17:00:00Z"),
+    ttlMs: undefined,
+    priority: 7,
+    description: "Office",
+    deletionPolicy: "Retain",
+  });
+});
+
+test("a rule with a ttl declares it in milliseconds, and an instance elsewhere by its namespace", () => {
+  const document = ruleDocument({ ttl: "2h", instanceRef: { name: "shop", namespace: "platform" } });
+  expect(toDeclaredRule(resourceOf(document, "WafIpRule"))).toMatchObject({
+    ttlMs: 7_200_000,
+    expiresAtMs: undefined,
+    instance: { namespace: "platform", name: "shop" },
+  });
+});
+
+test("an origin declares its host in lower case without the dot at the end", () => {
+  const document = originDocument({ host: "Origin.Example.COM.", type: "Backup" });
+  expect(toDeclaredOrigin(resourceOf(document, "WafOrigin"))).toEqual({
+    meta: expect.objectContaining({ kind: "WafOrigin" }),
+    instance: { namespace: "shop", name: "shop" },
+    host: "origin.example.com",
+    type: "Backup",
+    deletionPolicy: "Delete",
+  });
+});
+
+test("a cache clear declares its limits in milliseconds", () => {
+  const least = toDeclaredCacheClear(resourceOf(cacheClearDocument(), "WafCacheClear"));
+  expect(least).toEqual({
+    meta: expect.objectContaining({ kind: "WafCacheClear" }),
+    instance: { namespace: "shop", name: "shop" },
+    trigger: undefined,
+    suspend: false,
+    backoffLimit: 3,
+    activeDeadlineMs: 300_000,
+    ttlAfterFinishedMs: undefined,
+  });
+  const full = cacheClearDocument({ trigger: "4f2a", suspend: true, ttlSecondsAfterFinished: 60 });
+  expect(toDeclaredCacheClear(resourceOf(full, "WafCacheClear"))).toMatchObject({
+    trigger: "4f2a",
+    suspend: true,
+    ttlAfterFinishedMs: 60_000,
+  });
+});

@@ -1,0 +1,363 @@
+// Documents and what is to be said of them: by the parser with exactly these faults, and by the API server with the same
+// verdict. So both are tested with one table, and can't drift apart.
+import { cacheClearDocument, instanceDocument, originDocument, ruleDocument, type TestDocument } from "./documents.ts";
+
+export interface FaultyCase {
+  readonly title: string;
+  readonly document: TestDocument;
+  /** `path: message`, in any order. */
+  readonly faults: readonly string[];
+}
+
+const durationForm = "write a duration such as 30s, 5m, 1h30m or 2d: whole numbers with the units d, h, m, s and ms";
+const hostForm =
+  "write the host alone, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path";
+const urlForm =
+  "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment";
+const portForm = "write a port of at most 65535 and a host that is a DNS name or an IP address";
+const networkForm =
+  "write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48";
+const objectNameForm = "write the name of an object: lower-case letters, digits, '-' and '.'";
+const selectorForm = "write selector together with from: Selector, and not otherwise";
+const valuesForm = "write values with the operators In and NotIn, and none with Exists and DoesNotExist";
+
+function baseUrlCases(urls: readonly string[], message: string): FaultyCase[] {
+  return urls.map((baseUrl) => ({
+    title: `the base URL ${JSON.stringify(baseUrl)}`,
+    document: instanceDocument({ baseUrl }),
+    faults: [`spec.baseUrl: ${message}`],
+  }));
+}
+
+const urlCases: FaultyCase[] = [
+  ...baseUrlCases(
+    [
+      "waf.example.com",
+      "ftp://waf.example.com",
+      "https:/waf.example.com",
+      "https://",
+      "https://user:password@waf.example.com",
+      "https://waf.example.com?api_key=secret",
+      "https://waf.example.com#part",
+      "https://waf.example.com/allowed/../other",
+      "https://waf.example.com//twice",
+      " https://waf.example.com",
+      "https://waf.example.com/a b",
+      "https://bücher.example",
+      "https://waf.example.com:https",
+    ],
+    urlForm,
+  ),
+  ...baseUrlCases(["https://waf.example.com:65536"], portForm),
+];
+
+const hostCases: FaultyCase[] = [
+  "https://origin.example.com",
+  "origin.example.com:443",
+  "origin.example.com/path",
+  "192.0.2.300",
+  "192.0.2",
+  "192.0.2.07",
+  "1.2.3.4.",
+  "[2001:db8::1]",
+  "fe80::1%eth0",
+  "::ffff:192.0.2.1",
+  "::ffff:c000:201",
+  "-origin.example.com",
+  "origin..example.com",
+  " origin.example.com",
+  "*.example.com",
+  "0x7f000001",
+  `${"a".repeat(64)}.example.com`,
+].map((host) => ({
+  title: `the host ${JSON.stringify(host)}`,
+  document: originDocument({ host }),
+  faults: [`spec.host: ${hostForm}`],
+}));
+
+const durationCases: FaultyCase[] = [
+  ["5", durationForm],
+  ["", durationForm],
+  ["5 m", durationForm],
+  ["1.5h", durationForm],
+  ["-5m", durationForm],
+  ["5M", durationForm],
+  ["30s5m", durationForm],
+  ["2w", durationForm],
+  ["99999d", durationForm],
+  ["0s", "write a duration of at least 1s and at most 1d"],
+  ["999ms", "write a duration of at least 1s and at most 1d"],
+  ["25h", "write a duration of at least 1s and at most 1d"],
+  ["1d1s", "write a duration of at least 1s and at most 1d"],
+].map(([resyncInterval, message]) => ({
+  title: `the resync interval ${JSON.stringify(resyncInterval)}`,
+  document: instanceDocument({ resyncInterval }),
+  faults: [`spec.resyncInterval: ${message}`],
+}));
+
+const neverBlockCases: FaultyCase[] = [
+  "10.0.0.1/8",
+  "10.0.0.0/33",
+  "10.0.0.0/08",
+  "010.0.0.1",
+  "office.example.com",
+  "::ffff:192.0.2.1",
+  "fe80::1%eth0",
+  "10.0.0.0-10.0.0.9",
+].map((network) => ({
+  title: `the never-blocked network ${JSON.stringify(network)}`,
+  document: instanceDocument({ guards: { neverBlock: ["192.0.2.0/24", network] } }),
+  faults: [`spec.guards.neverBlock[1]: ${networkForm}`],
+}));
+
+const instanceCases: FaultyCase[] = [
+  {
+    title: "an instance without base URL and key",
+    document: { ...instanceDocument(), spec: {} },
+    faults: ["spec.baseUrl: is missing: write a text", "spec.apiKeySecretRef: is missing: write a mapping with name"],
+  },
+  {
+    title: "a key written instead of a reference to it",
+    document: instanceDocument({ apiKeySecretRef: "the key itself" }),
+    faults: ["spec.apiKeySecretRef: must be a mapping with name, and is a text"],
+  },
+  {
+    title: "a selector without from: Selector",
+    document: instanceDocument({ allowedNamespaces: { selector: {} } }),
+    faults: [`spec.allowedNamespaces: ${selectorForm}`],
+  },
+  {
+    title: "from: Selector without a selector",
+    document: instanceDocument({ allowedNamespaces: { from: "Selector" } }),
+    faults: [`spec.allowedNamespaces: ${selectorForm}`],
+  },
+  {
+    title: "a selector with an operator that wants values",
+    document: instanceDocument({
+      allowedNamespaces: { from: "Selector", selector: { matchExpressions: [{ key: "team", operator: "In" }] } },
+    }),
+    faults: [`spec.allowedNamespaces.selector.matchExpressions[0]: ${valuesForm}`],
+  },
+  {
+    title: "an unknown policy",
+    document: instanceDocument({ blocklist: { policy: "Additiv" } }),
+    faults: [
+      'spec.blocklist.policy: must be one of Additive, Exclusive, Observe, and is "Additiv"; did you mean Additive?',
+    ],
+  },
+  {
+    title: "an exclusive policy for origins",
+    document: instanceDocument({ origins: { policy: "Exclusive" } }),
+    faults: ['spec.origins.policy: must be one of Additive, Observe, and is "Exclusive"'],
+  },
+  {
+    title: "guards beyond their bounds",
+    document: instanceDocument({ guards: { maxRemovalPercent: 101, minPrefixLength: { ipv4: -1, ipv6: 129 } } }),
+    faults: [
+      "spec.guards.maxRemovalPercent: must be at most 100",
+      "spec.guards.minPrefixLength.ipv4: must be at least 0",
+      "spec.guards.minPrefixLength.ipv6: must be at most 128",
+    ],
+  },
+  {
+    title: "a request time-out that is too short",
+    document: instanceDocument({ requestTimeout: "99ms" }),
+    faults: ["spec.requestTimeout: write a duration of at least 100ms and at most 5m"],
+  },
+  {
+    title: "a name that is too long for what is named after the instance",
+    document: { ...instanceDocument(), metadata: { name: "a".repeat(64) } },
+    faults: [
+      "metadata.name: give the instance a name of at most 63 characters: the objects that belong to it are named after it",
+    ],
+  },
+];
+
+const ruleCases: FaultyCase[] = [
+  {
+    title: "both ttl and expiresAt",
+    document: ruleDocument({ ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
+    faults: ["spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment"],
+  },
+  {
+    title: "an unknown action",
+    document: ruleDocument({ action: "block" }),
+    faults: ['spec.action: must be one of Block, Allow, and is "block"; did you mean Block?'],
+  },
+  {
+    title: "no action",
+    document: ruleDocument({ action: undefined }),
+    faults: ["spec.action: is missing: write Block or Allow"],
+  },
+  {
+    title: "one address instead of a list",
+    document: ruleDocument({ addresses: "192.0.2.1" }),
+    faults: ["spec.addresses: must be a list, and is a text"],
+  },
+  {
+    title: "an address that is no text",
+    document: ruleDocument({ addresses: ["192.0.2.1", 1.2] }),
+    faults: ["spec.addresses[1]: must be a text, and is a fraction"],
+  },
+  {
+    title: "an empty item among the addresses",
+    document: ruleDocument({ addresses: ["192.0.2.1", null] }),
+    faults: ["spec.addresses[1]: must be a text, and is empty"],
+  },
+  {
+    title: "10,001 addresses",
+    document: ruleDocument({ addresses: Array.from({ length: 10_001 }, () => "192.0.2.1") }),
+    faults: ["spec.addresses: must have at most 10000 items"],
+  },
+  {
+    title: "a moment that is none",
+    document: ruleDocument({ expiresAt: "tomorrow" }),
+    faults: ["spec.expiresAt: write a time such as 2030-01-31T18:00:00Z"],
+  },
+  {
+    title: "a moment without a zone",
+    document: ruleDocument({ expiresAt: "2030-01-31T18:00:00" }),
+    faults: ["spec.expiresAt: write a time such as 2030-01-31T18:00:00Z"],
+  },
+  {
+    title: "a ttl without a unit",
+    document: ruleDocument({ ttl: 30 }),
+    faults: ["spec.ttl: must be a text, and is a number"],
+  },
+  {
+    title: "a ttl of nothing",
+    document: ruleDocument({ ttl: "0s" }),
+    faults: ["spec.ttl: write a duration of at least 1s and at most 3650d"],
+  },
+  {
+    title: "a priority that is no whole number",
+    document: ruleDocument({ priority: 1.5 }),
+    faults: ["spec.priority: must be a whole number, and is a fraction"],
+  },
+  {
+    title: "a source without its key",
+    document: ruleDocument({ addressesFrom: [{ configMapKeyRef: { name: "list" } }] }),
+    faults: ["spec.addressesFrom[0].configMapKeyRef.key: is missing: write a text"],
+  },
+  {
+    title: "a ConfigMap's name in capitals",
+    document: ruleDocument({ addressesFrom: [{ configMapKeyRef: { name: "List", key: "ips.txt" } }] }),
+    faults: [`spec.addressesFrom[0].configMapKeyRef.name: ${objectNameForm}`],
+  },
+  {
+    title: "an unknown field beside another fault, both said at once",
+    document: ruleDocument({ adresses: ["192.0.2.1"], ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
+    faults: [
+      "spec.adresses: unknown field; did you mean addresses?",
+      "spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment",
+    ],
+  },
+  {
+    title: "an unknown field that is near no other",
+    document: ruleDocument({ instanceRef: { name: "shop", cluster: "eu" } }),
+    faults: ["spec.instanceRef.cluster: unknown field; known here: name, namespace"],
+  },
+  {
+    title: "an instance reference that is a text",
+    document: ruleDocument({ instanceRef: "shop" }),
+    faults: ["spec.instanceRef: must be a mapping with name, and is a text"],
+  },
+];
+
+const otherCases: FaultyCase[] = [
+  {
+    title: "an unknown origin type",
+    document: originDocument({ type: "Primary" }),
+    faults: ['spec.type: must be one of Alternate, Backup, and is "Primary"'],
+  },
+  {
+    title: "an empty trigger",
+    document: cacheClearDocument({ trigger: "" }),
+    faults: ["spec.trigger: must not be empty"],
+  },
+  {
+    title: "a negative back-off limit",
+    document: cacheClearDocument({ backoffLimit: -1, suspend: "no" }),
+    faults: ["spec.backoffLimit: must be at least 0", "spec.suspend: must be true or false, and is a text"],
+  },
+];
+
+export const faultyCases: readonly FaultyCase[] = [
+  ...urlCases,
+  ...hostCases,
+  ...durationCases,
+  ...neverBlockCases,
+  ...instanceCases,
+  ...ruleCases,
+  ...otherCases,
+];
+
+export const validDocuments: readonly (readonly [title: string, document: TestDocument])[] = [
+  ["the least that an instance needs", instanceDocument()],
+  [
+    "an instance with everything",
+    instanceDocument({
+      baseUrl: "HTTP://waf.example.com:8080/management/v1/",
+      apiKeySecretRef: { name: "key", key: "waf.key" },
+      expectedDomain: "www.example.com",
+      allowedNamespaces: {
+        from: "Selector",
+        selector: {
+          matchLabels: { "example.com/team": "shop" },
+          matchExpressions: [
+            { key: "stage", operator: "In", values: ["live"] },
+            { key: "old", operator: "DoesNotExist" },
+          ],
+        },
+      },
+      suspend: true,
+      resyncInterval: "1h30m",
+      requestTimeout: "100ms",
+      minRequestInterval: "1m",
+      blocklist: { policy: "Exclusive" },
+      allowlist: { policy: "Observe" },
+      origins: { policy: "Observe" },
+      guards: {
+        maxRemovals: 0,
+        neverBlock: ["10.0.0.0/8", "2001:DB8::/32", "192.0.2.1"],
+        minPrefixLength: { ipv4: 16 },
+      },
+      cacheClear: { afterRolloutOf: [{ kind: "Deployment", name: "web", namespace: "shop" }], minInterval: "0s" },
+      logs: { enabled: true, interval: "10s", lookback: "1d12h", plan: "CDN", output: "OTLP" },
+      deletionPolicy: "Retain",
+    }),
+  ],
+  ["a base URL with an IPv6 address", instanceDocument({ baseUrl: "http://[::1]:8080" })],
+  ["a base URL with an IPv4 address", instanceDocument({ baseUrl: "http://127.0.0.1:8080/" })],
+  ["fields without a value", instanceDocument({ guards: null, suspend: null, expectedDomain: null })],
+  ["the least that a rule needs", ruleDocument()],
+  [
+    "a rule with everything",
+    ruleDocument({
+      instanceRef: { name: "shop", namespace: "platform" },
+      action: "Allow",
+      addresses: ["192.0.2.1", "198.51.100.0/24", "2001:db8::/48", "192.0.2.1"],
+      addressesFrom: [{ configMapKeyRef: { name: "list.v1", key: "ips.txt" } }],
+      expiresAt: "2030-01-31T18:00:00.5+01:00",
+      priority: -5,
+      description: "Offices",
+      deletionPolicy: "Retain",
+    }),
+  ],
+  ["the longest ttl", ruleDocument({ ttl: "3650d" })],
+  ["a DNS name", originDocument({ host: "Origin_1.Example.com." })],
+  ["a name of one label", originDocument({ host: "origin" })],
+  ["an IPv4 address", originDocument({ host: "192.0.2.7" })],
+  ["an IPv6 address", originDocument({ host: "2001:DB8::7", type: "Backup" })],
+  ["the least that a cache clear needs", cacheClearDocument()],
+  [
+    "a cache clear with everything",
+    cacheClearDocument({
+      trigger: "4f2a91c",
+      suspend: true,
+      backoffLimit: 0,
+      activeDeadlineSeconds: 60,
+      ttlSecondsAfterFinished: 0,
+    }),
+  ],
+];
