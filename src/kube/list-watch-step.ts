@@ -182,8 +182,9 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
     return { ...pages, effects: [report, ...pages.effects] };
   }
   const { nowMs, random } = context;
-  const failures = nowMs - state.healthySinceMs >= healthyMsMin ? 1 : state.failures + 1;
   const kindIsMissing = fault.code === "NotFound";
+  const isNewTrouble = nowMs - state.healthySinceMs >= healthyMsMin || kindHasCome(state, kindIsMissing);
+  const failures = isNewTrouble ? 1 : state.failures + 1;
   const delayMs = kindIsMissing
     ? missingKindDelayMs(failures, random)
     : reconnectDelayMs(failures, fault.retryAfterMs ?? 0, random);
@@ -201,6 +202,11 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
     silentRounds: relist ? 0 : state.silentRounds,
   };
   return { state: next, effects: [report], command: { type: "Wait", delayMs } };
+}
+
+/** A kind that has just been installed is often not ready for a moment: that is no reason to wait as long as before. */
+function kindHasCome({ activity }: ListWatchState, kindIsMissing: boolean): boolean {
+  return activity === "WaitingForKind" && !kindIsMissing;
 }
 
 /** Servers without watch-lists answer so; one that only has trouble answers in other ways. */

@@ -107,7 +107,15 @@ async function settle(): Promise<void> {
   }
 }
 
-const systemRequests = new Set(["FSReqCallback", "FSReqPromise", "TCPConnectWrap", "WriteWrap", "ShutdownWrap"]);
+const systemRequests = new Set([
+  "FSReqCallback",
+  "FSReqPromise",
+  "CloseReq",
+  "GetAddrInfoReqWrap",
+  "TCPConnectWrap",
+  "WriteWrap",
+  "ShutdownWrap",
+]);
 
 function isBusy(): boolean {
   return process.getActiveResourcesInfo().some((resource) => systemRequests.has(resource));

@@ -1,0 +1,149 @@
+import { describe, expect, test } from "@jest/globals";
+import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
+import type { ListWatchInput, ListWatchState, ListWatchStep, StepContext } from "../../src/kube/list-watch-state.ts";
+import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
+import { seededRandom } from "../support/async/seeded-random.ts";
+
+const down = localFault("Unavailable", "refused");
+
+/** Takes steps at given times, and keeps the last one. */
+function run(random: () => number, ...inputs: readonly (readonly [number, ListWatchInput])[]): ListWatchStep {
+  let step = beginListWatch({ nowMs: 0, random });
+  for (const [nowMs, input] of inputs) step = stepListWatch(step.state, input, { nowMs, random });
+  return step;
+}
+
+function bookmark(resourceVersion: string): ListWatchInput {
+  return { type: "StreamLine", event: { type: "BOOKMARK", resourceVersion, endsInitialEvents: true } };
+}
+
+function delayOf(step: ListWatchStep): number {
+  if (step.command?.type !== "Wait") throw new Error(`no wait, but ${step.command?.type}`);
+  return step.command.delayMs;
+}
+
+/** The times of all requests of one list-watch, while the server fails until `downUntilMs` and then accepts. */
+function requestTimes(seed: number, downUntilMs: number, fault: ApiFault): number[] {
+  const context = { nowMs: 0, random: seededRandom(seed) };
+  let step = beginListWatch(context);
+  const times: number[] = [];
+  while (times.at(-1) === undefined || (times.at(-1) ?? 0) < downUntilMs) {
+    times.push(context.nowMs);
+    step = stepListWatch(step.state, { type: "StreamFailed", fault }, context);
+    context.nowMs += delayOf(step);
+    step = stepListWatch(step.state, { type: "Waited" }, context);
+    if (context.nowMs >= downUntilMs) times.push(context.nowMs);
+  }
+  return times;
+}
+
+describe("the delays of the list-watch", () => {
+  test("double from 0.8 s to 30 s, with as much again of jitter", () => {
+    for (const [random, expected] of [
+      [0, [800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]],
+      [0.999_999, [1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000, 60_000]],
+    ] as const) {
+      const context: StepContext = { nowMs: 0, random: () => random };
+      let step = beginListWatch(context);
+      const delays: number[] = [];
+      for (let failure = 0; failure < 8; failure += 1) {
+        step = stepListWatch(step.state, { type: "StreamFailed", fault: down }, context);
+        delays.push(delayOf(step));
+        step = stepListWatch(step.state, { type: "Waited" }, context);
+      }
+      expect(delays).toEqual(expected);
+    }
+  });
+
+  test("start over after two healthy minutes, and not before", () => {
+    const failing = { type: "StreamFailed", fault: down } as const;
+    const before = [
+      [0, failing],
+      [800, { type: "Waited" }],
+      [900, bookmark("5")],
+    ] as const;
+    expect(delayOf(run(() => 0, ...before, [100_000, failing]))).toBe(1600);
+    expect(delayOf(run(() => 0, ...before, [120_801, failing]))).toBe(800);
+  });
+
+  test("follow the server's Retry-After, but never beyond 60 s", () => {
+    const fault = { ...localFault("TooManyRequests", "later"), retryAfterMs: 7000 };
+    expect(delayOf(run(() => 0.5, [0, { type: "StreamFailed", fault }]))).toBe(7400);
+    const long = { ...fault, retryAfterMs: 3_600_000 };
+    expect(delayOf(run(() => 0.5, [0, { type: "StreamFailed", fault: long }]))).toBe(60_000);
+  });
+
+  test("ask a server that is away for ten minutes 12 to 30 times, with any seed", () => {
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const count = requestTimes(seed, 600_000, down).length;
+      expect(count).toBeGreaterThanOrEqual(12);
+      expect(count).toBeLessThanOrEqual(30);
+    }
+  });
+
+  test("spread a hundred replicas after an outage: no second with more than 15 requests", () => {
+    const perSecond = new Map<number, number>();
+    for (let seed = 1; seed <= 100; seed += 1) {
+      const second = Math.floor((requestTimes(seed * 7919, 600_000, down).at(-1) ?? 0) / 1000);
+      perSecond.set(second, (perSecond.get(second) ?? 0) + 1);
+    }
+    expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(15);
+  });
+});
+
+describe("the length of a watch", () => {
+  test("differs by at least 250 s among a hundred list-watches", () => {
+    const seconds = Array.from({ length: 100 }, (_, seed) => {
+      const { command } = beginListWatch({ nowMs: 0, random: seededRandom(seed + 1) });
+      return command?.type === "OpenWatchList" ? command.timeoutSeconds : 0;
+    });
+    expect(Math.min(...seconds)).toBeGreaterThanOrEqual(300);
+    expect(Math.max(...seconds)).toBeLessThanOrEqual(600);
+    expect(Math.max(...seconds) - Math.min(...seconds)).toBeGreaterThanOrEqual(250);
+  });
+});
+
+describe("the way to list", () => {
+  const failAgain = (state: ListWatchState): ListWatchStep => {
+    const context = { nowMs: 0, random: () => 0 };
+    const failed = stepListWatch(state, { type: "StreamFailed", fault: down }, context);
+    return stepListWatch(failed.state, { type: "Waited" }, context);
+  };
+
+  test("alternates between watch-list and pages while both fail, so that neither is a dead end", () => {
+    let step = beginListWatch({ nowMs: 0, random: () => 0 });
+    const commands = [step.command?.type];
+    for (let round = 0; round < 3; round += 1) {
+      step = failAgain(step.state);
+      commands.push(step.command?.type);
+    }
+    expect(commands).toEqual(["OpenWatchList", "FetchPage", "OpenWatchList", "FetchPage"]);
+  });
+
+  test("starts over from the first page when a later one fails", () => {
+    const page = { type: "PageRead", objects: [], resourceVersion: "5", continueToken: "more" } as const;
+    const refused = localFault("Invalid", "sendInitialEvents is forbidden");
+    const { command, state } = run(
+      () => 0,
+      [0, { type: "StreamFailed", fault: refused }],
+      [0, page],
+      [0, { type: "PageFailed", fault: localFault("Gone", "expired") }],
+      [800, { type: "Waited" }],
+    );
+    expect(command).toEqual({ type: "FetchPage", continueToken: "", limit: 500 });
+    expect(state.pagesRead).toBe(0);
+  });
+
+  test("a list of endless pages is given up", () => {
+    const context = { nowMs: 0, random: () => 0 };
+    const refused = localFault("Invalid", "sendInitialEvents is forbidden");
+    let step = run(() => 0, [0, { type: "StreamFailed", fault: refused }]);
+    let pages = 0;
+    while (step.command?.type === "FetchPage") {
+      pages += 1;
+      const page = { type: "PageRead", objects: [], resourceVersion: "5", continueToken: "more" } as const;
+      step = stepListWatch(step.state, page, context);
+    }
+    expect([step.command?.type, pages]).toEqual(["Wait", 10_000]);
+  });
+});

@@ -1,0 +1,650 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { createApiServer } from "../../src/kube/api-server.ts";
+import { staticCredentials } from "../../src/kube/credentials.ts";
+import {
+  createListWatch,
+  type ListWatch,
+  type ListWatchOptions,
+  type ListWatchProblem,
+} from "../../src/kube/list-watch.ts";
+import { createObjectStore } from "../../src/kube/store.ts";
+import { createVirtualClock, type VirtualClock } from "../support/clock/virtual-clock.ts";
+import {
+  failure,
+  json,
+  listBody,
+  noAnswer,
+  scriptedStream,
+  startScriptedApiServer,
+  statusBody,
+  testObject,
+  text,
+  watchListOf,
+  type Answer,
+  type ScriptedApiServer,
+  type TestObject,
+} from "../support/kube/scripted-api-server.ts";
+
+const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
+
+interface World {
+  readonly clock: VirtualClock;
+  readonly server: ScriptedApiServer;
+  readonly listWatch: ListWatch<TestObject>;
+  readonly changes: string[];
+  readonly problems: ListWatchProblem[];
+  readonly stopped: Promise<void>;
+  stop(): Promise<void>;
+  names(): string[];
+  /** What was asked: `List`, `Page <token>`, `WatchList`, or `Watch <resourceVersion>`. */
+  asked(): string[];
+  /** Advances until so many requests have arrived. */
+  untilAsked(count: number, limitMs?: number): Promise<void>;
+}
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function startWorld(
+  options: Partial<ListWatchOptions<TestObject>> & { readonly tokenFile?: string; readonly bodyBytesMax?: number } = {},
+): Promise<World> {
+  const clock = createVirtualClock();
+  const server = await startScriptedApiServer({ nowMs: () => clock.monotonicMs() });
+  const { tokenFile, bodyBytesMax, ...rest } = options;
+  const credentials = staticCredentials({ server: server.url, ...(tokenFile === undefined ? {} : { tokenFile }) });
+  const api = createApiServer({ credentials, clock, ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }) });
+  const changes: string[] = [];
+  const problems: ListWatchProblem[] = [];
+  const listWatch = createListWatch<TestObject>({
+    api,
+    clock,
+    random: () => 0.5,
+    type: widgets,
+    store: createObjectStore<TestObject>(),
+    onChange: ({ type, object }) => void changes.push(`${type} ${object.metadata.name}`),
+    onProblem: (problem) => void problems.push(problem),
+    ...rest,
+  });
+  const stopping = new AbortController();
+  const stopped = listWatch.run(stopping.signal);
+  async function stop(): Promise<void> {
+    stopping.abort();
+    await stopped;
+  }
+  cleanUps.push(async () => {
+    await stop();
+    await api.close();
+    await server.close();
+  });
+  return {
+    clock,
+    server,
+    listWatch,
+    changes,
+    problems,
+    stopped,
+    stop,
+    names: () =>
+      listWatch.store
+        .list()
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+    asked: () => server.requests.map(({ query }) => nameOfRequest(query)),
+    untilAsked: (count, limitMs = 120_000) => clock.advanceUntil(() => server.requests.length >= count, limitMs),
+  };
+}
+
+function nameOfRequest(query: Readonly<Record<string, string>>): string {
+  if (query["sendInitialEvents"] === "true") return "WatchList";
+  if (query["watch"] === "true") return `Watch ${query["resourceVersion"]}`;
+  return query["continue"] === undefined ? "List" : `Page ${query["continue"]}`;
+}
+
+/** Answers each request as it was asked: as watch-list, as list, or with a watch in which nothing happens. */
+function widgetList(items: readonly TestObject[], resourceVersion: number): Answer {
+  return (response, request) => {
+    const asked = nameOfRequest(request.query);
+    if (asked === "WatchList") watchListOf(items, resourceVersion).answer(response, request);
+    else if (asked === "List") json(200, listBody(items, resourceVersion))(response, request);
+    else scriptedStream().answer(response, request);
+  };
+}
+
+const objects = (from: number, to: number): TestObject[] =>
+  Array.from({ length: to - from + 1 }, (_, index) =>
+    testObject(`w${String(from + index).padStart(4, "0")}`, from + index),
+  );
+
+describe("the first list", () => {
+  test("comes as a watch-list, and the same stream goes on as the watch", async () => {
+    const { server, clock, listWatch, names, changes, asked } = await startWorld();
+    const stream = scriptedStream();
+    server.next(stream.answer);
+    stream.event("ADDED", testObject("b", 9));
+    stream.event("ADDED", testObject("a", 3));
+    await clock.settle();
+    expect(listWatch.health()).toMatchObject({ isSynced: false, activity: "Listing" });
+    expect([names(), changes]).toEqual([[], []]);
+    stream.endInitialEvents(10);
+    stream.event("MODIFIED", testObject("a", 11));
+    stream.event("DELETED", testObject("b", 12));
+    stream.event("ADDED", testObject("c", 13));
+    await clock.settle();
+    expect(await listWatch.whenSynced()).toBe(true);
+    expect(listWatch.health()).toMatchObject({
+      isSynced: true,
+      activity: "Watching",
+      relists: 0,
+      lastFault: undefined,
+    });
+    expect(changes).toEqual(["Added b", "Added a", "Changed a", "Deleted b", "Added c"]);
+    expect(names()).toEqual(["a", "c"]);
+    expect(asked()).toEqual(["WatchList"]);
+    expect(server.requests[0]?.query).toMatchObject({
+      resourceVersionMatch: "NotOlderThan",
+      allowWatchBookmarks: "true",
+      timeoutSeconds: "450",
+    });
+    expect(server.requests[0]?.query["resourceVersion"]).toBeUndefined();
+  });
+
+  test("comes in pages from a server that knows no watch-lists, and it is not asked again", async () => {
+    const { server, asked, names, untilAsked } = await startWorld();
+    server.next(
+      failure(422, "Invalid"),
+      json(200, listBody(objects(1, 500), 2000, "p2")),
+      json(200, listBody(objects(501, 1000), 2000, "p3")),
+      failure(410, "Expired"),
+    );
+    await untilAsked(4);
+    expect(names()).toEqual([]);
+    server.next(
+      json(200, listBody(objects(1, 500), 2100, "q2")),
+      json(200, listBody(objects(501, 1000), 2100, "q3")),
+      json(200, listBody(objects(1001, 1201), 2100)),
+    );
+    await untilAsked(8);
+    expect(names()).toHaveLength(1201);
+    expect(asked()).toEqual(["WatchList", "List", "Page p2", "Page p3", "List", "Page q2", "Page q3", "Watch 2100"]);
+  });
+
+  test("that is cut before its closing bookmark changes nothing, and is made in pages next time", async () => {
+    const { server, names, asked, changes, untilAsked } = await startWorld();
+    const first = watchListOf([testObject("a", 1)], 5);
+    server.next(first.answer);
+    await untilAsked(1);
+    first.error(statusBody(410, "Expired"));
+    const second = scriptedStream();
+    server.next(second.answer);
+    second.event("ADDED", testObject("b", 8));
+    second.cut();
+    await untilAsked(3);
+    expect(names()).toEqual(["a"]);
+    server.next(json(200, listBody([testObject("b", 8)], 9)));
+    await untilAsked(4);
+    expect(asked()).toEqual(["WatchList", "WatchList", "List", "Watch 9"]);
+    expect(names()).toEqual(["b"]);
+    expect(changes).toEqual(["Added a", "Deleted a", "Added b"]);
+  });
+
+  test("takes smaller pages when an answer is longer than we are ready to hold", async () => {
+    const { server, untilAsked, names } = await startWorld({ bodyBytesMax: 10_000 });
+    server.next(failure(422, "Invalid"), json(200, listBody(objects(1, 100), 200)));
+    await untilAsked(3);
+    server.next(json(200, listBody(objects(1, 20), 200)));
+    await untilAsked(4);
+    expect(server.requests.map(({ query }) => query["limit"])).toEqual([undefined, "500", "100", undefined]);
+    expect(names()).toHaveLength(20);
+  });
+
+  test("asks for one namespace and with the selectors that it was given", async () => {
+    const { server, untilAsked } = await startWorld({
+      namespace: "team-a",
+      labelSelector: "a=b",
+      fieldSelector: "c=d",
+    });
+    server.next(failure(422, "Invalid"));
+    await untilAsked(2);
+    for (const { path, query } of server.requests) {
+      expect(path).toBe("/apis/test.dev/v1/namespaces/team-a/widgets");
+      expect(query).toMatchObject({ labelSelector: "a=b", fieldSelector: "c=d" });
+    }
+  });
+});
+
+describe("the position of the watch", () => {
+  test("is the closing bookmark's, not that of the initial objects", async () => {
+    const { server, asked, untilAsked, clock } = await startWorld();
+    const stream = watchListOf([testObject("a", 90), testObject("b", 40), testObject("c", 7)], 100);
+    server.next(stream.answer);
+    await clock.advance(60_000);
+    stream.end();
+    await untilAsked(2);
+    expect(asked()).toEqual(["WatchList", "Watch 100"]);
+  });
+
+  test("follows changes and bookmarks, so that a quiet kind is never listed again", async () => {
+    const { server, asked, untilAsked, clock, listWatch, problems } = await startWorld();
+    let stream = watchListOf([testObject("a", 1)], 100);
+    server.next(stream.answer);
+    for (let round = 1; round <= 3; round += 1) {
+      for (let minute = 1; minute <= 5; minute += 1) {
+        await clock.advance(60_000);
+        stream.bookmark(100 * round + minute);
+      }
+      stream.end();
+      const next = scriptedStream();
+      server.next(next.answer);
+      await untilAsked(round + 1);
+      stream = next;
+    }
+    stream.event("MODIFIED", testObject("a", 500));
+    await clock.settle();
+    stream.cut();
+    await untilAsked(5);
+    expect(asked()).toEqual(["WatchList", "Watch 105", "Watch 205", "Watch 305", "Watch 500"]);
+    expect(listWatch.health().relists).toBe(0);
+    expect(problems.map(({ code }) => code)).toEqual(["Unavailable"]);
+  });
+
+  test("that has expired leads to exactly one new list, told as HTTP status or as ERROR event", async () => {
+    const { server, asked, untilAsked, clock, changes, names, listWatch } = await startWorld();
+    const first = watchListOf([testObject("a", 1), testObject("gone", 2), testObject("again", 3)], 10);
+    server.next(first.answer);
+    await clock.advance(5000);
+    first.end();
+    server.next(failure(410, "Expired"));
+    const second = watchListOf([testObject("a", 1), testObject("again", 12, "other")], 20);
+    server.next(second.answer);
+    await untilAsked(3);
+    await clock.settle();
+    expect(names()).toEqual(["a", "again"]);
+    expect(changes.slice(3)).toEqual(["Deleted gone", "Deleted again", "Added again"]);
+    second.error(statusBody(410, "Expired"));
+    server.next(watchListOf([testObject("a", 1)], 30).answer);
+    await untilAsked(4);
+    await clock.settle();
+    expect(asked()).toEqual(["WatchList", "Watch 10", "WatchList", "WatchList"]);
+    expect(names()).toEqual(["a"]);
+    expect(listWatch.health().relists).toBe(2);
+  });
+
+  test("that is newer than the server's own is given up after two silent rounds", async () => {
+    const { server, asked, untilAsked, clock, names, changes, listWatch } = await startWorld();
+    server.next(watchListOf([testObject("a", 1000), testObject("lost", 1150)], 1200).answer);
+    await clock.settle();
+    server.next(scriptedStream().answer, watchListOf([testObject("a", 1000)], 1000).answer);
+    const startMs = clock.monotonicMs();
+    await untilAsked(3, 400_000);
+    await clock.settle();
+    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(2 * 150_000 + 10_000);
+    expect(asked()).toEqual(["WatchList", "Watch 1200", "WatchList"]);
+    expect(names()).toEqual(["a"]);
+    expect(changes.slice(2)).toEqual(["Deleted lost", "Changed a"]);
+    expect(listWatch.health().relists).toBe(1);
+  });
+
+  test("that goes back within a stream leads to a new list", async () => {
+    const { server, asked, untilAsked, clock, names } = await startWorld();
+    const first = watchListOf([testObject("a", 1000)], 1200);
+    server.next(first.answer);
+    await clock.settle();
+    first.event("MODIFIED", testObject("a", 1001));
+    server.next(watchListOf([testObject("b", 1002)], 1003).answer);
+    await untilAsked(2);
+    await clock.settle();
+    expect(asked()).toEqual(["WatchList", "WatchList"]);
+    expect(names()).toEqual(["b"]);
+  });
+
+  test("that is too large for the server leads to a new list", async () => {
+    const { server, asked, untilAsked, clock } = await startWorld();
+    const first = watchListOf([], 1200);
+    server.next(first.answer);
+    await clock.settle();
+    first.error(statusBody(504, "Timeout", ["ResourceVersionTooLarge"]));
+    await untilAsked(2);
+    expect(asked()).toEqual(["WatchList", "WatchList"]);
+  });
+});
+
+describe("a watch that fails", () => {
+  test.each([500, 504, 429, 403])(
+    "with ERROR event %d on an open socket starts again at its position",
+    async (code) => {
+      const { server, asked, untilAsked, clock, listWatch } = await startWorld();
+      const first = watchListOf([testObject("a", 1)], 10);
+      server.next(first.answer);
+      await clock.settle();
+      first.error(statusBody(code, "Trouble"));
+      await clock.settle();
+      expect(listWatch.health().activity).toBe("BackingOff");
+      const startMs = clock.monotonicMs();
+      await untilAsked(2);
+      expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(1600);
+      expect(asked()).toEqual(["WatchList", "Watch 10"]);
+      expect(listWatch.health().relists).toBe(0);
+    },
+  );
+
+  test("by falling silent is replaced within 160 s, and what happened meanwhile is seen", async () => {
+    const { server, untilAsked, clock, asked, names } = await startWorld();
+    const silent = watchListOf([testObject("a", 1)], 10);
+    server.next(silent.answer);
+    await clock.settle();
+    const startMs = clock.monotonicMs();
+    const second = scriptedStream();
+    second.event("ADDED", testObject("b", 11));
+    server.next(second.answer);
+    await untilAsked(2, 200_000);
+    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(160_000);
+    await clock.settle();
+    expect(asked()).toEqual(["WatchList", "Watch 10"]);
+    expect(names()).toEqual(["a", "b"]);
+    silent.event("ADDED", testObject("late", 12));
+    await clock.settle();
+    expect(names()).toEqual(["a", "b"]);
+  });
+
+  test("is not taken for silent while bytes arrive", async () => {
+    const { server, clock, asked } = await startWorld();
+    const stream = watchListOf([], 10);
+    server.next(stream.answer);
+    for (let round = 1; round <= 5; round += 1) {
+      await clock.advance(149_000);
+      stream.bookmark(10 + round);
+    }
+    await clock.settle();
+    expect(asked()).toEqual(["WatchList"]);
+  });
+
+  test.each([
+    ["half a line of JSON", '{"type":"ADDED","object":{"kind":"Widg'],
+    ["a line that is not JSON", "<html>\n"],
+    ["a line that is no event", '{"type":"ADDED","object":{}}\n'],
+  ])("by sending %s loses nothing", async (_, raw) => {
+    const { server, clock, untilAsked, names, asked, problems } = await startWorld();
+    const first = watchListOf([testObject("a", 1)], 10);
+    server.next(first.answer);
+    await clock.settle();
+    first.event("ADDED", testObject("b", 11));
+    first.raw(raw);
+    first.end();
+    const second = scriptedStream();
+    second.event("ADDED", testObject("c", 12));
+    server.next(second.answer);
+    await untilAsked(2);
+    await clock.settle();
+    expect(asked()).toEqual(["WatchList", "Watch 11"]);
+    expect(names()).toEqual(["a", "b", "c"]);
+    expect(problems.map(({ code }) => code)).toEqual(["ContractBroken"]);
+  });
+
+  test("with a line of 9 MiB ends without holding it", async () => {
+    const { server, clock, untilAsked, asked } = await startWorld();
+    const first = watchListOf([testObject("a", 1)], 10);
+    server.next(first.answer);
+    await clock.settle();
+    first.raw(Buffer.alloc(9 * 1024 * 1024, 0x61));
+    await untilAsked(2);
+    expect(asked()).toEqual(["WatchList", "Watch 10"]);
+  });
+
+  test("with 429 waits as long as the server asks, and does not list", async () => {
+    const { server, clock, untilAsked, asked } = await startWorld();
+    const first = watchListOf([testObject("a", 1)], 10);
+    server.next(first.answer);
+    await clock.advance(5000);
+    first.end();
+    server.next(failure(429, "TooManyRequests", { "retry-after": "7" }));
+    await untilAsked(3);
+    const [, second, third] = server.requests;
+    const pauseMs = (third?.atMs ?? 0) - (second?.atMs ?? 0);
+    expect(pauseMs).toBeGreaterThanOrEqual(7000);
+    expect(pauseMs).toBeLessThanOrEqual(9000);
+    expect(asked()).toEqual(["WatchList", "Watch 10", "Watch 10"]);
+  });
+
+  test("by ending at once, again and again, is asked less and less often", async () => {
+    const { server, clock } = await startWorld();
+    const stream = watchListOf([], 10);
+    server.next(stream.answer);
+    stream.end();
+    server.otherwise((response) => void response.writeHead(200).end());
+    await clock.advance(600_000);
+    expect(server.requests.length).toBeGreaterThanOrEqual(12);
+    expect(server.requests.length).toBeLessThanOrEqual(30);
+  });
+
+  test("by never answering is asked again after the deadline", async () => {
+    const { server, clock, untilAsked, asked } = await startWorld();
+    const first = watchListOf([], 10);
+    server.next(first.answer);
+    await clock.advance(5000);
+    first.end();
+    server.next(noAnswer);
+    await untilAsked(3);
+    expect(asked()).toEqual(["WatchList", "Watch 10", "Watch 10"]);
+    expect((server.requests[2]?.atMs ?? 0) - (server.requests[1]?.atMs ?? 0)).toBeLessThanOrEqual(32_000);
+  });
+});
+
+describe("a server that is away", () => {
+  test("for ten minutes is asked 12 to 30 times, and then the store is brought up to date", async () => {
+    const { server, clock, names, problems, untilAsked, listWatch } = await startWorld();
+    server.next(watchListOf([testObject("a", 1)], 10).answer);
+    await clock.settle();
+    await server.stop();
+    await clock.advance(600_000);
+    expect(problems.length).toBeGreaterThanOrEqual(12);
+    expect(problems.length).toBeLessThanOrEqual(30);
+    expect(names()).toEqual(["a"]);
+    expect(listWatch.health()).toMatchObject({ activity: "BackingOff", isSynced: true });
+    await server.start();
+    const stream = scriptedStream();
+    stream.event("ADDED", testObject("b", 11));
+    server.next(stream.answer);
+    await untilAsked(2);
+    await clock.settle();
+    expect(names()).toEqual(["a", "b"]);
+    expect(listWatch.health()).toMatchObject({ activity: "Watching", lastFault: undefined });
+  });
+
+  test("and comes back in steps (503, 429, expired position) costs one list", async () => {
+    const { server, clock, asked, names, untilAsked, listWatch } = await startWorld();
+    server.next(watchListOf([testObject("a", 1)], 10).answer);
+    await clock.settle();
+    await server.stop();
+    await clock.advance(5000);
+    await server.start();
+    const expired = scriptedStream();
+    expired.error(statusBody(410, "Expired"));
+    server.next(
+      text(503, "before all known HTTP paths have been installed", { "retry-after": "5" }),
+      failure(429, "TooManyRequests", { "retry-after": "1" }),
+      expired.answer,
+      watchListOf([testObject("b", 2)], 20).answer,
+    );
+    await untilAsked(5);
+    await clock.settle();
+    expect(asked()).toEqual(["WatchList", "Watch 10", "Watch 10", "Watch 10", "WatchList"]);
+    expect(names()).toEqual(["b"]);
+    expect(listWatch.health().relists).toBe(1);
+  });
+
+  test("for a token that was rotated is asked again at once with the new one", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "wafsync-list-watch-"));
+    cleanUps.push(() => rm(folder, { recursive: true }));
+    const tokenFile = join(folder, "token");
+    await writeFile(tokenFile, "old");
+    const { server, clock, untilAsked, problems, listWatch } = await startWorld({ tokenFile });
+    const first = watchListOf([], 10);
+    server.next(first.answer);
+    await clock.advanceUntil(() => listWatch.health().isSynced, 0);
+    await clock.advance(5000);
+    await writeFile(tokenFile, "new");
+    first.end();
+    server.next(failure(401, "Unauthorized"));
+    await untilAsked(3);
+    expect(server.requests.map(({ headers }) => headers["authorization"])).toEqual([
+      "Bearer old",
+      "Bearer old",
+      "Bearer new",
+    ]);
+    expect(problems).toEqual([]);
+  });
+
+  test("and refuses us for good (401, 403) is asked on and on", async () => {
+    const { server, clock, listWatch } = await startWorld();
+    server.otherwise(failure(403, "Forbidden"));
+    await clock.advance(600_000);
+    expect(listWatch.health()).toMatchObject({
+      isSynced: false,
+      activity: "BackingOff",
+      lastFault: { code: "Forbidden" },
+    });
+    server.otherwise(widgetList([testObject("a", 1)], 10));
+    await clock.advance(120_000);
+    expect(listWatch.health()).toMatchObject({ isSynced: true });
+  });
+});
+
+describe("a kind that is not installed", () => {
+  test("is waited for, and found within 35 s of its installation", async () => {
+    const { server, clock, listWatch } = await startWorld({ random: () => 0.999 });
+    server.otherwise(text(404, "404 page not found\n"));
+    await clock.advance(180_000);
+    expect(listWatch.health()).toMatchObject({ activity: "WaitingForKind", isSynced: false });
+    server.next(failure(429, "TooManyRequests", { "retry-after": "1" }));
+    server.otherwise(widgetList([testObject("a", 1)], 10));
+    const startMs = clock.monotonicMs();
+    await clock.advanceUntil(() => listWatch.health().isSynced, 60_000);
+    expect(clock.monotonicMs() - startMs).toBeLessThanOrEqual(35_000);
+  });
+
+  test("later takes no more than 30 s from one question to the next", async () => {
+    const { server, clock } = await startWorld({ random: () => 0.999 });
+    server.otherwise(text(404, "404 page not found\n"));
+    await clock.advance(300_000);
+    const pauses = server.requests.slice(1).map(({ atMs }, index) => atMs - (server.requests[index]?.atMs ?? 0));
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(30_000);
+  });
+
+  test("any more, after its removal, leaves the store as the last events said", async () => {
+    const { server, clock, listWatch, names, untilAsked } = await startWorld();
+    const first = watchListOf([testObject("a", 1), testObject("b", 2)], 10);
+    server.next(first.answer);
+    await clock.advance(5000);
+    first.event("DELETED", testObject("a", 11));
+    first.end();
+    server.otherwise(text(404, "404 page not found\n"));
+    await untilAsked(4);
+    expect(listWatch.health()).toMatchObject({ activity: "WaitingForKind", isSynced: true });
+    expect(names()).toEqual(["b"]);
+    server.otherwise(widgetList([testObject("c", 20)], 21));
+    await clock.advance(35_000);
+    expect(names()).toEqual(["c"]);
+  });
+});
+
+describe("what was passed in", () => {
+  test("a handler that throws is reported and disturbs nothing", async () => {
+    const seen: string[] = [];
+    const { server, clock, names, problems } = await startWorld({
+      onChange: ({ object }) => {
+        seen.push(object.metadata.name);
+        throw new RangeError("broken handler");
+      },
+    });
+    const stream = watchListOf([testObject("a", 1), testObject("b", 2)], 10);
+    server.next(stream.answer);
+    stream.event("ADDED", testObject("c", 11));
+    await clock.settle();
+    expect(seen).toEqual(["a", "b", "c"]);
+    expect(names()).toEqual(["a", "b", "c"]);
+    expect(problems.map(({ code }) => code)).toEqual(["HandlerThrew", "HandlerThrew", "HandlerThrew"]);
+  });
+
+  test("a transform makes objects smaller; one that throws loses no object", async () => {
+    const { server, clock, listWatch, problems } = await startWorld({
+      transform(object) {
+        if (object.metadata.name === "bad") throw new RangeError("broken transform");
+        const { managedFields: _dropped, ...metadata } = object.metadata;
+        return { ...object, metadata };
+      },
+    });
+    const [good, bad] = ["good", "bad"].map((name) => {
+      const object = testObject(name, 1);
+      return { ...object, metadata: { ...object.metadata, managedFields: [1] } };
+    });
+    if (good === undefined || bad === undefined) throw new Error("no objects");
+    server.next(watchListOf([good, bad], 10).answer);
+    await clock.settle();
+    expect(listWatch.store.get("default/good")?.metadata.managedFields).toBeUndefined();
+    expect(listWatch.store.get("default/bad")?.metadata.managedFields).toEqual([1]);
+    expect(problems.map(({ code }) => code)).toEqual(["TransformThrew"]);
+  });
+
+  test("a store that throws makes the list-watch start over, not stop", async () => {
+    let broken = true;
+    const store = createObjectStore<TestObject>({
+      color: ({ spec }) => {
+        if (broken) throw new RangeError("broken index");
+        return [spec.color];
+      },
+    });
+    const { server, clock, problems, names } = await startWorld({ store });
+    server.otherwise((response, request) => watchListOf([testObject("a", 1)], 10).answer(response, request));
+    await clock.settle();
+    expect(problems.map(({ code }) => code)).toEqual(["Unexpected"]);
+    broken = false;
+    await clock.advance(30_000);
+    expect(names()).toEqual(["a"]);
+  });
+});
+
+describe("stopping", () => {
+  test.each(["before the first answer", "in a watch", "in a back-off"])(
+    "%s ends the run and leaves nothing behind",
+    async (when) => {
+      const { server, clock, stop, listWatch, stopped } = await startWorld();
+      const waiting = new AbortController();
+      const synced = listWatch.whenSynced(waiting.signal);
+      if (when === "in a watch") server.next(watchListOf([], 10).answer);
+      if (when === "in a back-off") server.next(failure(500, "InternalError"));
+      await clock.settle();
+      await stop();
+      await stopped;
+      waiting.abort();
+      expect(await synced).toBe(when === "in a watch");
+      await clock.settle();
+      expect(clock.sleeperCount()).toBe(0);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test("within a burst of lines drops the rest of it", async () => {
+    const stopping: { stop?: () => Promise<void> } = {};
+    const seen: string[] = [];
+    const world = await startWorld({
+      onChange: ({ object }) => {
+        seen.push(object.metadata.name);
+        if (object.metadata.name === "b") void stopping.stop?.();
+      },
+    });
+    stopping.stop = world.stop;
+    const stream = watchListOf([testObject("a", 1)], 10);
+    const lines = ["b", "c", "d"].map((name, index) =>
+      JSON.stringify({ type: "ADDED", object: testObject(name, 11 + index) }),
+    );
+    world.server.next(stream.answer);
+    stream.raw(`${lines.join("\n")}\n`);
+    await world.stopped;
+    expect(seen).toEqual(["a", "b"]);
+  });
+});
