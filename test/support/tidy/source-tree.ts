@@ -1,0 +1,60 @@
+// Reads a tree of TypeScript files as the tidy rules look at it: what each imports, and its code without comments.
+import { readFile, readdir } from "node:fs/promises";
+import { join, posix, relative, sep } from "node:path";
+import { transform } from "esbuild";
+
+export interface SourceFile {
+  /** From the root, with slashes: `src/plan/plan.ts`. */
+  readonly path: string;
+  /** As written. */
+  readonly text: string;
+  /** As it runs: without comments and types. */
+  readonly code: string;
+  /** Everything it imports, for types too: packages by name, our files by their path from the root. */
+  readonly imports: readonly string[];
+  /** True if it hands on names of another file. */
+  readonly reExports: boolean;
+}
+
+/** Static imports and exports begin a line; a comment never does so with these words. */
+const staticImport = /^(import|export)\b(?:[^;"'`]*?\bfrom)?\s*["']([^"']+)["']/gm;
+/** `import("…")`, of a module or of a type. */
+const dynamicImport = /\b(?:import|require)\s*\(\s*["']([^"']+)["']/g;
+
+/** A line that is a comment and nothing else. */
+const commentLine = /^\s*(?:\/\/|\/\*|\*).*$/gm;
+
+/** All `.ts` files below `folder`, in order. Without the folder there are none. */
+export async function readSourceTree(root: string, folder: string): Promise<SourceFile[]> {
+  const paths = await listFiles(root, folder);
+  const sources = paths.filter((path) => path.endsWith(".ts"));
+  return Promise.all(sources.map((path) => readSource(root, path)));
+}
+
+/** The paths of all files below `folder`, from the root, in order. */
+export async function listFiles(root: string, folder: string): Promise<string[]> {
+  const found = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(() => []);
+  return found
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/"))
+    .sort();
+}
+
+async function readSource(root: string, path: string): Promise<SourceFile> {
+  const text = await readFile(join(root, path), "utf8");
+  const { code } = await transform(text, { loader: "ts", format: "esm", target: "esnext", legalComments: "none" });
+  const statics = [...text.matchAll(staticImport)];
+  const dynamics = [...text.replaceAll(commentLine, "").matchAll(dynamicImport)].map(([, target = ""]) => target);
+  const targets = [...statics.map(([, , target = ""]) => target), ...dynamics];
+  return {
+    path,
+    text,
+    code,
+    imports: [...new Set(targets.map((target) => resolveImport(path, target)))],
+    reExports: statics.some(([, keyword]) => keyword === "export"),
+  };
+}
+
+function resolveImport(from: string, target: string): string {
+  return target.startsWith(".") ? posix.normalize(posix.join(posix.dirname(from), target)) : target;
+}
