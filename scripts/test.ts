@@ -1,0 +1,131 @@
+// `npm test`: every check and every test, one stage after another, all of them even if an early one fails.
+// The last line is `N passed, N failed` (and `, N skipped` if there are any): tests, plus one for each check.
+// Arguments go to jest (`npm test -- test/waf`), but for --with-demo, which runs the demo as one more check.
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { delimiter, join, relative } from "node:path";
+
+interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+interface Suite {
+  readonly path: string;
+  readonly durationMs: number;
+}
+
+/** What is read of the report that jest writes by `--json`. */
+interface JestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  /** Suites that broke before their tests ran: each counts as one failure. */
+  readonly numRuntimeErrorTestSuites: number;
+  readonly testResults: readonly { readonly name: string; readonly startTime: number; readonly endTime: number }[];
+}
+
+const slowestSuitesMax = 10;
+const root = join(import.meta.dirname, "..");
+const bin = join(root, "node_modules", ".bin");
+const environment = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
+
+const checks: readonly { readonly title: string; readonly command: readonly string[] }[] = [
+  { title: "Format", command: ["oxfmt", "--check", "."] },
+  { title: "Lint", command: ["oxlint", "--type-aware"] },
+  { title: "Unused code", command: ["knip"] },
+  { title: "Types", command: ["tsc", "--noEmit"] },
+];
+
+/** The exit code; a program that can't be started or is killed has failed. */
+function run([program = "", ...parameters]: readonly string[]): Promise<number> {
+  return new Promise((resolve) => {
+    const child = spawn(program, parameters, { cwd: root, env: environment, stdio: "inherit" });
+    child.once("error", (error) => {
+      console.log(`${program} can't be started: ${error.message}`);
+      resolve(1);
+    });
+    child.once("close", (code) => resolve(code ?? 1));
+  });
+}
+
+function seconds(durationMs: number): string {
+  return `${(durationMs / 1000).toFixed(1)} s`;
+}
+
+function bold(text: string): string {
+  return process.stdout.isTTY ? `\u001b[1m${text}\u001b[22m` : text;
+}
+
+/** Runs one stage below a header, and says how it went and how long it took. */
+async function stage<T>(
+  title: string,
+  act: () => Promise<{ readonly failed: boolean; readonly result: T }>,
+): Promise<T> {
+  console.log(`\n${bold(`── ${title} ${"─".repeat(Math.max(0, 76 - title.length))}`)}`);
+  const startedAtMs = performance.now();
+  const { failed, result } = await act();
+  console.log(`${failed ? "✗" : "✓"} ${title}, ${seconds(performance.now() - startedAtMs)}`);
+  return result;
+}
+
+async function runCheck(title: string, command: readonly string[]): Promise<Counts> {
+  return stage(title, async () => {
+    const failed = (await run(command)) !== 0;
+    return { failed, result: { passed: failed ? 0 : 1, failed: failed ? 1 : 0, skipped: 0 } };
+  });
+}
+
+async function runTests(parameters: readonly string[]): Promise<{ readonly counts: Counts; readonly suites: Suite[] }> {
+  return stage("Tests", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "wafsync-test-"));
+    const reportFile = join(folder, "report.json");
+    const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
+    const workers = `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`;
+    const exitCode = await run([...jest, workers, "--json", `--outputFile=${reportFile}`, ...parameters]);
+    const text = await readFile(reportFile, "utf8").catch(() => undefined);
+    await rm(folder, { recursive: true, force: true });
+    const result = readReport(text, exitCode);
+    return { failed: result.counts.failed > 0, result };
+  });
+}
+
+/** A run that failed without a failed test, or left no report, counts as one failure. */
+function readReport(text: string | undefined, exitCode: number): { counts: Counts; suites: Suite[] } {
+  if (text === undefined) return { counts: { passed: 0, failed: 1, skipped: 0 }, suites: [] };
+  const report = JSON.parse(text) as JestReport;
+  const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
+  return {
+    counts: {
+      passed: report.numPassedTests,
+      failed: failed === 0 && exitCode !== 0 ? 1 : failed,
+      skipped: report.numPendingTests + report.numTodoTests,
+    },
+    suites: report.testResults.map(({ name, startTime, endTime }) => ({ path: name, durationMs: endTime - startTime })),
+  };
+}
+
+function printSlowest(suites: readonly Suite[]): void {
+  const slowest = suites.toSorted((a, b) => b.durationMs - a.durationMs).slice(0, slowestSuitesMax);
+  if (slowest.length === 0) return;
+  console.log(`\n${bold("The slowest suites")}`);
+  for (const { path, durationMs } of slowest)
+    console.log(`${seconds(durationMs).padStart(9)}  ${relative(root, path)}`);
+}
+
+const demoOption = "--with-demo";
+const parameters = process.argv.slice(2);
+const results: Counts[] = [];
+if (parameters.includes(demoOption)) results.push(await runCheck("Demo", ["npm", "run", "--silent", "demo"]));
+for (const { title, command } of checks) results.push(await runCheck(title, command));
+const tests = await runTests(parameters.filter((parameter) => parameter !== demoOption));
+results.push(tests.counts);
+printSlowest(tests.suites);
+
+const sum = (count: keyof Counts): number => results.reduce((total, counts) => total + counts[count], 0);
+const skipped = sum("skipped") === 0 ? "" : `, ${sum("skipped")} skipped`;
+console.log(`\n${sum("passed")} passed, ${sum("failed")} failed${skipped}`);
+process.exitCode = sum("failed") === 0 ? 0 : 1;
