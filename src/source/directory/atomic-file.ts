@@ -1,0 +1,60 @@
+// Writes files so that a reader, or the next start after a crash, sees the whole old content or the whole new one:
+// temporary file, fsync, rename, fsync of the folder. Expected failures carry Node's error codes.
+import { randomUUID } from "node:crypto";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+const temporarySuffix = ".wafsync-tmp";
+const leftOversMax = 100_000;
+
+/** Replaces the file, and creates its folders if they are not there. Rejects with Node's error. */
+export async function writeFileAtomically(path: string, content: string | Uint8Array): Promise<void> {
+  const folder = dirname(path);
+  await makeFolder(folder);
+  // Starts with a dot, so that whoever lists the folder passes over it.
+  const temporary = join(folder, `.${randomUUID()}${temporarySuffix}`);
+  try {
+    {
+      await using file = await open(temporary, "wx", 0o600);
+      await file.writeFile(content);
+      await file.sync();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(folder);
+}
+
+/** Removes the file for good; it is no error if it is not there. */
+export async function removeFileDurably(path: string): Promise<void> {
+  await rm(path, { force: true });
+  if (await exists(dirname(path))) await syncFolder(dirname(path));
+}
+
+/** Removes what writers that were killed left behind. Only for whoever is the only writer below the folder. */
+export async function removeLeftOvers(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const leftOvers = entries.filter((entry) => entry.isFile() && entry.name.endsWith(temporarySuffix));
+  for (const { parentPath, name } of leftOvers.slice(0, leftOversMax))
+    await rm(join(parentPath, name), { force: true });
+}
+
+/** A folder that only its owner can look into, and that survives a crash. */
+export async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (first !== undefined) await syncFolder(dirname(first));
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  await using handle = await open(folder, "r");
+  await handle.sync();
+}

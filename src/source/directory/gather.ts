@@ -1,0 +1,162 @@
+// What belongs to one instance of a directory. Pure, and it gives the same objects for the same snapshot, so that whoever
+// parsed a list of addresses once can recognize it.
+import type { ApiKey } from "../../model/api-key.ts";
+import { validateApiKey } from "../../model/api-key.ts";
+import { nearestName } from "../../api/nearest-name.ts";
+import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
+import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import { brokenSourcesOf } from "./snapshot.ts";
+import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
+
+/** A rule, origin or cache clear whose instance is not in the directory. */
+export interface Unattached {
+  readonly meta: ResourceMeta;
+  readonly instance: ObjectName;
+  /** One sentence that names the instance and, if one is near, what was probably meant. */
+  readonly problem: string;
+}
+
+/**
+ * Everything that one reconcile of the instance needs; undefined if the directory does not declare it.
+ * @param environmentKey The key for instances whose Secret is not in the directory.
+ */
+export function gatherInstance(
+  snapshot: DirectorySnapshot,
+  name: ObjectName,
+  environmentKey: string | undefined,
+): Gathered | undefined {
+  const instance = snapshot.instances.get(nameKey(name));
+  if (instance === undefined) return undefined;
+  const belongs = (one: { readonly instance: ObjectName }): boolean => nameKey(one.instance) === nameKey(name);
+  const rules = snapshot.rules.filter(belongs);
+  const origins = snapshot.origins.filter(belongs);
+  const cacheClears = snapshot.cacheClears.filter(belongs);
+  const namespaces = new Set([...rules, ...origins, ...cacheClears].map(({ meta }) => meta.namespace));
+  const key = keyOf(snapshot, instance, environmentKey);
+  return {
+    instance,
+    key,
+    rules: rules.map((rule) => ({ rule, texts: textsOf(snapshot, rule) })),
+    origins,
+    cacheClears,
+    namespaceLabels: new Map([...namespaces].map((namespace) => [namespace, labelsOf(snapshot, namespace)])),
+    brokenSources: brokenSourcesOf(snapshot, name),
+    sameKey: key.state === "Present" ? sameKey(snapshot, instance, key.key, environmentKey) : [],
+  };
+}
+
+/** All that refers to an instance that the directory does not declare. */
+export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
+  const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears];
+  return attachable
+    .filter(({ instance }) => !snapshot.instances.has(nameKey(instance)))
+    .map(({ meta, instance }) => ({ meta, instance, problem: missingInstance(snapshot, instance) }));
+}
+
+function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): string {
+  const known = [...snapshot.instances.values()];
+  const elsewhere = known.find(({ meta }) => meta.name === instance.name);
+  const inNamespace = known.filter(({ meta }) => meta.namespace === instance.namespace).map(({ meta }) => meta.name);
+  const near = nearestName(instance.name, inNamespace);
+  const problem = `There is no WafInstance ${nameKey(instance)} in the directory`;
+  if (near !== undefined) return `${problem}; did you mean ${near}?`;
+  if (elsewhere === undefined) return `${problem}.`;
+  return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace.`;
+}
+
+function sameKey(
+  snapshot: DirectorySnapshot,
+  instance: DeclaredInstance,
+  key: ApiKey,
+  environmentKey: string | undefined,
+): ResourceMeta[] {
+  return [...snapshot.instances.values()]
+    .filter((other) => other !== instance && normalUrl(other.baseUrl) === normalUrl(instance.baseUrl))
+    .filter((other) => {
+      const otherKey = keyOf(snapshot, other, environmentKey);
+      return otherKey.state === "Present" && otherKey.key.fingerprint() === key.fingerprint();
+    })
+    .map(({ meta }) => meta);
+}
+
+function normalUrl(url: string): string {
+  return URL.canParse(url) ? new URL(url).href : url;
+}
+
+function keyOf(
+  snapshot: DirectorySnapshot,
+  { meta, apiKeySecretRef }: DeclaredInstance,
+  environmentKey: string | undefined,
+): GatheredKey {
+  const name = nameKey({ namespace: meta.namespace, name: apiKeySecretRef.name });
+  const secret = snapshot.secrets.get(name);
+  if (secret !== undefined) return keyOfSecret(secret, apiKeySecretRef.key);
+  if (environmentKey === undefined) return { state: "Missing", problem: missingSecret(snapshot, name) };
+  return validKey(environmentKey, "The API key from the environment");
+}
+
+function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
+  const name = `Secret ${nameKey(secret.name)} (${secret.location})`;
+  const value = secret.data.get(key);
+  if (value !== undefined) return validKey(value.reveal(), `The API key, ${key} of ${name},`);
+  const keys = [...secret.data.keys()].sort();
+  const has = keys.length === 0 ? "it has no data" : `it has ${excerpt(keys)}`;
+  return { state: "Missing", problem: `${name} has no key ${key}: ${has}. Add it, or set spec.apiKeySecretRef.key.` };
+}
+
+function validKey(text: string, subject: string): GatheredKey {
+  const validated = validateApiKey(text);
+  if (validated.ok) return { state: "Present", key: validated.key };
+  return { state: "Missing", problem: `${subject} ${validated.problem}.` };
+}
+
+function missingSecret(snapshot: DirectorySnapshot, name: string): string {
+  const near = nearestName(name, [...snapshot.secrets.keys()]);
+  const hint = near === undefined ? "" : ` Did you mean ${near}?`;
+  const broken = snapshot.faults.some(({ holds }) => holds === "Everything");
+  const where = broken ? "in the directory, of which a part cannot be read" : "in the directory";
+  return `Secret ${name} is not ${where}: add it, or pass the API key through the environment.${hint}`;
+}
+
+const addressTexts = new WeakMap<ConfigMapDocument, Map<string, AddressText>>();
+
+function textsOf(snapshot: DirectorySnapshot, { meta, addressesFrom }: DeclaredRule): AddressText[] {
+  return addressesFrom.map(({ name, key }): AddressText => {
+    const mapName = nameKey({ namespace: meta.namespace, name });
+    const source = `ConfigMap ${mapName}, key ${key}`;
+    const configMap = snapshot.configMaps.get(mapName);
+    if (configMap === undefined) {
+      const near = nearestName(mapName, [...snapshot.configMaps.keys()]);
+      const hint = near === undefined ? "" : `; did you mean ${near}?`;
+      return { state: "Missing", source, problem: `ConfigMap ${mapName} is not in the directory${hint}` };
+    }
+    return textOf(configMap, key, source);
+  });
+}
+
+function textOf(configMap: ConfigMapDocument, key: string, source: string): AddressText {
+  const text = Object.hasOwn(configMap.data, key) ? configMap.data[key] : undefined;
+  if (text === undefined) {
+    const keys = Object.keys(configMap.data).sort();
+    const has = keys.length === 0 ? "it has no data" : `it has ${excerpt(keys)}`;
+    return { state: "Missing", source, problem: `ConfigMap ${nameKey(configMap.name)} has no key ${key}: ${has}` };
+  }
+  const known = addressTexts.get(configMap) ?? new Map<string, AddressText>();
+  addressTexts.set(configMap, known);
+  const address = known.get(key) ?? { state: "Read", source, text };
+  known.set(key, address);
+  return address;
+}
+
+function excerpt(names: readonly string[]): string {
+  const shownMax = 5;
+  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
+  return `${names.slice(0, shownMax).join(", ")}${more}`;
+}
+
+/** Kubernetes gives every namespace this label. */
+function labelsOf(snapshot: DirectorySnapshot, namespace: string): Readonly<Record<string, string>> {
+  return { ...snapshot.namespaceLabels.get(namespace), "kubernetes.io/metadata.name": namespace };
+}

@@ -1,0 +1,128 @@
+// Inventories as files, one an instance: `inventory/<namespace>/<name>.yaml`, YAML that a person can read. The revision is
+// a hash of the file, so a file that somebody else wrote or edited since is noticed before it is overwritten.
+import { createHash } from "node:crypto";
+import { stringify } from "yaml";
+import type { Inventory, LoadedInventory, SavedInventory } from "../../model/inventory.ts";
+import { emptyInventory } from "../../model/inventory.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
+import { objectFileName } from "./object-file-name.ts";
+import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
+import { readYamlDocuments } from "./yaml-documents.ts";
+
+const folder = "inventory";
+/** Far more than a hundred thousand entries need. */
+const fileBytesMax = 64 * 1024 * 1024;
+
+export interface InventoryFiles {
+  /** An empty inventory with an empty revision if there is no file. */
+  load(instance: ObjectName): Promise<LoadedInventory>;
+  /** Durable when it resolves with `Saved`. `Conflict` if the file is not the one that `revision` names. */
+  save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+  /** Every instance that has an inventory, declared or not, ordered by name. */
+  list(): Promise<FileResult<readonly ObjectName[]>>;
+}
+
+export function createInventoryFiles(state: StateDirectory): InventoryFiles {
+  // Saves of one process take their turns, so that none passes between the other's look and its write.
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    load: async (instance) => await loadInventory(state, instance),
+    save: async (instance, inventory, revision) => {
+      const save = last.then(async () => await saveInventory(state, instance, inventory, revision));
+      last = save;
+      return await save;
+    },
+    list: async () => await listInstances(state),
+  };
+}
+
+async function loadInventory(state: StateDirectory, instance: ObjectName): Promise<LoadedInventory> {
+  const file = fileOf(instance);
+  const read = await state.read(file, fileBytesMax);
+  if (!read.ok) return { state: "Unreadable", problem: read.problem };
+  if (read.value === undefined) return { state: "Loaded", inventory: emptyInventory, revision: "" };
+  const parsed = parseFile(read.value);
+  const decoded = parsed.ok ? decodeInventory(parsed.record) : parsed;
+  if (!decoded.ok) return { state: "Unreadable", problem: `${state.pathOf(file)}: ${decoded.problem}` };
+  if (parsed.ok && parsed.instance !== nameKey(instance)) {
+    return { state: "Unreadable", problem: `${state.pathOf(file)} belongs to another instance.` };
+  }
+  return { state: "Loaded", inventory: decoded.inventory, revision: revisionOf(read.value) };
+}
+
+async function saveInventory(
+  state: StateDirectory,
+  instance: ObjectName,
+  inventory: Inventory,
+  revision: string,
+): Promise<SavedInventory> {
+  const file = fileOf(instance);
+  const stored = await state.read(file, fileBytesMax);
+  if (!stored.ok) return { state: "Failed", problem: stored.problem };
+  const storedRevision = stored.value === undefined ? "" : revisionOf(stored.value);
+  if (storedRevision !== revision) {
+    return { state: "Conflict", problem: `${state.pathOf(file)} was changed by somebody else since it was read.` };
+  }
+  const text = formatFile(instance, inventory);
+  if (text === stored.value) return { state: "Saved", revision };
+  const written = await state.write(file, text);
+  return written.ok ? { state: "Saved", revision: revisionOf(text) } : { state: "Failed", problem: written.problem };
+}
+
+async function listInstances(state: StateDirectory): Promise<FileResult<readonly ObjectName[]>> {
+  const namespaces = await state.list([folder]);
+  if (!namespaces.ok) return namespaces;
+  const instances: ObjectName[] = [];
+  for (const namespace of namespaces.value) {
+    const files = await state.list([folder, namespace]);
+    if (!files.ok) return files;
+    for (const file of files.value.filter((name) => name.endsWith(".yaml"))) {
+      instances.push({ namespace, name: await nameOfFile(state, namespace, file) });
+    }
+  }
+  return { ok: true, value: instances };
+}
+
+/** The name of a file that was cut stands in the file. */
+async function nameOfFile(state: StateDirectory, namespace: string, file: string): Promise<string> {
+  const name = file.slice(0, -".yaml".length);
+  if (!name.includes("~")) return name;
+  const read = await state.read([folder, namespace, file], fileBytesMax);
+  const parsed = read.ok && read.value !== undefined ? parseFile(read.value) : undefined;
+  return parsed?.ok === true ? parsed.instance.slice(namespace.length + 1) : name;
+}
+
+function fileOf({ namespace, name }: ObjectName): FilePath {
+  return [folder, namespace, objectFileName(name)];
+}
+
+function formatFile(instance: ObjectName, inventory: Inventory): string {
+  const record = { instance: nameKey(instance), ...encodeInventory(inventory) };
+  return `# What wafsync added to this WAF. It writes the file itself: stop it before you edit.\n${stringify(record, { lineWidth: 0 })}`;
+}
+
+type ParsedFile =
+  | { readonly ok: true; readonly record: Record<string, string>; readonly instance: string }
+  | { readonly ok: false; readonly problem: string };
+
+function parseFile(text: string): ParsedFile {
+  const { documents, faults } = readYamlDocuments(text);
+  const [fault] = faults;
+  if (fault !== undefined)
+    return { ok: false, problem: `The inventory is damaged: line ${fault.line}, ${fault.message}.` };
+  const value = documents[0]?.value;
+  if (documents.length !== 1 || typeof value !== "object" || value === null) {
+    return { ok: false, problem: "The inventory is damaged: the file is empty, or not one document." };
+  }
+  const { instance = "", ...record } = value as Record<string, unknown>;
+  const wrong = Object.entries({ instance, ...record }).find(([, section]) => typeof section !== "string");
+  if (wrong !== undefined)
+    return { ok: false, problem: `The inventory is damaged: section ${wrong[0]} is not a text.` };
+  return { ok: true, record: record as Record<string, string>, instance: instance as string };
+}
+
+function revisionOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}

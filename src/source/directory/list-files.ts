@@ -1,0 +1,120 @@
+// Finds the YAML and JSON files below a folder. Symbolic links are followed, since a mounted ConfigMap is made of them,
+// but no folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted
+// ConfigMap, .git, and the temporary files of editors.
+import { readdir, stat } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { join } from "node:path";
+import { brokenFile } from "./source-fault.ts";
+import type { SourceFault } from "./source-fault.ts";
+import { accessFault, fileStamp } from "./source-file.ts";
+import type { FoundFile } from "./source-file.ts";
+
+export const filesMax = 10_000;
+export const folderDepthMax = 32;
+const foldersMax = 10_000;
+const entriesPerFolderMax = 100_000;
+
+export interface FoundFiles {
+  /** Ordered by name, so that every pass sees them in the same order. */
+  readonly files: readonly FoundFile[];
+  readonly faults: readonly SourceFault[];
+}
+
+interface Folder {
+  readonly file: string;
+  readonly path: string;
+  readonly depth: number;
+}
+
+/**
+ * All files below the folder.
+ * @param skip Absolute paths of folders that are left out, such as the state directory.
+ */
+export async function listSourceFiles(directory: string, skip: readonly string[]): Promise<FoundFiles> {
+  const files: FoundFile[] = [];
+  const faults: SourceFault[] = [];
+  const visited = new Set<string>();
+  const waiting: Folder[] = [{ file: "", path: directory, depth: 0 }];
+  const skipped = new Set(skip);
+  for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
+    if (skipped.has(folder.path)) continue;
+    if (visited.size >= foldersMax || folder.depth > folderDepthMax) {
+      faults.push(
+        brokenFile(folder.file, `too many folders: at most ${foldersMax}, ${folderDepthMax} levels deep, are read`),
+      );
+      break;
+    }
+    await visitFolder(folder, { files, faults, visited, waiting });
+    if (files.length > filesMax) {
+      faults.push(brokenFile(".", `there are more than ${filesMax} files: the rest is not read`));
+      files.length = filesMax;
+      break;
+    }
+  }
+  return { files: files.sort((left, right) => (left.file < right.file ? -1 : 1)), faults };
+}
+
+interface Walk {
+  readonly files: FoundFile[];
+  readonly faults: SourceFault[];
+  readonly visited: Set<string>;
+  readonly waiting: Folder[];
+}
+
+async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
+  let entries: Dirent[];
+  try {
+    const stats = await stat(folder.path, { bigint: true });
+    const identity = `${stats.dev} ${stats.ino}`;
+    if (walk.visited.has(identity)) return;
+    walk.visited.add(identity);
+    entries = await readdir(folder.path, { withFileTypes: true });
+  } catch (error) {
+    walk.faults.push(folderFault(folder, error));
+    return;
+  }
+  if (entries.length > entriesPerFolderMax) {
+    walk.faults.push(
+      brokenFile(folder.file, `the folder has more than ${entriesPerFolderMax} entries: it is not read`),
+    );
+    return;
+  }
+  // Real folders before links to them, so that a file keeps the name that it has without the link.
+  entries.sort(
+    (left, right) =>
+      Number(left.isSymbolicLink()) - Number(right.isSymbolicLink()) || (left.name < right.name ? -1 : 1),
+  );
+  for (const entry of entries) {
+    if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+    await visitEntry(entry, folder, walk);
+  }
+}
+
+async function visitEntry(entry: Dirent, folder: Folder, { files, faults, waiting }: Walk): Promise<void> {
+  const file = folder.file === "" ? entry.name : `${folder.file}/${entry.name}`;
+  const path = join(folder.path, entry.name);
+  const named = /\.(?:ya?ml|json)$/i.test(entry.name);
+  if (entry.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
+  if (entry.isDirectory() || (!named && !entry.isSymbolicLink())) return;
+  try {
+    const stats = await stat(path, { bigint: true });
+    if (stats.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
+    else if (named && stats.isFile()) files.push({ file, path, stamp: fileStamp(stats) });
+    else if (named) faults.push(brokenFile(file, "this is not a regular file"));
+  } catch (error) {
+    // A link that leads nowhere and is not named like ours is nobody's loss.
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "ELOOP") faults.push(brokenFile(file, "the symbolic link leads back to itself"));
+    else if (named && entry.isSymbolicLink() && code === "ENOENT") {
+      faults.push(brokenFile(file, "the symbolic link leads nowhere; it will be looked at again", { passing: true }));
+    } else if (named) faults.push(accessFault(file, error));
+  }
+}
+
+function folderFault(folder: Folder, error: unknown): SourceFault {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (folder.file !== "") return accessFault(folder.file, error);
+  if (code === "ENOENT") return brokenFile(".", "the directory does not exist", { passing: true });
+  if (code === "ENOTDIR") return brokenFile(".", "this is a file, and a directory is needed");
+  return accessFault(".", error);
+}

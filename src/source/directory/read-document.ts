@@ -1,0 +1,203 @@
+// From one YAML document to what wafsync knows of it: its own kinds, the Secrets, ConfigMaps and Namespaces that they need,
+// lists of all these, and nothing for the rest of Kubernetes.
+import { isOurs, parseResource } from "../../api/parse-resource.ts";
+import type { CustomResource } from "../../api/custom-resource.ts";
+import { nearestName } from "../../api/nearest-name.ts";
+import { type ResourceFault, resourceFault } from "../../api/resource-fault.ts";
+import { toDeclaredCacheClear, toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../../api/to-declared.ts";
+import { type ObjectName, resourceKinds } from "../../model/resource.ts";
+import { type DirectoryItem, defaultNamespace } from "./directory-item.ts";
+import { coreKinds, readConfigMap, readNamespace, readSecret, type ReadCoreObject } from "./core-objects.ts";
+import { brokenFile, noteOn, placeText } from "./source-fault.ts";
+import type { Holds, SourceFault } from "./source-fault.ts";
+import type { YamlDocument } from "./yaml-documents.ts";
+
+const listItemsMax = 10_000;
+/** Kinds of the core API that may lie beside ours and mean nothing to us. */
+const otherCoreKinds = [
+  "Endpoints",
+  "Event",
+  "LimitRange",
+  "Node",
+  "PersistentVolume",
+  "PersistentVolumeClaim",
+  "Pod",
+  "PodTemplate",
+  "ReplicationController",
+  "ResourceQuota",
+  "Service",
+  "ServiceAccount",
+];
+
+export interface ReadDocument {
+  readonly items: readonly DirectoryItem[];
+  readonly faults: readonly SourceFault[];
+}
+
+type Mapping = Readonly<Record<string, unknown>>;
+
+interface Place {
+  readonly file: string;
+  readonly document: YamlDocument;
+  /** Where the object stands within its document: not at the top in a List. */
+  readonly segments: readonly (string | number)[];
+}
+
+/** What one document declares, and what is wrong with it. Never throws, and never quotes a Secret. */
+export function readDocument(document: YamlDocument, file: string): ReadDocument {
+  const { value } = document;
+  if (!isMapping(value)) {
+    const message =
+      "must be a mapping with apiVersion, kind and metadata; if this is no Kubernetes object, move the file elsewhere";
+    return { items: [], faults: [brokenFile(file, message, { line: document.line })] };
+  }
+  if (!isList(value)) return readObject(value, { file, document, segments: [] });
+  const list = value["items"] ?? [];
+  if (!Array.isArray(list) || list.length > listItemsMax) {
+    const message = Array.isArray(list) ? `has more than ${listItemsMax} items: split it` : "must be a list of objects";
+    return {
+      items: [],
+      faults: [faultAt({ file, document, segments: [] }, resourceFault(["items"], message), "Everything")],
+    };
+  }
+  const read = list.map((item: unknown, index) => {
+    const place = { file, document, segments: ["items", index] };
+    if (isMapping(item)) return readObject(item, place);
+    return { items: [], faults: [faultAt(place, resourceFault([], "must be a Kubernetes object"), "Everything")] };
+  });
+  return { items: read.flatMap(({ items }) => items), faults: read.flatMap(({ faults }) => faults) };
+}
+
+function readObject(object: Mapping, place: Place): ReadDocument {
+  const { apiVersion, kind } = object;
+  if (isKustomization(object, place.file)) return { items: [], faults: [] };
+  if (kind === "Secret" && isCore(apiVersion)) return readCore(place, readSecret(object));
+  if (kind === "ConfigMap" && isCore(apiVersion)) return readCore(place, readConfigMap(object));
+  if (kind === "Namespace" && isCore(apiVersion)) return readCore(place, readNamespace(object));
+  if (isOurs(object) || looksLikeOurs(object)) return readResource(object, place);
+  return readForeign(object, place);
+}
+
+function readResource(object: Mapping, place: Place): ReadDocument {
+  const parsed = parseResource(withoutServerFields(object), { defaultNamespace });
+  if (!parsed.ok) {
+    const holds = heldInstance(object, parsed.faults);
+    return { items: [], faults: parsed.faults.map((fault) => faultAt(place, fault, holds)) };
+  }
+  return { items: [declaredItem(parsed.resource, place)], faults: [] };
+}
+
+function declaredItem(resource: CustomResource, place: Place): DirectoryItem {
+  const { file } = place;
+  const line = place.document.lineOf(place.segments);
+  const { kind } = resource;
+  const name: ObjectName = { namespace: resource.metadata.namespace, name: resource.metadata.name };
+  const location = placeText(file, line);
+  const common = { name, file, line };
+  switch (kind) {
+    case "WafInstance":
+      return { ...common, kind, declared: toDeclaredInstance(resource, location) };
+    case "WafIpRule":
+      return { ...common, kind, declared: toDeclaredRule(resource, location) };
+    case "WafOrigin":
+      return { ...common, kind, declared: toDeclaredOrigin(resource, location) };
+    case "WafCacheClear":
+      return { ...common, kind, declared: toDeclaredCacheClear(resource, location) };
+  }
+}
+
+function readCore(place: Place, read: ReadCoreObject): ReadDocument {
+  if (!read.ok) return { items: [], faults: read.faults.map((fault) => faultAt(place, fault, "Everything")) };
+  return { items: [{ ...read.object, file: place.file, line: place.document.lineOf(place.segments) }], faults: [] };
+}
+
+/** Objects of others are left alone, with a note. What may be ours by a slip of the pen is a fault. */
+function readForeign(object: Mapping, place: Place): ReadDocument {
+  const { apiVersion, kind } = object;
+  const fail = (field: string, message: string): ReadDocument => ({
+    items: [],
+    faults: [faultAt(place, resourceFault([field], message), heldInstance(object, []))],
+  });
+  const note = (message: string): ReadDocument => ({
+    items: [],
+    faults: [noteOn(place.file, place.document.lineOf(place.segments), message)],
+  });
+  if (!["apiVersion", "kind", "metadata", "spec"].some((field) => field in object)) {
+    return note("ignored: this is no Kubernetes object");
+  }
+  if (typeof kind !== "string") {
+    return fail("kind", `is missing: write one of ${[...resourceKinds, ...coreKinds].join(", ")}`);
+  }
+  if (coreKinds.some((known) => known === kind) && !textOf(apiVersion).includes("/")) {
+    return fail("apiVersion", "must be v1 for this kind");
+  }
+  if (typeof apiVersion !== "string") return fail("apiVersion", "is missing");
+  if (apiVersion === "v1" && !otherCoreKinds.includes(kind)) {
+    const known = [...resourceKinds, ...coreKinds, "List"];
+    const meant = nearestName(kind, known);
+    return fail(
+      "kind",
+      `unknown kind; ${meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${meant}?`}`,
+    );
+  }
+  return note(`ignored: wafsync has no use for objects of kind ${kind.slice(0, 63)}`);
+}
+
+function faultAt(place: Place, fault: ResourceFault, holds: Holds): SourceFault {
+  const segments = [...place.segments, ...fault.segments];
+  return brokenFile(place.file, fault.message, {
+    line: place.document.lineOf(segments),
+    field: resourceFault(segments, "").path || undefined,
+    holds,
+  });
+}
+
+/** The one instance that a refused object concerns; everybody's where its reference is part of what is wrong. */
+function heldInstance(object: Mapping, faults: readonly ResourceFault[]): Holds {
+  const doubtful = ["kind", "metadata.namespace", "metadata.name", "metadata", "spec", "spec.instanceRef"];
+  if (faults.some(({ path }) => doubtful.includes(path) || path.startsWith("spec.instanceRef."))) return "Everything";
+  const metadata = isMapping(object["metadata"]) ? object["metadata"] : {};
+  const spec = isMapping(object["spec"]) ? object["spec"] : {};
+  const reference = isMapping(spec["instanceRef"]) ? spec["instanceRef"] : undefined;
+  const name = object["kind"] === "WafInstance" ? metadata["name"] : reference?.["name"];
+  const namespace = reference?.["namespace"] ?? metadata["namespace"] ?? defaultNamespace;
+  return typeof name === "string" && typeof namespace === "string" ? { namespace, name } : "Everything";
+}
+
+/** An exported object carries what its API server wrote. Here only the name identifies it, and it has no age. */
+function withoutServerFields(object: Mapping): Mapping {
+  const { status: _status, ...rest } = object;
+  if (!isMapping(rest["metadata"])) return rest;
+  const { uid: _uid, resourceVersion: _version, generation: _generation, ...metadata } = rest["metadata"];
+  const { creationTimestamp: _created, deletionTimestamp: _deleted, ...kept } = metadata;
+  return { ...rest, metadata: kept };
+}
+
+function looksLikeOurs({ apiVersion, kind }: Mapping): boolean {
+  const group = textOf(apiVersion).split("/")[0] ?? "";
+  if (nearestName(group, ["wafsync.dev"]) !== undefined) return true;
+  return typeof kind === "string" && (/^waf/i.test(kind) || nearestName(kind, resourceKinds) !== undefined);
+}
+
+function isCore(apiVersion: unknown): boolean {
+  return apiVersion === "v1";
+}
+
+function isList({ apiVersion, kind }: Mapping): boolean {
+  if (kind === "List") return apiVersion === "v1" || apiVersion === undefined;
+  return resourceKinds.some((known) => kind === `${known}List`) || coreKinds.some((known) => kind === `${known}List`);
+}
+
+/** Kustomize allows its file to go without a kind. */
+function isKustomization({ apiVersion, kind }: Mapping, file: string): boolean {
+  if (kind === undefined) return /(?:^|\/)kustomization\.ya?ml$/i.test(file);
+  return (kind === "Kustomization" || kind === "Component") && !textOf(apiVersion).startsWith("wafsync.dev/");
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function isMapping(value: unknown): value is Mapping {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,132 @@
+// One complete and immutable picture of a directory, and what cannot be known of it. Pure: the files were read before.
+import { createHash } from "node:crypto";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import type { DirectoryItem } from "./directory-item.ts";
+import { brokenFile, faultText, holdsRemovalsOf, placeText } from "./source-fault.ts";
+import type { Holds, SourceFault } from "./source-fault.ts";
+
+export interface ConfigMapDocument {
+  readonly name: ObjectName;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export interface SecretDocument {
+  readonly name: ObjectName;
+  readonly location: string;
+  readonly data: ReadonlyMap<string, ApiKey>;
+}
+
+/** Maps are keyed by `namespace/name`. */
+export interface DirectorySnapshot {
+  readonly instances: ReadonlyMap<string, DeclaredInstance>;
+  readonly rules: readonly DeclaredRule[];
+  readonly origins: readonly DeclaredOrigin[];
+  readonly cacheClears: readonly DeclaredCacheClear[];
+  readonly configMaps: ReadonlyMap<string, ConfigMapDocument>;
+  readonly secrets: ReadonlyMap<string, SecretDocument>;
+  /** By namespace; only those that have a Namespace document. */
+  readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** Ordered by file and line. */
+  readonly faults: readonly SourceFault[];
+  /** Equal for snapshots that mean the same. Not for printing: it is made from the keys too. */
+  readonly fingerprint: string;
+}
+
+export const emptySnapshot: DirectorySnapshot = assembleSnapshot([], []);
+
+/** Puts the objects of all files together, in their order: of two with one name the first counts. */
+export function assembleSnapshot(items: readonly DirectoryItem[], faults: readonly SourceFault[]): DirectorySnapshot {
+  const seen = new Map<string, DirectoryItem>();
+  const duplicates: SourceFault[] = [];
+  for (const item of items) {
+    const key = `${item.kind} ${nameKey(item.name)}`;
+    const first = seen.get(key);
+    if (first === undefined) seen.set(key, item);
+    else duplicates.push(duplicateFault(first, item));
+  }
+  const kept = [...seen.values()];
+  const sorted = [...faults, ...duplicates].sort(byPlace);
+  return {
+    instances: new Map(pick(kept, "WafInstance").map(({ name, declared }) => [nameKey(name), declared])),
+    rules: pick(kept, "WafIpRule").map(({ declared }) => declared),
+    origins: pick(kept, "WafOrigin").map(({ declared }) => declared),
+    cacheClears: pick(kept, "WafCacheClear").map(({ declared }) => declared),
+    configMaps: new Map(pick(kept, "ConfigMap").map((item) => [nameKey(item.name), item])),
+    secrets: new Map(pick(kept, "Secret").map((item) => [nameKey(item.name), secretDocument(item)])),
+    namespaceLabels: new Map(pick(kept, "Namespace").map(({ name, labels }) => [name.name, labels])),
+    faults: sorted,
+    fingerprint: fingerprintOf(kept, sorted),
+  };
+}
+
+/** Why the picture of an instance may be incomplete: whatever stands here holds its removals back. */
+export function brokenSourcesOf(snapshot: DirectorySnapshot, instance: ObjectName): string[] {
+  return snapshot.faults.filter((fault) => holdsRemovalsOf(fault, instance)).map(faultText);
+}
+
+function pick<Kind extends DirectoryItem["kind"]>(
+  items: readonly DirectoryItem[],
+  kind: Kind,
+): Extract<DirectoryItem, { kind: Kind }>[] {
+  return items.filter((item): item is Extract<DirectoryItem, { kind: Kind }> => item.kind === kind);
+}
+
+function secretDocument({ name, data, file, line }: Extract<DirectoryItem, { kind: "Secret" }>): SecretDocument {
+  return { name, data, location: placeText(file, line) };
+}
+
+function duplicateFault(first: DirectoryItem, second: DirectoryItem): SourceFault {
+  const place = placeText(first.file, first.line);
+  const message = `${second.kind} ${nameKey(second.name)} is declared twice, first at ${place}, and this one is not used: keep one of them`;
+  return brokenFile(second.file, message, { line: second.line, field: "metadata.name", holds: heldBy(second) });
+}
+
+function heldBy(item: DirectoryItem): Holds {
+  switch (item.kind) {
+    case "WafInstance":
+      return item.name;
+    case "WafIpRule":
+    case "WafOrigin":
+    case "WafCacheClear":
+      return item.declared.instance;
+    case "ConfigMap":
+    case "Secret":
+    case "Namespace":
+      return "Everything";
+  }
+}
+
+function byPlace(left: SourceFault, right: SourceFault): number {
+  if (left.file !== right.file) return left.file < right.file ? -1 : 1;
+  return (left.line ?? 0) - (right.line ?? 0);
+}
+
+/** Where something stands is left out, so that a comment more or a file renamed is no change. */
+function fingerprintOf(items: readonly DirectoryItem[], faults: readonly SourceFault[]): string {
+  const hash = createHash("sha256");
+  const byName = items.map((item) => ({ key: `${item.kind} ${nameKey(item.name)}`, item }));
+  byName.sort((left, right) => (left.key < right.key ? -1 : 1));
+  for (const { key, item } of byName) hash.update(`${key}\0${meaningOf(item)}\0`);
+  for (const { file, field, message, holds } of faults)
+    hash.update(`${JSON.stringify([file, field, message, holds])}\0`);
+  return hash.digest("hex");
+}
+
+function meaningOf(item: DirectoryItem): string {
+  switch (item.kind) {
+    case "Secret":
+      return [...item.data]
+        .map(([key, secret]) => `${key} ${secret.fingerprint()}`)
+        .sort()
+        .join("\n");
+    case "ConfigMap":
+      return JSON.stringify(item.data);
+    case "Namespace":
+      return JSON.stringify(item.labels);
+    default:
+      return JSON.stringify({ ...item.declared, meta: { ...item.declared.meta, location: "" } });
+  }
+}

@@ -1,0 +1,97 @@
+// Reads one file as text, and tells apart what a person has to mend from what the next look will cure: a file that
+// vanishes or changes while it is read is a fault of that moment alone.
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import type { BigIntStats } from "node:fs";
+import { brokenFile } from "./source-fault.ts";
+import type { SourceFault } from "./source-fault.ts";
+
+export const fileBytesMax = 4 * 1024 * 1024;
+
+export interface FoundFile {
+  /** Relative to the directory, with `/`. */
+  readonly file: string;
+  readonly path: string;
+  /** Changes with the content: device, inode, size and times of the file. */
+  readonly stamp: string;
+}
+
+export type ReadText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly fault: SourceFault };
+
+/** What a file's content can be recognized by without reading it. */
+export function fileStamp(stats: BigIntStats): string {
+  return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
+}
+
+/** The text of the file as it was when it was found. Never throws. */
+export async function readSourceFile(found: FoundFile): Promise<ReadText> {
+  const refuse = (message: string, place: Partial<SourceFault> = {}): ReadText => ({
+    ok: false,
+    fault: brokenFile(found.file, message, place),
+  });
+  const changed = (): ReadText =>
+    refuse("the file changed while it was read; it will be read again", { passing: true });
+  let bytes: Buffer;
+  try {
+    // Without waiting: somebody may have put a pipe in the place of the file.
+    await using file = await open(found.path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const before = await file.stat({ bigint: true });
+    if (!before.isFile()) return refuse("this is not a regular file");
+    if (before.size > BigInt(fileBytesMax)) return refuse(tooBig(before.size));
+    if (fileStamp(before) !== found.stamp) return changed();
+    bytes = Buffer.alloc(Number(before.size));
+    let length = 0;
+    while (length < bytes.length) {
+      const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+      if (bytesRead === 0) return changed();
+      length += bytesRead;
+    }
+    if (fileStamp(await file.stat({ bigint: true })) !== found.stamp) return changed();
+  } catch (error) {
+    return { ok: false, fault: accessFault(found.file, error) };
+  }
+  const decoded = decodeText(bytes);
+  return decoded.ok ? decoded : refuse(decoded.message, { line: decoded.line });
+}
+
+/** Why a file or folder cannot be looked at. */
+export function accessFault(file: string, error: unknown): SourceFault {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  if (code === "ENOENT" || code === "ESTALE") {
+    return brokenFile(file, "the file vanished while it was read; it will be looked for again", { passing: true });
+  }
+  if (code === "EACCES" || code === "EPERM") return brokenFile(file, "cannot be read: permission denied");
+  return brokenFile(file, `cannot be read (${code})`, { passing: true });
+}
+
+function tooBig(size: bigint): string {
+  const megabytes = (Number(size) / 1024 / 1024).toFixed(1);
+  return `the file has ${megabytes} MiB, and at most ${fileBytesMax / 1024 / 1024} MiB are read: split it`;
+}
+
+type DecodedText =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly message: string; readonly line: number | undefined };
+
+function decodeText(bytes: Buffer): DecodedText {
+  const mark = bytes.subarray(0, 2).toString("hex");
+  if (mark === "fffe" || mark === "feff") {
+    return { ok: false, message: "the file is UTF-16: save it as UTF-8", line: undefined };
+  }
+  const nul = bytes.indexOf(0);
+  if (nul >= 0) return { ok: false, message: "the file is binary, or not UTF-8", line: lineOfByte(bytes, nul) };
+  try {
+    // The decoder drops a byte order mark.
+    return { ok: true, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch {
+    const replaced = bytes.toString("utf8").indexOf("\uFFFD");
+    const line = bytes.toString("utf8").slice(0, Math.max(0, replaced)).split("\n").length;
+    return { ok: false, message: "the file is not UTF-8: save it as UTF-8", line };
+  }
+}
+
+function lineOfByte(bytes: Buffer, offset: number): number {
+  return bytes.subarray(0, offset).toString("latin1").split("\n").length;
+}

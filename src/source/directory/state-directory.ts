@@ -1,0 +1,165 @@
+// The folder where inventory and status live when there is no cluster. One process at a time has it.
+import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type { Clock } from "../../async/clock.ts";
+import { makeFolder, removeFileDurably, removeLeftOvers, writeFileAtomically } from "./atomic-file.ts";
+import { type ProcessLock, lockFolder } from "./process-lock.ts";
+
+const nameLengthMax = 255;
+
+/** What can come of reading, writing or removing a file: `problem` is one sentence for a person. */
+export type FileResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+
+/** A file below the state directory, as the parts of its path. */
+export type FilePath = readonly string[];
+
+export interface StateDirectory {
+  readonly path: string;
+  /** Undefined if there is no such file. */
+  read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>>;
+  /** Atomic and durable when it resolves. */
+  write(file: FilePath, content: string): Promise<FileResult<void>>;
+  remove(file: FilePath): Promise<FileResult<void>>;
+  /** Adds to the end, not durably; moves a file that would grow beyond `bytesMax` to `moveTo` before. */
+  append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>>;
+  /** Files and folders in a folder, ordered by name; none if the folder is not there. */
+  list(folder: FilePath): Promise<FileResult<readonly string[]>>;
+  /** Where a file is, for a message. */
+  pathOf(file: FilePath): string;
+  /** Gives the directory to the next process; nothing is written after it. */
+  release(): Promise<void>;
+}
+
+export type OpenedState =
+  | { readonly ok: true; readonly state: StateDirectory }
+  | { readonly ok: false; readonly problem: string };
+
+/** Creates the directory with mode 0700 if it is not there, locks it, and cleans up after a process that was killed. */
+export async function openStateDirectory(options: {
+  readonly path: string;
+  readonly processId: number;
+  readonly clock: Clock;
+}): Promise<OpenedState> {
+  const path = resolve(options.path);
+  try {
+    await makeFolder(path);
+    const lock = await lockFolder(path, options.processId, options.clock);
+    if (!lock.ok) {
+      const who = lock.heldBy === options.processId ? "this process already" : `process ${lock.heldBy}`;
+      const hint = "stop that one, or give this one another state directory";
+      return { ok: false, problem: `The state directory ${path} is in use by ${who}: ${hint}.` };
+    }
+    await removeLeftOvers(path);
+    return { ok: true, state: new LockedDirectory(path, lock) };
+  } catch (error) {
+    return { ok: false, problem: `The state directory ${path} cannot be used: ${reasonOf(error)}.` };
+  }
+}
+
+class LockedDirectory implements StateDirectory {
+  readonly path: string;
+  readonly #lock: Extract<ProcessLock, { ok: true }>;
+  readonly #running = new Set<Promise<unknown>>();
+  #released = false;
+
+  constructor(path: string, lock: Extract<ProcessLock, { ok: true }>) {
+    this.path = path;
+    this.#lock = lock;
+  }
+
+  async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
+    return await this.#attempt("cannot be read", file, async (path) => {
+      const { size } = await stat(path);
+      if (size > bytesMax) throw Object.assign(new Error("too big"), { code: "EFBIG" });
+      return await readFile(path, "utf8");
+    }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: undefined }));
+  }
+
+  async write(file: FilePath, content: string): Promise<FileResult<void>> {
+    return await this.#change(file, async (path) => await writeFileAtomically(path, content));
+  }
+
+  async remove(file: FilePath): Promise<FileResult<void>> {
+    return await this.#change(file, removeFileDurably);
+  }
+
+  async append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>> {
+    return await this.#change(file, async (path) => {
+      await makeFolder(join(path, ".."));
+      const size = await stat(path).then(
+        (stats) => stats.size,
+        () => 0,
+      );
+      if (size > 0 && size + Buffer.byteLength(content) > bytesMax) await rename(path, this.pathOf(moveTo));
+      await appendFile(path, content, { mode: 0o600 });
+    });
+  }
+
+  async list(folder: FilePath): Promise<FileResult<readonly string[]>> {
+    return await this.#attempt("cannot be read", folder, async (path) => {
+      const names = await readdir(path);
+      return names.filter((name) => !name.startsWith(".")).sort();
+    }).then((result) => (result.ok || result.code !== "ENOENT" ? result : { ok: true, value: [] }));
+  }
+
+  pathOf(file: FilePath): string {
+    return join(this.path, ...file.map(safeName));
+  }
+
+  async release(): Promise<void> {
+    this.#released = true;
+    // A write that goes on would be one without the lock.
+    await Promise.allSettled(this.#running);
+    await this.#lock.release();
+  }
+
+  async #change(file: FilePath, act: (path: string) => Promise<void>): Promise<FileResult<void>> {
+    if (this.#released) return { ok: false, problem: `${this.pathOf(file)} cannot be written: the process is ending.` };
+    const running = this.#attempt("cannot be written", file, act);
+    this.#running.add(running);
+    return await running.finally(() => this.#running.delete(running));
+  }
+
+  async #attempt<T>(
+    what: string,
+    file: FilePath,
+    act: (path: string) => Promise<T>,
+  ): Promise<{ ok: true; value: T } | { ok: false; problem: string; code: string | undefined }> {
+    const path = this.pathOf(file);
+    try {
+      return { ok: true, value: await act(path) };
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      return { ok: false, problem: `${path} ${what}: ${reasonOf(error)}.`, code };
+    }
+  }
+}
+
+/** Names of objects are safe already; anything else must not lead out of the directory. */
+function safeName(name: string): string {
+  if (name === "" || name.length > nameLengthMax || /[/\\\0]/.test(name) || /^\.{1,2}$/.test(name)) {
+    throw new RangeError("not a name for a file");
+  }
+  return name;
+}
+
+function reasonOf(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+  switch (code) {
+    case "EACCES":
+    case "EPERM":
+      return "permission denied";
+    case "EROFS":
+      return "the file system is read-only";
+    case "ENOSPC":
+    case "EDQUOT":
+      return "there is no space left";
+    case "EFBIG":
+      return "it is too big";
+    case "ENOTDIR":
+    case "EEXIST":
+      return "a file is in the place of a folder";
+    default:
+      return code;
+  }
+}

@@ -1,0 +1,137 @@
+// Status and events where there is no API server: `status/<kind>/<namespace>/<name>.yaml`, written only when it changed,
+// and `events.ndjson`, a line an event. Both inform people and scripts; a failure to write them never fails the work.
+import { readFileSync } from "node:fs";
+import { parse, stringify } from "yaml";
+import type { Clock } from "../../async/clock.ts";
+import { resourceKey, resourceKinds } from "../../model/resource.ts";
+import type { ResourceRef } from "../../model/resource.ts";
+import { objectFileName } from "./object-file-name.ts";
+import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
+
+const folder = "status";
+const eventsFile: FilePath = ["events.ndjson"];
+const olderEventsFile: FilePath = ["events.1.ndjson"];
+export const eventsBytesMax = 1024 * 1024;
+/** Events that wait for a slow disk; beyond it the oldest of them are dropped. */
+const waitingEventsMax = 1000;
+
+type Status = Readonly<Record<string, unknown>>;
+
+export interface StatusFiles {
+  /** As it was last written, by this process or by one before. */
+  read(object: ResourceRef): Status | undefined;
+  /** Writes it if it differs from what stands there. Never rejects. */
+  write(object: ResourceRef, status: Status): Promise<void>;
+  /** Adds a line to the events, soon. */
+  event(object: ResourceRef, event: { readonly type: string; readonly reason: string; readonly message: string }): void;
+  /** Removes the status of everything else: of objects that are no longer declared. */
+  keepOnly(objects: readonly ResourceRef[]): Promise<void>;
+  /** Resolves when all that was asked for is written. */
+  flush(): Promise<void>;
+}
+
+export interface StatusFilesOptions {
+  readonly state: StateDirectory;
+  readonly clock: Clock;
+  /** Told why something could not be written: one sentence. */
+  readonly onProblem: (problem: string) => void;
+}
+
+export function createStatusFiles(options: StatusFilesOptions): StatusFiles {
+  return new WrittenStatus(options);
+}
+
+class WrittenStatus implements StatusFiles {
+  readonly #options: StatusFilesOptions;
+  readonly #known = new Map<string, { readonly status: Status; readonly text: string } | undefined>();
+  #events: string[] = [];
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: StatusFilesOptions) {
+    this.#options = options;
+  }
+
+  read(object: ResourceRef): Status | undefined {
+    const key = resourceKey(object);
+    if (!this.#known.has(key)) this.#known.set(key, this.#readFile(object));
+    return this.#known.get(key)?.status;
+  }
+
+  async write(object: ResourceRef, status: Status): Promise<void> {
+    this.read(object);
+    const key = resourceKey(object);
+    const { kind, namespace, name } = object;
+    // Through JSON, so that what is kept is what a reader of the file will see.
+    const plain = JSON.parse(JSON.stringify(status)) as Status;
+    const text = stringify({ kind, metadata: { namespace, name }, status: plain }, { aliasDuplicateObjects: false });
+    if (this.#known.get(key)?.text === text) return;
+    this.#known.set(key, { status: plain, text });
+    await this.#inTurn(async () => {
+      const written = await this.#options.state.write(fileOf(object), text);
+      // Forgotten, so that the next write of the same status tries again.
+      if (!written.ok && this.#known.get(key)?.text === text) this.#known.delete(key);
+      return written;
+    });
+  }
+
+  event(object: ResourceRef, { type, reason, message }: { type: string; reason: string; message: string }): void {
+    const { kind, namespace, name } = object;
+    const time = new Date(this.#options.clock.nowMs()).toISOString();
+    this.#events.push(`${JSON.stringify({ time, type, kind, namespace, name, reason, message })}\n`);
+    if (this.#events.length > waitingEventsMax) this.#events.shift();
+    void this.#inTurn(async () => {
+      const lines = this.#events.join("");
+      this.#events = [];
+      if (lines === "") return { ok: true, value: undefined };
+      return await this.#options.state.append(eventsFile, lines, eventsBytesMax, olderEventsFile);
+    });
+  }
+
+  async keepOnly(objects: readonly ResourceRef[]): Promise<void> {
+    const kept = new Set(objects.map((object) => fileOf(object).join("/")));
+    const { state } = this.#options;
+    for (const kind of resourceKinds) {
+      for (const namespace of await this.#list([folder, kind])) {
+        for (const file of await this.#list([folder, kind, namespace])) {
+          const path = [folder, kind, namespace, file];
+          if (!kept.has(path.join("/"))) await this.#inTurn(async () => await state.remove(path));
+        }
+      }
+    }
+    const keptKeys = new Set(objects.map(resourceKey));
+    for (const key of this.#known.keys()) if (!keptKeys.has(key)) this.#known.delete(key);
+  }
+
+  async flush(): Promise<void> {
+    await this.#last;
+  }
+
+  async #inTurn(act: () => Promise<FileResult<void>>): Promise<void> {
+    const turn = this.#last.then(act).then((result) => {
+      if (!result.ok) this.#options.onProblem(result.problem);
+    });
+    this.#last = turn;
+    await turn;
+  }
+
+  async #list(path: FilePath): Promise<readonly string[]> {
+    const listed = await this.#options.state.list(path);
+    if (!listed.ok) this.#options.onProblem(listed.problem);
+    return listed.ok ? listed.value : [];
+  }
+
+  #readFile(object: ResourceRef): { readonly status: Status; readonly text: string } | undefined {
+    try {
+      const text = readFileSync(this.#options.state.pathOf(fileOf(object)), "utf8");
+      const { status } = parse(text) as { readonly status?: unknown };
+      return typeof status === "object" && status !== null ? { status: status as Status, text } : undefined;
+    } catch {
+      // Not there, or damaged: a status is only ever a report, and is written anew.
+      return undefined;
+    }
+  }
+}
+
+function fileOf({ kind, namespace, name }: ResourceRef): FilePath {
+  return [folder, kind, namespace, objectFileName(name)];
+}

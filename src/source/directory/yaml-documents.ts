@@ -1,0 +1,161 @@
+// Reads YAML and JSON text into plain values that still know their lines. One bad document does not spoil the others of
+// its file. Messages come from error codes alone: those of the parser quote the text, which may be a Secret.
+import { Composer, LineCounter, Parser, isAlias, isMap, isPair, isScalar, isSeq } from "yaml";
+import type { Document, Node } from "yaml";
+
+export const documentsPerFileMax = 10_000;
+const depthMax = 64;
+const aliasesMax = 100;
+
+export interface YamlDocument {
+  readonly value: unknown;
+  /** Where it begins. */
+  readonly line: number;
+  /** The line of a field such as `["spec", "addresses", 3]`, or of the nearest part of it that is there. */
+  lineOf(segments: readonly (string | number)[]): number;
+}
+
+/** A document that cannot be read: why, and on which line. */
+export interface YamlFault {
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface YamlDocuments {
+  /** Empty ones are left out. */
+  readonly documents: readonly YamlDocument[];
+  readonly faults: readonly YamlFault[];
+}
+
+/** The documents of a file and the faults of those that cannot be used; never throws. */
+export function readYamlDocuments(text: string): YamlDocuments {
+  const lines = new LineCounter();
+  const options = {
+    lineCounter: lines,
+    logLevel: "error",
+    merge: true,
+    prettyErrors: false,
+    stringKeys: true,
+    // The library compares every key with every other, which takes minutes for a big file: done below instead.
+    uniqueKeys: false,
+  } as const;
+  const documents: YamlDocument[] = [];
+  const faults: YamlFault[] = [];
+  let count = 0;
+  for (const document of new Composer(options).compose(new Parser(lines.addNewLine).parse(text))) {
+    count += 1;
+    if (count > documentsPerFileMax) {
+      const line = lineAt(lines, document.range[0]);
+      faults.push({ line, message: `the file has more than ${documentsPerFileMax} documents: split it` });
+      break;
+    }
+    const fault = faultOf(document, lines);
+    if (fault !== undefined) faults.push(fault);
+    else if (document.contents !== null) addDocument(document, lines, documents, faults);
+  }
+  return { documents, faults };
+}
+
+function addDocument(document: Document, lines: LineCounter, documents: YamlDocument[], faults: YamlFault[]): void {
+  const line = lineAt(lines, document.contents?.range?.[0] ?? 0);
+  let value: unknown;
+  try {
+    value = document.toJS({ maxAliasCount: aliasesMax });
+  } catch {
+    faults.push({ line, message: "the document has too many aliases, or an alias without its anchor" });
+    return;
+  }
+  if (value === null || value === undefined) return;
+  documents.push({ value, line, lineOf: (segments) => lineOfField(document, segments, lines) ?? line });
+}
+
+/** The first thing that makes a document useless. */
+function faultOf(document: Document, lines: LineCounter): YamlFault | undefined {
+  const error = document.errors[0] ?? document.warnings[0];
+  if (error !== undefined) {
+    return { line: lineAt(lines, error.pos[0]), message: `this is not valid YAML: ${errorTexts[error.code]}` };
+  }
+  return faultOfNode(document, document.contents, 1, lines);
+}
+
+/** Keys that are there twice, unresolved aliases and too deep nesting. */
+function faultOfNode(document: Document, node: unknown, depth: number, lines: LineCounter): YamlFault | undefined {
+  if (isAlias(node) && node.resolve(document) === undefined) {
+    return { line: lineOfNode(node, lines), message: `this is not valid YAML: ${errorTexts.BAD_ALIAS}` };
+  }
+  if (!isMap(node) && !isSeq(node)) return undefined;
+  if (depth > depthMax) return { line: lineOfNode(node, lines), message: `nested deeper than ${depthMax} levels` };
+  const keys = new Set<unknown>();
+  for (const item of node.items) {
+    if (isPair(item) && isScalar(item.key)) {
+      const key = item.key.value;
+      if (keys.has(key) && key !== "<<") {
+        return { line: lineOfNode(item.key, lines), message: "the key on this line is there twice in its mapping" };
+      }
+      keys.add(key);
+    }
+    const fault = faultOfNode(document, isPair(item) ? item.value : item, depth + 1, lines);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** Walks as far down as the document goes. */
+function lineOfField(
+  document: Document,
+  segments: readonly (string | number)[],
+  lines: LineCounter,
+): number | undefined {
+  let node: unknown = document.contents;
+  let line: number | undefined;
+  for (const segment of segments) {
+    if (isAlias(node)) node = node.resolve(document);
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && key.value === String(segment));
+      if (pair === undefined) break;
+      line = lineOfNode(pair.key, lines);
+      node = pair.value;
+    } else if (isSeq(node)) {
+      const item = node.items[Number(segment)];
+      if (item === undefined) break;
+      line = lineOfNode(item, lines);
+      node = item;
+    } else break;
+  }
+  return line;
+}
+
+function lineOfNode(node: unknown, lines: LineCounter): number {
+  return lineAt(lines, (node as Node | null)?.range?.[0] ?? 0);
+}
+
+function lineAt(lines: LineCounter, offset: number): number {
+  return Math.max(1, lines.linePos(offset).line);
+}
+
+/** Every code of the library in words that say what to look for. */
+const errorTexts: Readonly<Record<Document["errors"][number]["code"], string>> = {
+  ALIAS_PROPS: "an alias cannot have an anchor or a tag",
+  BAD_ALIAS: "an alias (*name) has no anchor (&name) before it; quote a text that begins with *",
+  BAD_COLLECTION_TYPE: "a tag does not fit the collection after it",
+  BAD_DIRECTIVE: "a directive (%…) is not understood",
+  BAD_DQ_ESCAPE: "a double-quoted text has an invalid escape; write \\\\ for a backslash, or use single quotes",
+  BAD_INDENT: "the indentation is wrong, or a bracket is not closed",
+  BAD_PROP_ORDER: "an anchor or a tag stands in the wrong place",
+  BAD_SCALAR_START: "a text begins with a character that is reserved; put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "there is a second ': ' on one line, or the line is indented too far; put the text in quotes",
+  BLOCK_IN_FLOW: "a block stands inside brackets",
+  DUPLICATE_KEY: "a key is there twice",
+  IMPOSSIBLE: "the text cannot be understood",
+  KEY_OVER_1024_CHARS: "a key is longer than 1024 characters",
+  MISSING_CHAR: "a character is missing, such as a closing quote or bracket, a ':' or a ','",
+  MULTILINE_IMPLICIT_KEY: "a key goes over several lines; is a ':' missing, or a quote not closed?",
+  MULTIPLE_ANCHORS: "a value has two anchors",
+  MULTIPLE_DOCS: "a document begins without '---' before it",
+  MULTIPLE_TAGS: "a value has two tags",
+  NON_STRING_KEY: "a key must be a plain text; quote text that begins with '{' or '['",
+  RESOURCE_EXHAUSTION: "it is nested too deeply",
+  TAB_AS_INDENT: "a tab is used for indentation; use spaces",
+  TAG_RESOLVE_FAILED: "a tag (!…) is not supported; quote text that begins with '!'",
+  UNEXPECTED_TOKEN: "something stands where it should not",
+};

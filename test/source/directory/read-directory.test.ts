@@ -1,0 +1,360 @@
+import { chmod, mkdir, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { getuid } from "node:process";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { listSourceFiles } from "../../../src/source/directory/list-files.ts";
+import { type FileCache, isPassing, readDirectory } from "../../../src/source/directory/read-directory.ts";
+import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
+import { faultText } from "../../../src/source/directory/source-fault.ts";
+import { readSourceFile } from "../../../src/source/directory/source-file.ts";
+import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/directory/scratch-directory.ts";
+
+const secretText = "correct-horse-battery";
+
+async function snapshotOf(files: Readonly<Record<string, string>>): Promise<DirectorySnapshot> {
+  await using scratch = await scratchDirectory(files);
+  return await readDirectory(scratch.path, [], new Map());
+}
+
+function texts(snapshot: DirectorySnapshot): string[] {
+  return snapshot.faults.map(faultText);
+}
+
+describe("a directory that is right", () => {
+  test("gives every object, in several files, documents and formats", async () => {
+    const origin = {
+      apiVersion: "wafsync.dev/v1alpha1",
+      kind: "WafOrigin",
+      metadata: { name: "backup", namespace: "shop" },
+      spec: { instanceRef: { name: "main" }, host: "backup.example.com", type: "Backup" },
+    };
+    const snapshot = await snapshotOf({
+      "waf/instance.yaml": `# the WAF\n---\n${instanceYaml}---\n${secretYaml}---\n`,
+      "rules.yml": ruleYaml("office", ["192.0.2.1"]),
+      "origin.json": JSON.stringify(origin, undefined, "\t"),
+      "list.yaml": `apiVersion: v1\nkind: List\nitems:\n- ${ruleYaml("listed", ["192.0.2.2"]).replaceAll("\n", "\n  ")}`,
+      "map.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: feed}\ndata:\n  list: |\n    192.0.2.9\n",
+      "ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n",
+    });
+    expect(texts(snapshot)).toEqual([]);
+    expect([...snapshot.instances.keys()]).toEqual(["shop/main"]);
+    expect(snapshot.instances.get("shop/main")?.meta.location).toBe("waf/instance.yaml:3");
+    expect(snapshot.rules.map(({ meta }) => [meta.name, meta.location])).toEqual([
+      ["listed", "list.yaml:4"],
+      ["office", "rules.yml:1"],
+    ]);
+    expect(snapshot.origins).toHaveLength(1);
+    expect(snapshot.configMaps.get("default/feed")?.data).toEqual({ list: "192.0.2.9\n" });
+    expect(snapshot.secrets.get("shop/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
+    expect(snapshot.namespaceLabels.get("shop")).toEqual({ team: "a" });
+  });
+
+  test("may hold objects of others, which are noted and left alone", async () => {
+    const snapshot = await snapshotOf({
+      "kustomization.yaml": "resources: [rules.yaml]\n",
+      "deployment.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {}\n",
+      "service.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n",
+      "package.json": '{"name": "x", "version": "1.0.0"}',
+      ".hidden/broken.yaml": "{",
+      "node_modules/x/package.json": "{",
+      "notes.txt": "{",
+    });
+    expect(snapshot.faults.map(({ file, severity, holds }) => [file, severity, holds])).toEqual([
+      ["deployment.yaml", "Note", "Nothing"],
+      ["package.json", "Note", "Nothing"],
+      ["service.yaml", "Note", "Nothing"],
+    ]);
+  });
+
+  test("gives nothing of what an API server wrote into an exported object", async () => {
+    const exported = ruleYaml("office", ["192.0.2.1"]).replace(
+      "metadata:\n",
+      "metadata:\n  uid: abc\n  generation: 7\n  creationTimestamp: 2020-01-01T00:00:00Z\n  resourceVersion: '5'\n",
+    );
+    const { rules, faults } = await snapshotOf({ "rule.yaml": `${exported}status: {nonsense: true}\n` });
+    expect(faults).toEqual([]);
+    expect(rules[0]?.meta).toMatchObject({ uid: "", generation: 1, createdAtMs: undefined });
+  });
+
+  test("reads UTF-8 with a byte order mark, and merge keys", async () => {
+    const yaml = ruleYaml("office", ["192.0.2.1"], "  <<: &more\n    priority: 7\n");
+    const { rules, faults } = await snapshotOf({ "rule.yaml": `\uFEFF${yaml}` });
+    expect(faults).toEqual([]);
+    expect(rules[0]?.priority).toBe(7);
+  });
+});
+
+describe("bad input is refused with file, line and field", () => {
+  const rule = ruleYaml("office", ["192.0.2.1"]);
+  const cases: [string, string, string | RegExp, "Everything" | "shop/main"][] = [
+    [
+      "an unknown field",
+      `${rule}  prioriti: 5\n`,
+      /^bad\.yaml:12: spec\.prioriti: unknown field; did you mean priority/,
+      "shop/main",
+    ],
+    [
+      "a wrong apiVersion",
+      rule.replace("v1alpha1", "v1beta1"),
+      /^bad\.yaml:1: apiVersion: must be wafsync\.dev\/v1alpha1/,
+      "shop/main",
+    ],
+    ["another group", rule.replace("wafsync.dev", "wafsync.io"), /^bad\.yaml:1: apiVersion: /, "shop/main"],
+    [
+      "an unknown kind",
+      rule.replace("WafIpRule", "WafIpRul"),
+      /^bad\.yaml:2: kind: unknown kind "WafIpRul"; did you mean WafIpRule/,
+      "Everything",
+    ],
+    ["a missing kind", rule.replace("kind: WafIpRule\n", ""), /^bad\.yaml:1: kind: is missing/, "Everything"],
+    [
+      "an unknown core kind",
+      "apiVersion: v1\nkind: Secrt\nmetadata: {name: a}\n",
+      /^bad\.yaml:2: kind: unknown kind; did you mean Secret/,
+      "Everything",
+    ],
+    [
+      "a wrong reference",
+      rule.replace("    name: main", "    nam: main"),
+      /^bad\.yaml:7: spec\.instanceRef\./,
+      "Everything",
+    ],
+    [
+      "a bad namespace",
+      rule.replace("namespace: shop", "namespace: Shop"),
+      /^bad\.yaml:5: metadata\.namespace: /,
+      "Everything",
+    ],
+    ["a document that is a list", "- a\n", /^bad\.yaml:1: must be a mapping/, "Everything"],
+    [
+      "a bad item of a list",
+      `kind: List\napiVersion: v1\nitems:\n- 5\n`,
+      /^bad\.yaml:4: items\[0\]: must be a Kubernetes object/,
+      "Everything",
+    ],
+    [
+      "YAML that does not parse",
+      "kind: 'WafIpRule\nspec: {}\n",
+      /^bad\.yaml:\d+: this is not valid YAML: a character is missing/,
+      "Everything",
+    ],
+    ["JSON that does not parse", '{"kind": "WafIpRule",', /^bad\.yaml:\d+: this is not valid YAML/, "Everything"],
+    [
+      "a key that is there twice",
+      `${rule}  action: Allow\n`,
+      "bad.yaml:12: the key on this line is there twice in its mapping",
+      "Everything",
+    ],
+    ["a tab as indentation", "spec:\n\ta: 1\n", /^bad\.yaml:2: this is not valid YAML/, "Everything"],
+    ["an alias without an anchor", "kind: *nowhere\n", /^bad\.yaml:1: this is not valid YAML: an alias/, "Everything"],
+    ["an unknown tag", "kind: !secret x\n", /^bad\.yaml:1: this is not valid YAML: a tag/, "Everything"],
+    ["too deep nesting", "[".repeat(100_000), /^bad\.yaml:1: .*nested too deeply/, "Everything"],
+    [
+      "nesting deeper than needed",
+      `a: ${"[".repeat(100)}${"]".repeat(100)}`,
+      /^bad\.yaml:1: nested deeper than 64/,
+      "Everything",
+    ],
+    ["an alias bomb", bomb(), /^bad\.yaml:1: the document has too many aliases/, "Everything"],
+    ["too many documents", "---\n".repeat(10_002), /more than 10000 documents/, "Everything"],
+    [
+      "a Secret with a number",
+      "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\nstringData:\n  apiKey: 12345\n",
+      "bad.yaml:5: stringData.apiKey: must be a text, and is a number: put it in quotes",
+      "Everything",
+    ],
+    [
+      "a Secret that is not base64",
+      `apiVersion: v1\nkind: Secret\nmetadata: {name: k}\ndata:\n  apiKey: ${secretText}\n`,
+      /^bad\.yaml:5: data\.apiKey: is not base64/,
+      "Everything",
+    ],
+    [
+      "a Secret with an unknown field",
+      "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\nstringdata: {a: b}\n",
+      /^bad\.yaml:4: stringdata: unknown field; did you mean stringData/,
+      "Everything",
+    ],
+    ["a Secret without a version", "kind: Secret\nmetadata: {name: k}\n", /apiVersion: must be v1/, "Everything"],
+    [
+      "a ConfigMap with a list",
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: k}\ndata:\n  list: [192.0.2.1]\n",
+      /^bad\.yaml:5: data\.list: must be a text, and is a list/,
+      "Everything",
+    ],
+  ];
+
+  test.each(cases)("%s", async (_, yaml, message, holds) => {
+    const snapshot = await snapshotOf({ "bad.yaml": yaml });
+    const [fault] = snapshot.faults;
+    expect(fault === undefined ? undefined : faultText(fault)).toEqual(
+      typeof message === "string" ? message : expect.stringMatching(message),
+    );
+    expect(fault?.severity).toBe("Error");
+    expect(fault?.holds).toEqual(holds === "shop/main" ? { namespace: "shop", name: "main" } : holds);
+    expect(JSON.stringify(snapshot.faults)).not.toContain(secretText);
+    expect(snapshot.rules).toEqual([]);
+  });
+
+  test("and a broken Secret is not quoted, wherever it breaks", async () => {
+    const endings = [
+      "*correct-horse-battery",
+      "'correct-horse-battery",
+      "@correct-horse-battery",
+      "a: b: correct-horse-battery",
+    ];
+    for (const ending of endings) {
+      const { faults } = await snapshotOf({ "secret.yaml": secretYaml.replace(secretText, ending) });
+      expect(faults).toHaveLength(1);
+      expect(JSON.stringify(faults)).not.toMatch(/horse/);
+    }
+  });
+
+  test("and the other documents of the file are used", async () => {
+    const snapshot = await snapshotOf({ "all.yaml": `${instanceYaml}---\na: [1\n---\n${rule}` });
+    expect(snapshot.instances.size).toBe(1);
+    expect(snapshot.rules).toHaveLength(1);
+    expect(texts(snapshot)).toEqual([expect.stringMatching(/^all\.yaml:\d+: this is not valid YAML/)]);
+  });
+
+  test("a name that is declared twice, with both places, and the first is used", async () => {
+    const snapshot = await snapshotOf({ "a.yaml": rule, "b.yaml": `---\n${ruleYaml("office", ["192.0.2.2"])}` });
+    expect(snapshot.rules.map(({ addresses }) => addresses)).toEqual([["192.0.2.1"]]);
+    expect(texts(snapshot)).toEqual([
+      "b.yaml:2: metadata.name: WafIpRule shop/office is declared twice, first at a.yaml:1, and this one is not used: keep one of them",
+    ]);
+    expect(snapshot.faults[0]?.holds).toEqual({ namespace: "shop", name: "main" });
+  });
+});
+
+describe("files that are hard to read", () => {
+  test.each([
+    [
+      "a file of 5 MB",
+      Buffer.alloc(5_000_000, "# comment\n"),
+      "big.yaml: the file has 4.8 MiB, and at most 4 MiB are read: split it",
+    ],
+    ["UTF-16", Buffer.from("\uFEFFkind: List\n", "utf16le"), "big.yaml: the file is UTF-16: save it as UTF-8"],
+    ["binary", Buffer.from([0x61, 0x0a, 0, 1, 2]), "big.yaml:2: the file is binary, or not UTF-8"],
+    ["Latin-1", Buffer.from("a: 1\nb: \u00e9\n", "latin1"), "big.yaml:2: the file is not UTF-8: save it as UTF-8"],
+  ])("%s", async (_, content, message) => {
+    await using scratch = await scratchDirectory();
+    await scratch.write("big.yaml", content);
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    expect(texts(snapshot)).toEqual([message]);
+    expect(snapshot.faults[0]).toMatchObject({ holds: "Everything", passing: false });
+  });
+
+  test("a file that vanishes or changes while it is read is a fault of that pass alone", async () => {
+    await using scratch = await scratchDirectory({ "a.yaml": "a", "b.yaml": "b", "c.yaml": "c" });
+    const { files } = await listSourceFiles(scratch.path, []);
+    await scratch.remove("a.yaml");
+    await writeFile(join(scratch.path, "new"), "kind: List\n");
+    await rename(join(scratch.path, "new"), join(scratch.path, "b.yaml"));
+    await truncate(join(scratch.path, "c.yaml"), 0);
+    const read = await Promise.all(files.map(readSourceFile));
+    expect(read.map((one) => (one.ok ? one : [faultText(one.fault), one.fault.passing, one.fault.holds]))).toEqual([
+      ["a.yaml: the file vanished while it was read; it will be looked for again", true, "Everything"],
+      ["b.yaml: the file changed while it was read; it will be read again", true, "Everything"],
+      ["c.yaml: the file changed while it was read; it will be read again", true, "Everything"],
+    ]);
+  });
+
+  test("a link that leads nowhere is looked at again, and others are no reason to stop", async () => {
+    await using scratch = await scratchDirectory({ "a.yaml": instanceYaml });
+    await symlink("gone.yaml", join(scratch.path, "link.yaml"));
+    await symlink("gone.txt", join(scratch.path, "other.txt"));
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    expect(texts(snapshot)).toEqual(["link.yaml: the symbolic link leads nowhere; it will be looked at again"]);
+    expect(isPassing(snapshot)).toBe(true);
+    expect(snapshot.instances.size).toBe(1);
+  });
+
+  test("loops of links are harmless", async () => {
+    await using scratch = await scratchDirectory({ "deep/a.yaml": instanceYaml });
+    await symlink("..", join(scratch.path, "deep/up"));
+    await symlink("deep", join(scratch.path, "again"));
+    await symlink("self.yaml", join(scratch.path, "self.yaml"));
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    expect(snapshot.instances.get("shop/main")?.meta.location).toBe("deep/a.yaml:1");
+    expect(texts(snapshot)).toEqual(["self.yaml: the symbolic link leads back to itself"]);
+  });
+
+  test("a mounted ConfigMap is read once, through its links", async () => {
+    await using scratch = await scratchDirectory({ "..2026_01/rules.yaml": ruleYaml("office", ["192.0.2.1"]) });
+    await symlink("..2026_01", join(scratch.path, "..data"));
+    await symlink("..data/rules.yaml", join(scratch.path, "rules.yaml"));
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    expect(texts(snapshot)).toEqual([]);
+    expect(snapshot.rules.map(({ meta }) => meta.location)).toEqual(["rules.yaml:1"]);
+  });
+
+  test("the state directory is no part of the directory", async () => {
+    await using scratch = await scratchDirectory({ "state/inventory/shop/main.yaml": "{" });
+    const snapshot = await readDirectory(scratch.path, [join(scratch.path, "state")], new Map());
+    expect(snapshot.faults).toEqual([]);
+  });
+
+  test("a directory that is missing, or a file, is a fault", async () => {
+    await using scratch = await scratchDirectory({ "file.yaml": "" });
+    const missing = await readDirectory(join(scratch.path, "missing"), [], new Map());
+    expect(texts(missing)).toEqual([".: the directory does not exist"]);
+    const file = await readDirectory(join(scratch.path, "file.yaml"), [], new Map());
+    expect(texts(file)).toEqual([".: this is a file, and a directory is needed"]);
+    expect(file.faults[0]?.holds).toBe("Everything");
+  });
+
+  test("a file and a folder without permission are faults", async () => {
+    // The superuser reads them all the same.
+    if (getuid?.() === 0) return;
+    await using scratch = await scratchDirectory({ "secret.yaml": "a", "closed/a.yaml": "a" });
+    await chmod(join(scratch.path, "secret.yaml"), 0);
+    await chmod(join(scratch.path, "closed"), 0);
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    await chmod(join(scratch.path, "closed"), 0o700);
+    expect(texts(snapshot)).toEqual([
+      "closed: cannot be read: permission denied",
+      "secret.yaml: cannot be read: permission denied",
+    ]);
+  });
+
+  test("folders deeper than the limit are a fault and not an endless walk", async () => {
+    await using scratch = await scratchDirectory();
+    const deep = Array.from({ length: 40 }, () => "d").join("/");
+    await mkdir(join(scratch.path, deep), { recursive: true });
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    expect(texts(snapshot)).toEqual([expect.stringContaining("too many folders")]);
+  });
+
+  test("files that did not change are not read again, and what they held is the same object", async () => {
+    await using scratch = await scratchDirectory({
+      "a.yaml": instanceYaml,
+      "b.yaml": ruleYaml("office", ["192.0.2.1"]),
+    });
+    const cache: FileCache = new Map();
+    const first = await readDirectory(scratch.path, [], cache);
+    await scratch.write("b.yaml", ruleYaml("office", ["192.0.2.22"]));
+    const second = await readDirectory(scratch.path, [], cache);
+    expect(second.instances.get("shop/main")).toBe(first.instances.get("shop/main"));
+    expect(second.rules[0]?.addresses).toEqual(["192.0.2.22"]);
+    expect(second.fingerprint).not.toBe(first.fingerprint);
+    await rm(join(scratch.path, "b.yaml"));
+    expect((await readDirectory(scratch.path, [], cache)).rules).toEqual([]);
+    expect([...cache.keys()]).toEqual(["a.yaml"]);
+  });
+
+  test("a snapshot means the same when comments, order and file names change", async () => {
+    const rules = [ruleYaml("a", ["192.0.2.1"]), ruleYaml("b", ["192.0.2.2"])];
+    const first = await snapshotOf({ "a.yaml": rules.join("---\n") });
+    const second = await snapshotOf({ "z.yaml": `# moved\n${rules.toReversed().join("---\n")}` });
+    expect(second.fingerprint).toBe(first.fingerprint);
+  });
+});
+
+function bomb(): string {
+  const levels = Array.from({ length: 12 }, (_, level) => {
+    const items = level === 0 ? "x" : Array.from({ length: 9 }, () => `*a${level - 1}`).join(",");
+    return `a${level}: &a${level} [${items}]\n`;
+  });
+  return levels.join("");
+}
