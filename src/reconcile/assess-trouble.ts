@@ -3,7 +3,7 @@ import type { WafFault } from "../model/waf-result.ts";
 import type { SyncedReason } from "../api/reasons.ts";
 import type { SyncedFinding } from "./assessment.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
-import type { Blocker } from "./pass.ts";
+import type { Blocker } from "./pass-end.ts";
 
 /** The finding that overrides everything else, or undefined if the WAF was reached and could be worked on. */
 export function troubleOf(facts: ConvergeFacts): SyncedFinding | undefined {

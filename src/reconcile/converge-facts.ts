@@ -5,7 +5,8 @@ import type { Observed } from "../plan/observed.ts";
 import type { Inventory } from "../model/inventory.ts";
 import { summarizeLists } from "../plan/plan.ts";
 import type { Plan } from "../plan/plan.ts";
-import type { Pass, PassEnd } from "./pass.ts";
+import type { Pass } from "./pass.ts";
+import type { PassEnd } from "./pass-end.ts";
 
 export interface Pace {
   readonly done: number;

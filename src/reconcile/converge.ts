@@ -23,7 +23,8 @@ import type { ConvergeFacts } from "./converge-facts.ts";
 import { factsOf } from "./converge-facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeWaf } from "./observe-waf.ts";
-import type { Pass, PassEnd } from "./pass.ts";
+import type { Pass } from "./pass.ts";
+import type { PassEnd } from "./pass-end.ts";
 import { record } from "./pass.ts";
 import type { ConvergePorts, WafPort } from "./ports.ts";
 import { reportFacts } from "./report-facts.ts";
@@ -41,6 +42,8 @@ export interface ConvergeOutcome {
   /** The facts as they were reported; undefined where there was nothing to report on. */
   readonly facts: ConvergeFacts | undefined;
   readonly wakeAtMs: number | undefined;
+  /** Of the source: what the pass has taken into account. */
+  readonly version: number;
 }
 
 /** Runs one pass over one instance. Never throws for anything that the world does; reports on every object at its end. */
@@ -51,12 +54,59 @@ export async function convergeInstance(
 ): Promise<ConvergeOutcome> {
   const version = ports.source.version(name);
   const gathered = await ports.source.gather(name);
-  if (gathered === undefined) return { end: { end: "Gone" }, facts: undefined, wakeAtMs: undefined };
+  if (gathered === undefined) return { end: { end: "Gone" }, facts: undefined, wakeAtMs: undefined, version };
   const desired = compileDesired(gathered, ports.clock.nowMs());
-  const begun = await beginPass(name, ports, memory, { version, gathered, desired });
-  if ("end" in begun) return finish(ports, memory, begun, { gathered, desired });
+  const declared = { version, gathered, desired };
+  if (isBackingOff(memory, gathered, ports.clock.nowMs())) return reportBackOff(ports, memory, declared);
+  const begun = await beginPass(name, ports, memory, declared);
+  if ("end" in begun) return finish(ports, memory, begun, declared);
   const end = await runPass(begun);
   return finish(ports, memory, end, begun);
+}
+
+/** What a pass would do, without doing any of it: the reads of a pass, and its plan. Undefined if there is no such instance. */
+export async function previewInstance(
+  name: ObjectName,
+  ports: ConvergePorts,
+  memory: InstanceMemory,
+): Promise<ConvergeFacts | undefined> {
+  const version = ports.source.version(name);
+  const gathered = await ports.source.gather(name);
+  if (gathered === undefined) return undefined;
+  const desired = compileDesired(gathered, ports.clock.nowMs());
+  const begun = await beginPass(name, ports, memory, { version, gathered, desired });
+  const nowMs = ports.clock.nowMs();
+  const facts =
+    "end" in begun
+      ? factsOf({ gathered, desired, phase: "Ended", end: begun, nowMs })
+      : factsOf({ ...begun, phase: "Ended", end: { end: "Done" }, pass: begun, nowMs });
+  await reportFacts(ports, memory, facts);
+  return facts;
+}
+
+/** After a failure the WAF is left alone for a while, whatever changes; unless the instance or its key did. */
+function isBackingOff({ backOff }: InstanceMemory, gathered: Gathered, nowMs: number): boolean {
+  return backOff !== undefined && nowMs < backOff.untilMs && backOff.attempted === attemptOf(gathered);
+}
+
+/** Names all that an attempt depends on besides the WAF itself. */
+function attemptOf({ instance, key }: Gathered): string {
+  const { meta, baseUrl, expectedDomain = "" } = instance;
+  const asked = meta.annotations["wafsync.dev/requested-at"] ?? "";
+  const known = key.state === "Present" ? key.key.fingerprint() : "";
+  return [meta.uid, meta.generation, baseUrl, expectedDomain, asked, known].join(" ");
+}
+
+async function reportBackOff(
+  ports: ConvergePorts,
+  memory: InstanceMemory,
+  { version, gathered, desired }: Declared,
+): Promise<ConvergeOutcome> {
+  const end: PassEnd = memory.backOff?.end ?? { end: "Unsettled" };
+  const nowMs = ports.clock.nowMs();
+  const facts = factsOf({ gathered, desired, phase: "Ended", end, nowMs, retryAtMs: memory.backOff?.untilMs });
+  await reportFacts(ports, memory, facts);
+  return { end, facts, wakeAtMs: memory.backOff?.untilMs, version };
 }
 
 interface Declared {
@@ -171,21 +221,24 @@ async function finish(
   ports: ConvergePorts,
   memory: InstanceMemory,
   end: PassEnd,
-  known: Pass | Pick<Pass, "gathered" | "desired">,
+  known: Pass | Declared,
 ): Promise<ConvergeOutcome> {
   const nowMs = ports.clock.nowMs();
   const pass = "plan" in known ? known : undefined;
   if (pass !== undefined) rememberLists(pass, end, nowMs);
   memory.failures = end.end === "Failed" || end.end === "Unsettled" ? memory.failures + 1 : 0;
-  memory.lastFault = end.end === "Failed" ? end.fault : undefined;
   if (end.end === "Failed") ports.observer.failed?.(known.gathered.instance.meta, end.fault);
   const wakeAtMs = wakeTime(end, known, memory, ports);
+  memory.backOff =
+    wakeAtMs !== undefined && (end.end === "Failed" || end.end === "Unsettled")
+      ? { untilMs: wakeAtMs, end, attempted: attemptOf(known.gathered) }
+      : undefined;
   const facts = factsOf({ ...known, phase: "Ended", end, pass, nowMs, retryAtMs: wakeAtMs });
   if (end.end !== "Interrupted" && end.end !== "Gone") {
     tellOutcome(ports.status, memory, facts);
     await reportFacts(ports, memory, facts);
   }
-  return { end, facts, wakeAtMs };
+  return { end, facts, wakeAtMs, version: known.version };
 }
 
 function rememberLists(pass: Pass, end: PassEnd, nowMs: number): void {

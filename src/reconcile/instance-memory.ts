@@ -3,14 +3,22 @@
 import type { ListName } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { Entry } from "../model/entry.ts";
-import type { WafFault } from "../model/waf-result.ts";
 import type { LastSeen } from "../plan/drift.ts";
 import type { Observed } from "../plan/observed.ts";
+import type { PassEnd } from "./pass-end.ts";
+
+export interface BackOff {
+  readonly untilMs: number;
+  readonly end: PassEnd;
+  /** Another one is tried at once: somebody may have mended it. */
+  readonly attempted: string;
+}
 
 export interface InstanceMemory {
   /** Passes in a row that failed. */
   failures: number;
-  lastFault: WafFault | undefined;
+  /** While the instance backs off: until when, from what, and for which key and address. */
+  backOff: BackOff | undefined;
   /** The lists as the last pass left them. */
   lastSeen: LastSeen | undefined;
   removed: Record<ListName, Set<Entry>>;
@@ -27,7 +35,7 @@ export interface InstanceMemory {
 export function newInstanceMemory(): InstanceMemory {
   return {
     failures: 0,
-    lastFault: undefined,
+    backOff: undefined,
     lastSeen: undefined,
     removed: { blocklist: new Set(), allowlist: new Set() },
     lastObserved: undefined,

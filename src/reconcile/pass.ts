@@ -8,33 +8,14 @@ import type { Inventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import { operationKey } from "../model/operation.ts";
 import type { ObjectName } from "../model/resource.ts";
-import type { WafFault } from "../model/waf-result.ts";
 import type { DesiredState } from "../plan/desired.ts";
 import { compileDesired } from "../plan/desired.ts";
 import type { Observed } from "../plan/observed.ts";
 import type { Plan } from "../plan/plan.ts";
 import { planInstance } from "../plan/plan.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import type { PassEnd } from "./pass-end.ts";
 import type { ConvergePorts, WafPort } from "./ports.ts";
-
-/** Why nothing can be done until something changes outside. */
-export type Blocker =
-  | "BaseUrlNotAllowed"
-  | "MissingApiKey"
-  | "DuplicateKey"
-  | "InventoryUnreadable"
-  | "InventoryConflict"
-  | "InventoryUnwritable"
-  | "DomainChanged";
-
-export type PassEnd =
-  | { readonly end: "Done" }
-  /** All was tried, and the WAF still shows something else: somebody writes at the same time. */
-  | { readonly end: "Unsettled" }
-  | { readonly end: "Failed"; readonly fault: WafFault }
-  | { readonly end: "Blocked"; readonly blocker: Blocker; readonly message: string }
-  | { readonly end: "Interrupted" }
-  | { readonly end: "Gone" };
 
 export interface Pass {
   readonly name: ObjectName;

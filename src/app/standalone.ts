@@ -1,0 +1,196 @@
+// wafsync without a cluster: the use cases on a directory of YAML files, with inventory and status in a state directory.
+//
+// Order of start: state directory (locked), files, WAFs. Order of stop: no new call, the running call, connections, lock.
+import type { Clock } from "../async/clock.ts";
+import type { Redactor } from "../model/redactor.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ConvergeOutcome } from "../reconcile/converge.ts";
+import { convergeInstance, previewInstance } from "../reconcile/converge.ts";
+import type { ConvergeFacts } from "../reconcile/converge-facts.ts";
+import { newInstanceMemory } from "../reconcile/instance-memory.ts";
+import type { ConvergeObserver, ConvergePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import type { DirectorySource } from "../source/directory/directory-source.ts";
+import { createDirectorySource } from "../source/directory/directory-source.ts";
+import type { Unattached } from "../source/directory/gather.ts";
+import type { SourceFault } from "../source/directory/source-fault.ts";
+import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import { baseUrlObjection } from "./base-url-policy.ts";
+import { InstanceController } from "./instance-controller.ts";
+import type { OpenedStore } from "./standalone-store.ts";
+import { openStore } from "./standalone-store.ts";
+import type { Stopping } from "./stopping.ts";
+import { WafAccess } from "./waf-access.ts";
+
+/** `run --once` gives up on an instance after this many passes that failed. */
+const passesMax = 6;
+
+export interface StandaloneOptions {
+  readonly directory: string;
+  readonly stateDirectory: string;
+  readonly baseUrls: BaseUrlPolicy;
+  /** The key of instances whose Secret is not among the files. */
+  readonly environmentKey: string | undefined;
+  /** Nothing is written, neither to the WAF nor to the state directory, and no lock is taken. */
+  readonly isDryRun: boolean;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly redactor: Redactor;
+  readonly stopping: Stopping;
+  readonly observer: ConvergeObserver;
+  /** Told of every event, with the object that it is about. */
+  readonly onEvent?: StatusPort["event"];
+}
+
+export interface InstanceResult {
+  readonly instance: ObjectName;
+  readonly outcome: ConvergeOutcome;
+}
+
+export type OpenedStandalone =
+  | { readonly ok: true; readonly standalone: Standalone }
+  | { readonly ok: false; readonly problem: string };
+
+/** Opens the state directory and reads the files. `problem` says what to do. */
+export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
+  const store = await openStore(options);
+  if (!store.ok) return store;
+  const { directory, stateDirectory, environmentKey, clock } = options;
+  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
+  await source.load();
+  return { ok: true, standalone: new Standalone(options, source, store) };
+}
+
+export class Standalone {
+  readonly #options: StandaloneOptions;
+  readonly #source: DirectorySource;
+  readonly #store: OpenedStore;
+  readonly #access: WafAccess;
+  readonly #ports: ConvergePorts;
+
+  constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
+    this.#options = options;
+    this.#source = source;
+    this.#store = store;
+    const { clock, isDryRun, stopping } = options;
+    this.#access = new WafAccess({
+      clock,
+      permit: () => {
+        if (isDryRun) return { permitted: false, reason: "This is a dry run: nothing is written." };
+        if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
+        return { permitted: true };
+      },
+    });
+    this.#ports = this.#makePorts(source, store.inventory, store.status);
+  }
+
+  /** What is wrong with the files, and what refers to an instance that is not declared. */
+  faults(): { readonly faults: readonly SourceFault[]; readonly unattached: readonly Unattached[] } {
+    return { faults: this.#source.faults(), unattached: this.#source.unattached() };
+  }
+
+  /** Instances that own entries by the inventory and are declared no more: their entries stay where they are. */
+  async leftBehind(): Promise<readonly ObjectName[]> {
+    const declared = new Set(this.#source.instances().map(nameKey));
+    return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)));
+  }
+
+  readStatus(...[meta]: Parameters<StatusPort["read"]>): ReturnType<StatusPort["read"]> {
+    return this.#store.status.read(meta);
+  }
+
+  /** The plan of every instance, without writing anything. */
+  async preview(): Promise<readonly ConvergeFacts[]> {
+    const instances = this.#source.instances();
+    const facts = await Promise.all(
+      instances.map(async (name) => await previewInstance(name, this.#ports, newInstanceMemory())),
+    );
+    return facts.filter((item) => item !== undefined);
+  }
+
+  /** Brings every instance to its declared state; gives up on one after several failed passes. Instances run side by side. */
+  async applyOnce(): Promise<readonly InstanceResult[]> {
+    return await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
+  }
+
+  /** Keeps every instance in its declared state, following changes of the files, until it is told to stop. */
+  async follow(onFiles: () => void, onOutcome: (result: InstanceResult) => void): Promise<void> {
+    const { clock, random, stopping } = this.#options;
+    const controller = new InstanceController({
+      ports: this.#ports,
+      clock,
+      random,
+      onOutcome: (instance, outcome) => onOutcome({ instance, outcome }),
+    });
+    const wakeAll = (reason: string): void => {
+      for (const instance of this.#source.instances()) controller.wake(instance, reason);
+    };
+    const running = controller.run(stopping.stop);
+    await this.#source.watch(() => {
+      onFiles();
+      wakeAll("files changed");
+    }, stopping.stop);
+    wakeAll("start");
+    await running;
+  }
+
+  /** Ends everything, the lock last. */
+  async close(): Promise<void> {
+    await this.#source.close();
+    await this.#access.close();
+    await this.#store.close();
+  }
+
+  async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
+    const { clock, stopping, observer } = this.#options;
+    const memory = newInstanceMemory();
+    for (let pass = 1; ; pass += 1) {
+      const outcome = await convergeInstance(instance, this.#ports, memory);
+      if (!mayPass(outcome) || pass >= passesMax || outcome.wakeAtMs === undefined) return { instance, outcome };
+      const delayMs = Math.max(0, outcome.wakeAtMs - clock.nowMs());
+      const why = outcome.end.end === "Failed" ? outcome.end.fault.message : "the lists keep changing";
+      observer.waiting?.(instance, `${why} (attempt ${pass} of ${passesMax})`, delayMs);
+      await clock.sleep(delayMs, stopping.stop);
+      if (stopping.stop.aborted) return { instance, outcome };
+    }
+  }
+
+  #makePorts(source: DirectorySource, inventory: InventoryPort, status: StatusPort): ConvergePorts {
+    const { clock, random, observer, stopping, baseUrls, redactor, onEvent } = this.#options;
+    return {
+      source: {
+        gather: async (name) => {
+          const gathered = await source.gather(name);
+          if (gathered?.key.state === "Present") redactor.add(gathered.key.key);
+          return gathered;
+        },
+        confirm: async (name) => await source.confirm(name),
+        version: () => source.version(),
+      },
+      inventory,
+      openWaf: (instance, key) => this.#access.open(instance, key),
+      status: {
+        read: (meta) => status.read(meta),
+        write: async (meta, next) => await status.write(meta, next),
+        event: (meta, event) => {
+          status.event(meta, event);
+          onEvent?.(meta, event);
+        },
+      },
+      clock,
+      random,
+      observer,
+      baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
+      stopping: stopping.stop,
+      abandon: stopping.abandon,
+    };
+  }
+}
+
+/** A failure that may be over at the next pass; a wrong key is not. */
+function mayPass({ end }: ConvergeOutcome): boolean {
+  if (end.end === "Unsettled") return true;
+  if (end.end !== "Failed") return false;
+  const { code } = end.fault;
+  return code !== "BadApiKey" && code !== "MissingApiKey" && code !== "NotFound" && code !== "ContractBroken";
+}

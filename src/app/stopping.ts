@@ -1,0 +1,33 @@
+// How a process ends: first no new call is begun, a moment later the running call is given up.
+import type { Clock } from "../async/clock.ts";
+
+/** A process that was asked to stop ends within a second: this is what a running call gets of it. */
+const graceMs = 600;
+
+export interface Stopping {
+  /** No new call is begun. */
+  readonly stop: AbortSignal;
+  /** A running call is given up. */
+  readonly abandon: AbortSignal;
+}
+
+export interface StoppingControl extends Stopping {
+  begin(reason: string): void;
+}
+
+export function createStopping(clock: Clock): StoppingControl {
+  const stop = new AbortController();
+  const abandon = new AbortController();
+  return {
+    stop: stop.signal,
+    abandon: abandon.signal,
+    begin(reason) {
+      if (stop.signal.aborted) {
+        abandon.abort(reason);
+        return;
+      }
+      stop.abort(reason);
+      void clock.sleep(graceMs).then(() => abandon.abort(reason));
+    },
+  };
+}

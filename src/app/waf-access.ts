@@ -1,0 +1,74 @@
+// How the use cases get at their WAFs: one client and one share in the key's lane for each instance, kept between passes so
+// that the connection stays open, and changed when the instance or its key changes.
+import type { Clock } from "../async/clock.ts";
+import type { DeclaredInstance } from "../model/declared.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import { nameKey } from "../model/resource.ts";
+import type { CallRecord, Permission, WafClient } from "../waf/client.ts";
+import { createWafClient } from "../waf/client.ts";
+import type { HeldLane } from "../waf/lane-registry.ts";
+import { LaneRegistry } from "../waf/lane-registry.ts";
+import type { WriteName } from "../waf/operations.ts";
+
+interface Opened {
+  readonly identity: string;
+  readonly lane: HeldLane;
+  readonly client: WafClient;
+}
+
+export interface WafAccessOptions {
+  readonly clock: Clock;
+  /** Asked right before every write of any instance. */
+  readonly permit: (operation: WriteName) => Permission;
+  readonly onCall?: (instance: string, call: CallRecord) => void;
+}
+
+export class WafAccess {
+  readonly #options: WafAccessOptions;
+  readonly #registry: LaneRegistry;
+  readonly #opened = new Map<string, Opened>();
+
+  constructor(options: WafAccessOptions) {
+    this.#options = options;
+    this.#registry = new LaneRegistry({ clock: options.clock });
+  }
+
+  /** The client of the instance; the same one as long as address, key and pacing are the same. */
+  open(instance: DeclaredInstance, key: ApiKey): WafClient {
+    const name = nameKey(instance.meta);
+    const identity = [
+      instance.baseUrl,
+      key.fingerprint(),
+      instance.requestTimeoutMs,
+      instance.minRequestIntervalMs,
+    ].join(" ");
+    const before = this.#opened.get(name);
+    if (before?.identity === identity) return before.client;
+    const opened = this.#connect(instance, key, identity);
+    this.#opened.set(name, opened);
+    void before?.lane.release();
+    return opened.client;
+  }
+
+  /** The instance is gone: its share in the lane ends. */
+  async forget(instance: string): Promise<void> {
+    const opened = this.#opened.get(instance);
+    this.#opened.delete(instance);
+    await opened?.lane.release();
+  }
+
+  async close(): Promise<void> {
+    this.#opened.clear();
+    await this.#registry.close();
+  }
+
+  #connect(instance: DeclaredInstance, key: ApiKey, identity: string): Opened {
+    const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
+    const { clock, permit, onCall } = this.#options;
+    const lane = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs });
+    const name = nameKey(instance.meta);
+    const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
+    const client = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock, onCall: report });
+    return { identity, lane, client };
+  }
+}

@@ -1,0 +1,104 @@
+// What a command shows of one instance: plain data, the same for people and for `-o json`.
+import type { Condition } from "../api/conditions.ts";
+import { findCondition } from "../api/conditions.ts";
+import type { ResourceMeta } from "../model/resource.ts";
+import type { Operation } from "../model/operation.ts";
+import type { ConvergeFacts } from "../reconcile/converge-facts.ts";
+import { troubleOf } from "../reconcile/assess-trouble.ts";
+
+export interface ObjectView {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly progress: string;
+  readonly ready: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly rejected: readonly { readonly entry: string; readonly source: string; readonly message: string }[];
+}
+
+export interface OperationView {
+  readonly operation: Operation["kind"];
+  readonly target: string;
+  readonly value: string;
+  readonly reason: string;
+}
+
+export interface InstanceView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly domain: string | undefined;
+  readonly primaryOrigin: string | undefined;
+  /** `Done`, or why it ended otherwise. */
+  readonly end: string;
+  readonly trouble: string | undefined;
+  readonly added: number;
+  readonly removed: number;
+  readonly lists: ConvergeFacts["lists"];
+  readonly operations: readonly OperationView[];
+  readonly held: readonly OperationView[];
+  readonly approve: string | undefined;
+  readonly objects: readonly ObjectView[];
+}
+
+type ReadStatus = (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
+
+export function viewInstance(facts: ConvergeFacts, readStatus: ReadStatus): InstanceView {
+  const { meta } = facts.gathered.instance;
+  const { plan, observed } = facts;
+  const metas = [
+    meta,
+    ...facts.desired.rules.map(({ rule }) => rule.meta),
+    ...facts.desired.compiledOrigins.map(({ origin }) => origin.meta),
+    ...facts.gathered.cacheClears.map((clear) => clear.meta),
+  ];
+  return {
+    namespace: meta.namespace,
+    name: meta.name,
+    domain: observed?.domain,
+    primaryOrigin: observed?.primaryOrigin,
+    end: facts.end === undefined ? "Running" : facts.end.end,
+    trouble: troubleOf(facts)?.message,
+    added: facts.done.added + facts.done.originsAdded,
+    removed: facts.done.removed + facts.done.originsRemoved,
+    lists: facts.lists,
+    operations: [...(plan?.operations ?? []), ...(plan?.observedOnly ?? [])].map(viewOperation),
+    held: plan === undefined ? [] : heldOperations(facts),
+    approve: plan?.held?.hash,
+    objects: metas.map((object) => viewObject(object, readStatus(object))),
+  };
+}
+
+function viewObject(meta: ResourceMeta, status: Readonly<Record<string, unknown>> | undefined): ObjectView {
+  const conditions = (status?.["conditions"] ?? []) as readonly Condition[];
+  const ready = findCondition(conditions, "Ready");
+  const state = status?.["state"];
+  const progress = status?.["progress"] ?? state ?? "";
+  return {
+    kind: meta.kind,
+    namespace: meta.namespace,
+    name: meta.name,
+    progress: String(progress),
+    ready: ready?.status ?? "Unknown",
+    reason: ready?.reason ?? "",
+    message: ready?.message ?? "",
+    rejected: (status?.["rejected"] ?? []) as ObjectView["rejected"],
+  };
+}
+
+export function viewOperation(operation: Operation): OperationView {
+  const { kind, reason } = operation;
+  if (kind === "AddEntry") return { operation: kind, target: operation.list, value: operation.entry, reason };
+  if (kind === "RemoveEntry") return { operation: kind, target: operation.list, value: operation.spelling, reason };
+  return { operation: kind, target: `origins (${operation.type})`, value: operation.host, reason };
+}
+
+function heldOperations({ plan }: ConvergeFacts): OperationView[] {
+  const views: OperationView[] = [];
+  for (const list of ["blocklist", "allowlist"] as const) {
+    const held = [...(plan?.held?.removals[list] ?? []), ...(plan?.heldBySources[list] ?? [])];
+    for (const value of held) views.push({ operation: "RemoveEntry", target: list, value, reason: "held" });
+  }
+  return views;
+}
+

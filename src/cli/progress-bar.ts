@@ -1,0 +1,83 @@
+// Progress of calls: one line that is redrawn on a terminal, a plain line now and then elsewhere.
+import type { Clock } from "../async/clock.ts";
+import { durationInWords } from "../reconcile/assess-trouble.ts";
+import type { Terminal } from "./terminal.ts";
+
+const barWidth = 28;
+const redrawIntervalMs = 80;
+const plainIntervalMs = 5_000;
+/** Fewer calls than this say nothing about the pace. */
+const paceFrom = 5;
+
+export class ProgressBar {
+  readonly #terminal: Terminal;
+  readonly #clock: Clock;
+  readonly #label: string;
+  readonly #startMs: number;
+  #done = 0;
+  #left = 0;
+  #drawnMs: number;
+  #isShown = false;
+  #note = "";
+
+  constructor(terminal: Terminal, clock: Clock, label: string) {
+    this.#terminal = terminal;
+    this.#clock = clock;
+    this.#label = label;
+    this.#startMs = clock.monotonicMs();
+    this.#drawnMs = terminal.isInteractive ? 0 : this.#startMs;
+  }
+
+  /** One call is done, so many are left. */
+  advance(left: number): void {
+    this.#done += 1;
+    this.#left = left;
+    this.#note = "";
+    this.#drawIfDue();
+  }
+
+  /** The work waits; it goes on by itself. */
+  wait(why: string): void {
+    this.#note = why;
+    this.#drawnMs = 0;
+    this.#drawIfDue();
+  }
+
+  /** Ends the line. Nothing is printed if there was no call. */
+  end(): void {
+    if (this.#done === 0) return;
+    if (this.#terminal.isInteractive) this.#redraw();
+    if (this.#isShown && this.#terminal.isInteractive) this.#terminal.line();
+  }
+
+  #drawIfDue(): void {
+    const interval = this.#terminal.isInteractive ? redrawIntervalMs : plainIntervalMs;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#drawnMs < interval) return;
+    this.#drawnMs = nowMs;
+    if (this.#terminal.isInteractive) this.#redraw();
+    else this.#terminal.line(this.#text(false));
+  }
+
+  #redraw(): void {
+    this.#isShown = true;
+    this.#terminal.write(`\r\u001B[2K${this.#text(true).slice(0, Math.max(20, this.#terminal.columns - 1))}`);
+  }
+
+  #text(withBar: boolean): string {
+    const total = this.#done + this.#left;
+    const share = total === 0 ? 0 : this.#done / total;
+    const filled = Math.round(share * barWidth);
+    const bar = withBar ? ` ${"█".repeat(filled)}${"░".repeat(barWidth - filled)}` : "";
+    const counts = `${this.#done}/${total} ${Math.floor(share * 100)} %`;
+    return `${this.#label}${bar} ${counts}${this.#pace()}${this.#note === "" ? "" : `  ${this.#note}`}`;
+  }
+
+  #pace(): string {
+    const seconds = (this.#clock.monotonicMs() - this.#startMs) / 1000;
+    if (this.#done < paceFrom || seconds <= 0) return "";
+    const perSecond = this.#done / seconds;
+    const rate = `  ${perSecond >= 10 ? Math.round(perSecond) : perSecond.toFixed(1)}/s`;
+    return this.#left === 0 ? rate : `${rate}  ${durationInWords(this.#left / perSecond)} left`;
+  }
+}

@@ -1,0 +1,21 @@
+// Tables as kubectl prints them: upper-case headers, columns as wide as their widest cell, three spaces between.
+import { stripVTControlCharacters } from "node:util";
+
+const gap = 3;
+
+/** The lines of a table; colours inside cells do not count as width. Rows are as long as the header. */
+export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ""))),
+  );
+  const render = (cells: readonly string[]): string =>
+    cells
+      .map((cell, column) => cell + " ".repeat((widths[column] ?? 0) - widthOf(cell) + gap))
+      .join("")
+      .trimEnd();
+  return [render(header), ...rows.map(render)];
+}
+
+function widthOf(cell: string): number {
+  return stripVTControlCharacters(cell).length;
+}
