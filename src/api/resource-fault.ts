@@ -68,8 +68,6 @@ function messageOf(issue: z.core.$ZodIssue, found: unknown, at: StructuralSchema
       return boundMessage(issue.origin, "at most", issue.maximum);
     case "too_small":
       return boundMessage(issue.origin, "at least", issue.minimum);
-    case "invalid_format":
-      return issue.format === "datetime" ? "write a time such as 2030-01-31T18:00:00Z" : issue.message;
     default:
       return issue.message;
   }

@@ -125,5 +125,18 @@ export const labelSelector = z.strictObject({
     .describe("Further demands on labels; all must be met."),
 });
 
-/** RFC 3339, as the API server checks it. */
+/** RFC 3339, in what wafsync itself writes. */
 export const dateTime = z.iso.datetime({ offset: true });
+
+const momentLengthMax = 40;
+
+/**
+ * RFC 3339, in what users write. Not by `format`, because the API server takes texts for times that nobody else can read,
+ * such as 18:00:00+25:00.
+ */
+export const moment = withRules(z.string().max(momentLengthMax), [
+  matchRule(
+    z.core.regexes.datetime({ precision: null, offset: true, local: false }).source,
+    "write a time such as 2030-01-31T18:00:00Z or 2030-01-31T18:00:00+01:00",
+  ),
+]);

@@ -1,7 +1,7 @@
 // WafIpRule: addresses and networks that belong on the blocklist or the allowlist of an instance.
 import { z } from "zod";
 import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
-import { dataKey, dateTime, deletionPolicy, durationBetween, instanceRef, objectName } from "./schema-parts.ts";
+import { dataKey, dateTime, deletionPolicy, durationBetween, instanceRef, moment, objectName } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
@@ -56,7 +56,7 @@ export const wafIpRuleSpec = withRules(
       .describe(
         'Further addresses and networks, one a line; `#` starts a comment, blank lines are skipped. A ConfigMap with the label `wafsync.dev/watch: "true"` is watched, others are read at each resync.',
       ),
-    expiresAt: dateTime
+    expiresAt: moment
       .optional()
       .describe("The moment at which the entries are removed, for example `2030-01-31T18:00:00Z`."),
     ttl: durationBetween("1s", "3650d")

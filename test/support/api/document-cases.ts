@@ -110,6 +110,23 @@ const neverBlockCases: FaultyCase[] = [
   faults: [`spec.guards.neverBlock[1]: ${networkForm}`],
 }));
 
+const momentCases: FaultyCase[] = [
+  "tomorrow",
+  "2030-01-31",
+  "2030-01-31 18:00:00Z",
+  "2030-01-31T18:00:00",
+  "2030-01-31T18:00Z",
+  "2030-02-30T18:00:00Z",
+  "2030-01-31T24:00:00Z",
+  "2030-01-31T18:00:60Z",
+  "2030-01-31T18:00:00,5Z",
+  "2030-01-31T18:00:00+25:00",
+].map((expiresAt) => ({
+  title: `the moment ${JSON.stringify(expiresAt)}`,
+  document: ruleDocument({ expiresAt }),
+  faults: ["spec.expiresAt: write a time such as 2030-01-31T18:00:00Z or 2030-01-31T18:00:00+01:00"],
+}));
+
 const instanceCases: FaultyCase[] = [
   {
     title: "an instance without base URL and key",
@@ -210,16 +227,6 @@ const ruleCases: FaultyCase[] = [
     faults: ["spec.addresses: must have at most 10000 items"],
   },
   {
-    title: "a moment that is none",
-    document: ruleDocument({ expiresAt: "tomorrow" }),
-    faults: ["spec.expiresAt: write a time such as 2030-01-31T18:00:00Z"],
-  },
-  {
-    title: "a moment without a zone",
-    document: ruleDocument({ expiresAt: "2030-01-31T18:00:00" }),
-    faults: ["spec.expiresAt: write a time such as 2030-01-31T18:00:00Z"],
-  },
-  {
     title: "a ttl without a unit",
     document: ruleDocument({ ttl: 30 }),
     faults: ["spec.ttl: must be a text, and is a number"],
@@ -287,6 +294,7 @@ export const faultyCases: readonly FaultyCase[] = [
   ...hostCases,
   ...durationCases,
   ...neverBlockCases,
+  ...momentCases,
   ...instanceCases,
   ...ruleCases,
   ...otherCases,
@@ -344,6 +352,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       deletionPolicy: "Retain",
     }),
   ],
+  ["a leap day", ruleDocument({ expiresAt: "2028-02-29T00:00:00Z" })],
   ["the longest ttl", ruleDocument({ ttl: "3650d" })],
   ["a DNS name", originDocument({ host: "Origin_1.Example.com." })],
   ["a name of one label", originDocument({ host: "origin" })],

@@ -1,0 +1,217 @@
+// What a real API server makes of the CRDs: it must take them, and judge documents as the parser does.
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { assert, asyncProperty, constantFrom, array, ipV4, ipV6, nat, oneof, stringMatching, tuple } from "fast-check";
+import { objectSchema } from "../../src/api/custom-resource-definition.ts";
+import { kindDefinitions } from "../../src/api/custom-resource.ts";
+import { apiGroup, apiVersionName, kinds } from "../../src/api/kinds.ts";
+import { parseResource } from "../../src/api/parse-resource.ts";
+import { validationsKey } from "../../src/api/schema-rules.ts";
+import type { StructuralSchema } from "../../src/api/structural-schema.ts";
+import { parseDeclaredEntry } from "../../src/model/entry.ts";
+import { resourceKinds } from "../../src/model/resource.ts";
+import type { ApiAnswer } from "../control-plane/api-request.ts";
+import { faultyCases, validDocuments } from "../support/api/document-cases.ts";
+import {
+  cacheClearDocument,
+  instanceDocument,
+  originDocument,
+  ruleDocument,
+  type TestDocument,
+} from "../support/api/documents.ts";
+import { createNamespace, installDefinitions } from "../support/cluster/cluster-objects.ts";
+import { describeWithControlPlane } from "../support/cluster/suite.ts";
+
+interface StatusBody {
+  readonly message?: string;
+  readonly details?: { readonly causes?: readonly { readonly field?: string; readonly message: string }[] };
+}
+
+interface ObjectBody {
+  readonly spec: unknown;
+  readonly status: unknown;
+}
+
+/** Texts that address parsers are known to disagree about. */
+const oddAddresses = [
+  ["", "::", "0.0.0.0/0", "::/0", "00001::", "1:2:3:4:5:6:7::", "::2:3:4:5:6:7:8", "1::2::3", "[::1]", "10/8"],
+  ["1.2.3", "1.2.3.4 ", " 1.2.3.4", "1.2.3.4\n", "01.2.3.4", "1.2.3.4/08", "1.2.3.4/", "1.2.3.4:80", "1.2.3.*"],
+  ["::ffff:1.2.3.4", "::FFFF:102:304", "::ffff:1.2.3.4/128", "::ffff:0:0/96", "::1.2.3.4", "64:ff9b::1.2.3.4"],
+  ["fe80::1%eth0", "fe80::/10", "FE80::/10", "0x7f.1", "2130706433", "1.2.3.4/255.255.255.0", "１.2.3.4"],
+  ["1.2.3.4-1.2.3.9"],
+].flat();
+
+function ruleMessages(schema: StructuralSchema): string[] {
+  const children = [...Object.values(schema.properties ?? {}), ...(schema.items === undefined ? [] : [schema.items])];
+  return [...(schema[validationsKey] ?? []).map(({ message }) => message), ...children.flatMap(ruleMessages)];
+}
+
+const celMessages = new Set(resourceKinds.flatMap((kind) => ruleMessages(objectSchema(kindDefinitions[kind]))));
+
+/** `spec.ttl: write …` without its path. */
+function messageOf(fault: string): string {
+  return fault.slice(fault.indexOf(": ") + 2);
+}
+
+await describeWithControlPlane("admission", (cluster) => {
+  let namespace: string;
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await createNamespace(cluster, "admission");
+  }, 90_000);
+
+  function pathOf({ kind }: TestDocument): string {
+    return `/apis/${apiGroup}/${apiVersionName}/namespaces/${namespace}/${kinds[kind].plural}`;
+  }
+
+  function create(document: TestDocument, query = "?dryRun=All&fieldValidation=Strict"): Promise<ApiAnswer> {
+    return cluster.request({ method: "POST", path: pathOf(document) + query, body: document });
+  }
+
+  function messageIn({ body }: ApiAnswer): string {
+    return (body as StatusBody).message ?? "";
+  }
+
+  /** The places of `spec.addresses` that the server refuses, and what it says of each. */
+  async function refusedAddresses(addresses: readonly string[]): Promise<Map<number, string>> {
+    const { body } = await create(ruleDocument({ addresses }));
+    const refused = new Map<number, string>();
+    for (const { field, message } of (body as StatusBody).details?.causes ?? []) {
+      const place = /^spec\.addresses\[(\d+)\]$/.exec(field ?? "")?.[1];
+      if (place !== undefined) refused.set(Number(place), message);
+    }
+    return refused;
+  }
+
+  describe("refuses what the parser refuses, in the same words where a rule speaks", () => {
+    test.each(faultyCases)("$title", async ({ document, faults }) => {
+      const answer = await create(document);
+      expect([400, 422]).toContain(answer.status);
+      const messages = faults.map(messageOf);
+      if (!messages.every((message) => celMessages.has(message))) return;
+      for (const message of messages) expect(messageIn(answer)).toContain(message);
+    });
+  });
+
+  describe("takes what the parser takes, and fills in the same defaults", () => {
+    test.each(validDocuments)("%s", async (_, document) => {
+      const answer = await create(document);
+      expect([answer.status, messageIn(answer)]).toEqual([201, ""]);
+      const parsed = parseResource(document, { defaultNamespace: namespace });
+      const spec: unknown = parsed.ok ? JSON.parse(JSON.stringify(parsed.resource.spec)) : undefined;
+      const body = answer.body as ObjectBody;
+      expect(body.spec).toEqual(spec);
+      expect(body.status).toMatchObject({ observedGeneration: -1 });
+      expect(parseResource(body, { defaultNamespace: "other" })).toMatchObject({ ok: true });
+    });
+  });
+
+  test("a bad address at position 4,711 of 10,000 is named, and the good ones are not", async () => {
+    const addresses = Array.from({ length: 10_000 }, (_, place) => `2001:db8::${place.toString(16)}`);
+    expect(await refusedAddresses(addresses)).toEqual(new Map());
+    const refused = await refusedAddresses(addresses.with(4711, "198.51.100.7:443"));
+    expect([...refused.keys()]).toEqual([4711]);
+    expect(refused.get(4711)).toContain("write an IPv4 or IPv6 address or network, for example 192.0.2.7");
+  });
+
+  test("host bits are refused with what to write", async () => {
+    const refused = await refusedAddresses(["192.0.2.1", "10.1.2.3/8"]);
+    expect([...refused]).toEqual([[1, expect.stringContaining("write its first address, for example 10.0.0.0/8")]]);
+  });
+
+  test("addresses are refused exactly where the parser of entries refuses them", async () => {
+    const prefixed = tuple(oneof(ipV4(), ipV6()), nat({ max: 140 })).map(([address, prefix]) => `${address}/${prefix}`);
+    const aligned = tuple(nat({ max: 255 }), nat({ max: 33 })).map(([octet, prefix]) => `${octet}.0.0.0/${prefix}`);
+    const odd = constantFrom(...oddAddresses);
+    const text = oneof(ipV4(), ipV6(), prefixed, aligned, odd, stringMatching(/^[0-9a-f:./]{1,20}$/)).map((address) =>
+      address.slice(0, 43),
+    );
+    await assert(
+      asyncProperty(array(text, { minLength: 500, maxLength: 500 }), async (addresses) => {
+        const refused = await refusedAddresses(addresses);
+        const places = addresses.flatMap((address, place) => (parseDeclaredEntry(address).ok ? [] : [place]));
+        expect(places.length).toBeGreaterThan(0);
+        const differing = addresses.filter((_, place) => refused.has(place) !== places.includes(place));
+        expect(differing).toEqual([]);
+      }),
+      { numRuns: 8 },
+    );
+  }, 60_000);
+
+  describe("after the creation", () => {
+    let created = 0;
+
+    /** Creates the document, then merges the change into its spec, as a dry run. */
+    async function change(document: TestDocument, spec: object): Promise<string> {
+      created += 1;
+      const name = `change-${created}`;
+      const creation = await create({ ...document, metadata: { name } }, "");
+      expect([creation.status, messageIn(creation)]).toEqual([201, ""]);
+      const answer = await cluster.request({
+        method: "PATCH",
+        path: `${pathOf(document)}/${name}?dryRun=All`,
+        contentType: "application/merge-patch+json",
+        body: { spec },
+      });
+      return answer.status === 200 ? "taken" : messageIn(answer);
+    }
+
+    const immutable = "this field can't be changed: delete the object and create it again";
+    const onlyTrigger = "only trigger and suspend can";
+
+    test.each<[string, TestDocument, object, string]>([
+      ["the instance of a rule", ruleDocument(), { instanceRef: { name: "other" } }, immutable],
+      ["the namespace of an instance", originDocument(), { instanceRef: { namespace: "other" } }, immutable],
+      ["the instance of a cache clear", cacheClearDocument(), { instanceRef: { name: "other" } }, immutable],
+      ["a back-off limit", cacheClearDocument(), { backoffLimit: 5 }, onlyTrigger],
+      ["a deadline", cacheClearDocument(), { activeDeadlineSeconds: 5 }, onlyTrigger],
+      [
+        "a time to live",
+        cacheClearDocument({ ttlSecondsAfterFinished: 5 }),
+        { ttlSecondsAfterFinished: 6 },
+        onlyTrigger,
+      ],
+      [
+        "no time to live",
+        cacheClearDocument({ ttlSecondsAfterFinished: 5 }),
+        { ttlSecondsAfterFinished: null },
+        onlyTrigger,
+      ],
+      ["a new time to live", cacheClearDocument(), { ttlSecondsAfterFinished: 5 }, onlyTrigger],
+    ])("%s can't be changed", async (_, document, spec, message) => {
+      expect(await change(document, spec)).toContain(message);
+    });
+
+    test.each<[string, TestDocument, object]>([
+      ["a trigger", cacheClearDocument({ trigger: "a" }), { trigger: "b" }],
+      ["a first trigger", cacheClearDocument(), { trigger: "b", suspend: true }],
+      ["the addresses of a rule", ruleDocument({ addresses: ["192.0.2.1"] }), { addresses: [], action: "Allow" }],
+      ["the type of an origin", originDocument(), { type: "Backup" }],
+      ["the policy of an instance", instanceDocument(), { blocklist: { policy: "Exclusive" } }],
+    ])("%s can be changed", async (_, document, spec) => {
+      expect(await change(document, spec)).toBe("taken");
+    });
+  });
+
+  test("every kind has a table of its own, and one word lists them all", async () => {
+    const documents = [instanceDocument(), ruleDocument({ priority: 3 }), originDocument(), cacheClearDocument()];
+    for (const document of documents) {
+      const answer = await create({ ...document, metadata: { name: "table" } }, "");
+      expect(answer.status).toBe(201);
+      const { shortName } = kinds[document.kind];
+      const printed = await cluster.expectKubectl(["get", shortName, "table", "-n", namespace, "-o", "wide"]);
+      const columns = kindDefinitions[document.kind].printerColumns.map(({ name }) => name.toUpperCase());
+      expect(printed.split("\n")[0]?.split(/ {2,}/)).toEqual(["NAME", ...columns]);
+    }
+    const all = await cluster.expectKubectl(["get", "wafsync", "-n", namespace, "-o", "name"]);
+    expect(all.split("\n").filter((line) => line.endsWith("/table"))).toHaveLength(4);
+  });
+
+  test("rules can be listed by their instance", async () => {
+    const other = ruleDocument({ instanceRef: { name: "elsewhere" } });
+    await create({ ...other, metadata: { name: "selected" } }, "");
+    const selector = "--field-selector=spec.instanceRef.name=elsewhere";
+    const names = await cluster.expectKubectl(["get", "wafip", selector, "-n", namespace, "-o", "name"]);
+    expect(names.trim()).toBe("wafiprule.wafsync.dev/selected");
+  });
+});
