@@ -21,6 +21,10 @@ const pagesMax = 10_000;
 const watchSecondsMin = 300;
 const watchSecondsSpread = 300;
 const shortWatchMs = 1000;
+/**
+ * A server that was restored from a backup is silent to a position in its future. One that has overtaken that position
+ * again before we notice can't be told from one that never went back.
+ */
 const silentRoundsMax = 2;
 const healthyMsMin = 120_000;
 

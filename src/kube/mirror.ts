@@ -43,7 +43,9 @@ export function createMirror<T extends KubeObject>(
     },
     remove(object) {
       const old = store.remove(objectKey(object.metadata));
-      if (old !== undefined) announce({ type: "Deleted", object, old });
+      if (old === undefined) return;
+      const isSame = old.metadata.uid === object.metadata.uid;
+      announce({ type: "Deleted", object: isSame ? object : old, old });
     },
   };
 }

@@ -17,7 +17,8 @@ export interface ObjectAddress {
 
 /** The path of all objects of a resource, in one namespace or, without a namespace, in the whole cluster. */
 export function collectionPath(type: ResourceType, namespace?: string): string {
-  const root = type.group === "" ? `/api/${segment(type.version)}` : `/apis/${segment(type.group)}/${segment(type.version)}`;
+  const root =
+    type.group === "" ? `/api/${segment(type.version)}` : `/apis/${segment(type.group)}/${segment(type.version)}`;
   if (namespace === undefined) return `${root}/${segment(type.plural)}`;
   if (!type.namespaced) throw new RangeError(`${type.plural} belong to no namespace`);
   return `${root}/namespaces/${segment(namespace)}/${segment(type.plural)}`;

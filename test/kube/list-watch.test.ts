@@ -37,12 +37,12 @@ interface World {
   readonly changes: string[];
   readonly problems: ListWatchProblem[];
   readonly stopped: Promise<void>;
-  stop(): Promise<void>;
-  names(): string[];
+  readonly stop: () => Promise<void>;
+  readonly names: () => string[];
   /** What was asked: `List`, `Page <token>`, `WatchList`, or `Watch <resourceVersion>`. */
-  asked(): string[];
+  readonly asked: () => string[];
   /** Advances until so many requests have arrived. */
-  untilAsked(count: number, limitMs?: number): Promise<void>;
+  readonly untilAsked: (count: number, limitMs?: number) => Promise<void>;
 }
 
 const cleanUps: (() => Promise<unknown>)[] = [];

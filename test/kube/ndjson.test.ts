@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createNdjsonReader } from "../../src/kube/ndjson.ts";
 
 const bytesOf = (text: string): Uint8Array => Buffer.from(text, "utf8");

@@ -1,0 +1,280 @@
+// Drives the protocol and the mirror against a model of the API server: objects, versions, a window of history, watches,
+// and every kind of trouble, from one seed. However wild it gets, the store must end equal to the server.
+import { expect, test } from "@jest/globals";
+import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
+import type {
+  ListWatchCommand,
+  ListWatchEffect,
+  ListWatchInput,
+  ListWatchState,
+  WatchEvent,
+} from "../../src/kube/list-watch-state.ts";
+import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
+import { createMirror, type ObjectChange } from "../../src/kube/mirror.ts";
+import { createObjectStore } from "../../src/kube/store.ts";
+import { seededRandom } from "../support/async/seeded-random.ts";
+import { testObject, type TestObject } from "../support/kube/scripted-api-server.ts";
+
+type ChangeEvent = Extract<WatchEvent, { object: unknown }>;
+interface HistoryEntry {
+  readonly version: number;
+  readonly event: ChangeEvent;
+}
+
+/** A server with one kind, whose watches know the last changes only. */
+class ModelServer {
+  objects = new Map<string, TestObject>();
+  version = 100;
+  history: HistoryEntry[] = [];
+  compactedBelow = 100;
+  restores = 0;
+  #uids = 0;
+  readonly #past: { readonly version: number; readonly objects: ReadonlyMap<string, TestObject> }[] = [
+    { version: 100, objects: new Map() },
+  ];
+  #snapshots = new Map<string, { readonly rest: readonly TestObject[]; readonly version: number }>();
+
+  edit(random: () => number): void {
+    const name = `w${Math.floor(random() * 6)}`;
+    const existing = this.objects.get(name);
+    this.version += 1 + Math.floor(random() * 3);
+    if (existing === undefined) {
+      this.#uids += 1;
+      return this.#record("ADDED", testObject(name, this.version, `uid-${this.#uids}`));
+    }
+    const next = testObject(name, this.version, existing.metadata.uid, `color-${this.version}`);
+    this.#record(random() < 0.4 ? "DELETED" : "MODIFIED", next);
+  }
+
+  #record(type: ChangeEvent["type"], object: TestObject): void {
+    if (type === "DELETED") this.objects.delete(object.metadata.name);
+    else this.objects.set(object.metadata.name, object);
+    this.history.push({ version: this.version, event: { type, object } });
+    this.#past.push({ version: this.version, objects: new Map(this.objects) });
+  }
+
+  compact(): void {
+    this.compactedBelow = this.version;
+    this.history = [];
+    this.#snapshots.clear();
+  }
+
+  /** Back to an earlier state, as from a backup of etcd. */
+  restore(random: () => number): void {
+    const back = 1 + Math.floor(random() * 15);
+    this.#past.splice(Math.max(1, this.#past.length - back));
+    const backup = this.#past.at(-1);
+    if (backup === undefined) return;
+    this.objects = new Map(backup.objects);
+    this.version = backup.version;
+    this.compact();
+    this.restores += 1;
+  }
+
+  page(token: string, size: number): ListWatchInput {
+    const snapshot =
+      token === "" ? { rest: [...this.objects.values()], version: this.version } : this.#snapshots.get(token);
+    if (snapshot === undefined) return { type: "PageFailed", fault: localFault("Gone", "expired") };
+    const rest = snapshot.rest.slice(size);
+    const continueToken = rest.length === 0 ? "" : `t${this.#snapshots.size}-${this.version}`;
+    if (rest.length > 0) this.#snapshots.set(continueToken, { rest, version: snapshot.version });
+    return {
+      type: "PageRead",
+      objects: snapshot.rest.slice(0, size),
+      resourceVersion: String(snapshot.version),
+      continueToken,
+    };
+  }
+}
+
+/** What one open stream has still to say. */
+interface ModelStream {
+  initial: WatchEvent[];
+  /** The next change to tell is the first one above this version. */
+  position: number;
+  /** A restored server has new connections only. */
+  readonly restores: number;
+}
+
+const bookmark = (version: number, endsInitialEvents: boolean): WatchEvent => ({
+  type: "BOOKMARK",
+  resourceVersion: String(version),
+  endsInitialEvents,
+});
+
+class World {
+  readonly server = new ModelServer();
+  readonly store = createObjectStore<TestObject>({ color: ({ spec }) => [spec.color] });
+  /** What somebody knows who only listens to the announcements. */
+  readonly heard = new Map<string, TestObject>();
+  readonly random: () => number;
+  nowMs = 0;
+  troubled = true;
+  #state: ListWatchState;
+  #command: ListWatchCommand;
+  #stream: ModelStream | undefined;
+  readonly #mirror = createMirror(this.store, (change) => this.#hear(change));
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed);
+    const step = beginListWatch({ nowMs: 0, random: this.random });
+    this.#state = step.state;
+    if (step.command === undefined) throw new Error("no first command");
+    this.#command = step.command;
+    this.#begin(step.command);
+  }
+
+  get isQuiet(): boolean {
+    if (this.isAhead) return false;
+    const last = this.server.history.at(-1)?.version ?? this.server.version;
+    return this.#state.activity === "Watching" && this.#stream !== undefined && this.#stream.position >= last;
+  }
+
+  /** After a restore, until the list-watch has noticed: overtaking its position now would be beyond detection. */
+  get isAhead(): boolean {
+    return Number(this.#state.lastSeenVersion) > this.server.version;
+  }
+
+  /** One thing happens: the server says something, or something breaks, or time passes. */
+  turn(): void {
+    const input = this.#nextInput();
+    if (input === undefined) return;
+    const step = stepListWatch(this.#state, input, { nowMs: this.nowMs, random: this.random });
+    this.#state = step.state;
+    for (const effect of step.effects) this.#apply(effect);
+    if (step.command !== undefined) this.#begin(step.command);
+  }
+
+  #begin(command: ListWatchCommand): void {
+    this.#command = command;
+    this.#stream = undefined;
+  }
+
+  #nextInput(): ListWatchInput | undefined {
+    const command = this.#command;
+    if (command.type === "Wait") {
+      this.nowMs += command.delayMs;
+      return { type: "Waited" };
+    }
+    this.nowMs += 50;
+    const trouble = this.troubled && this.random() < 0.15 ? this.#trouble(command) : undefined;
+    if (trouble !== undefined) return trouble;
+    if (command.type === "FetchPage") return this.server.page(command.continueToken, 2);
+    if (this.#stream === undefined) return this.#open(command);
+    return this.#nextLine(this.#stream);
+  }
+
+  #trouble(command: ListWatchCommand): ListWatchInput {
+    const faults = [
+      "Unavailable",
+      "TooManyRequests",
+      "TimedOut",
+      "Forbidden",
+      "NotFound",
+      "ContractBroken",
+      "Gone",
+    ] as const;
+    const code = faults[Math.floor(this.random() * faults.length)] ?? "Unavailable";
+    const fault: ApiFault = localFault(code, "trouble");
+    if (command.type === "FetchPage") return { type: "PageFailed", fault };
+    if (this.#stream === undefined) return { type: "StreamFailed", fault };
+    const kind = this.random();
+    if (kind < 0.3) return { type: "StreamFailed", fault };
+    if (kind < 0.6) return { type: "StreamLine", event: { type: "ERROR", fault } };
+    if (kind < 0.8) return { type: "StreamEnded" };
+    this.nowMs += 150_000;
+    return { type: "StreamSilent" };
+  }
+
+  #open(command: ListWatchCommand): ListWatchInput {
+    const { server } = this;
+    if (command.type === "OpenWatch") {
+      const position = Number(command.resourceVersion);
+      if (position < server.compactedBelow) return { type: "StreamFailed", fault: localFault("Gone", "too old") };
+      this.#stream = { initial: [], position, restores: server.restores };
+    } else {
+      const events = [...server.objects.values()]
+        .map((object): WatchEvent => ({ type: "ADDED", object }))
+        .sort(() => this.random() - 0.5);
+      this.#stream = {
+        initial: [...events, bookmark(server.version, true)],
+        position: server.version,
+        restores: server.restores,
+      };
+    }
+    return { type: "StreamOpened" };
+  }
+
+  #nextLine(stream: ModelStream): ListWatchInput | undefined {
+    if (stream.restores !== this.server.restores) return { type: "StreamEnded" };
+    const initial = stream.initial.shift();
+    if (initial !== undefined) return { type: "StreamLine", event: initial };
+    const { server } = this;
+    if (stream.position < server.compactedBelow) return { type: "StreamEnded" };
+    const entry = server.history.find(({ version }) => version > stream.position);
+    if (entry !== undefined) {
+      stream.position = entry.version;
+      return { type: "StreamLine", event: entry.event };
+    }
+    // A server that went back has nothing to tell about a position in its future: it is silent.
+    if (stream.position > server.version) {
+      this.nowMs += 150_000;
+      return { type: "StreamSilent" };
+    }
+    this.nowMs += 60_000;
+    stream.position = server.version;
+    return { type: "StreamLine", event: bookmark(server.version, false) };
+  }
+
+  #apply(effect: ListWatchEffect): void {
+    switch (effect.type) {
+      case "StartCollecting":
+        return this.#mirror.startCollecting();
+      case "Collect":
+        return this.#mirror.collect(effect.objects as TestObject[]);
+      case "Uncollect":
+        return this.#mirror.uncollect(effect.object as TestObject);
+      case "Swap":
+        return this.#mirror.swap(effect.announceAll);
+      case "Deliver":
+        if (effect.change === "Put") return this.#mirror.put(effect.object as TestObject);
+        return this.#mirror.remove(effect.object as TestObject);
+      case "Report":
+        return undefined;
+      default:
+        return effect satisfies never;
+    }
+  }
+
+  #hear({ type, object }: ObjectChange<TestObject>): void {
+    const { name, uid } = object.metadata;
+    const known = this.heard.get(name);
+    if (known?.metadata.uid !== (type === "Added" ? undefined : uid)) throw new Error(`${type} ${name} makes no sense`);
+    if (type === "Deleted") this.heard.delete(name);
+    else this.heard.set(name, object);
+  }
+}
+
+const contentsOf = (objects: Iterable<TestObject>): string[] =>
+  [...objects]
+    .map(({ metadata, spec }) => `${metadata.name} ${metadata.uid} ${metadata.resourceVersion} ${spec.color}`)
+    .sort();
+
+test("whatever happens, the store and whoever listens end up with what the server has", () => {
+  for (let seed = 1; seed <= 800; seed += 1) {
+    const world = new World(seed);
+    const { random, server } = world;
+    for (let turn = 0; turn < 150; turn += 1) {
+      const chance = random();
+      if (chance < 0.3 && !world.isAhead) server.edit(random);
+      else if (chance < 0.32) server.compact();
+      else if (chance < 0.325) server.restore(random);
+      world.turn();
+    }
+    world.troubled = false;
+    for (let turn = 0; turn < 200 && !world.isQuiet; turn += 1) world.turn();
+    const truth = contentsOf(server.objects.values());
+    expect({ seed, store: contentsOf(world.store.list()) }).toEqual({ seed, store: truth });
+    expect({ seed, heard: contentsOf(world.heard.values()) }).toEqual({ seed, heard: truth });
+  }
+});
