@@ -1,0 +1,184 @@
+// Tells people about objects by core v1 Events, which `kubectl describe` shows and sorts. Nobody waits for an event:
+// notes are queued (one place for each Event object, so repetitions cost nothing), sent one after another, and dropped
+// when the queue is full or the server does not want them. Losing an event is never an error of the work it tells about.
+import { upwardBackOffDelayMs } from "../async/back-off.ts";
+import type { BackOff } from "../async/back-off.ts";
+import type { Clock } from "../async/clock.ts";
+import { withDeadline } from "../async/deadline.ts";
+import { localFault } from "./api-result.ts";
+import type { ApiFault, ApiFaultCode, ApiResult } from "./api-result.ts";
+import { cutText, EventAggregate } from "./event-aggregate.ts";
+import type { EventNote, EventSeries } from "./event-aggregate.ts";
+import { microTime, secondsTime } from "./micro-time.ts";
+
+/** The two requests on Events. */
+export interface EventApi {
+  create(namespace: string, body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
+  /** A merge patch. */
+  patch(namespace: string, name: string, body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
+}
+
+/**
+ * Why a note was not written: too many waiting, too many about one object (it is still counted), refused by the server
+ * or not answered, or the recorder had stopped. Refusals in a namespace that is going away are normal, and not told.
+ */
+export type EventDropReason = "QueueFull" | "Spam" | "Refused" | "Unavailable" | "Stopped";
+
+export interface EventRecorderOptions {
+  readonly api: EventApi;
+  readonly clock: Clock;
+  /** At least 0, less than 1. */
+  readonly random: () => number;
+  /** A label key that names this program, for example `example.org/controller`. */
+  readonly controller: string;
+  /** This process, for example the pod's name. */
+  readonly instance: string;
+  readonly onDropped?: (reason: EventDropReason, message: string) => void;
+}
+
+export const queueLengthMax = 1_000;
+const wordLengthMax = 128;
+const attemptsMax = 6;
+const requestTimeoutMs = 10_000;
+const retryBackOff: BackOff = { baseMs: 1_000, maxMs: 30_000 };
+const worthRetrying: ReadonlySet<ApiFaultCode> = new Set([
+  "TooManyRequests",
+  "Unavailable",
+  "TimedOut",
+  "NoCredentials",
+]);
+
+export class EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #aggregate: EventAggregate;
+  readonly #pending = new Map<string, EventSeries>();
+  readonly #stop = new AbortController();
+  #accepting = true;
+  #sending: Promise<void> | undefined;
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#aggregate = new EventAggregate(options.random);
+  }
+
+  /** Takes note, and returns at once. */
+  record(note: EventNote): void {
+    if (!this.#accepting) {
+      this.#drop("Stopped");
+      return;
+    }
+    const nowMs = this.#options.clock.nowMs();
+    const series = this.#aggregate.add(note, nowMs);
+    if (this.#pending.has(series.key)) return;
+    if (this.#pending.size >= queueLengthMax) this.#drop("QueueFull");
+    else if (this.#aggregate.allow(note.object, nowMs)) {
+      this.#pending.set(series.key, series);
+      this.#sending ??= this.#sendAll();
+    } else this.#drop("Spam");
+  }
+
+  /** How many Event objects wait to be written. */
+  get pending(): number {
+    return this.#pending.size;
+  }
+
+  /** Takes no more notes and writes those that wait, for at most so long. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#accepting = false;
+    await withDeadline({ clock: this.#options.clock, timeoutMs }, async () => this.#sending);
+    this.#stop.abort();
+    for (const _left of this.#pending) this.#drop("Stopped");
+    this.#pending.clear();
+  }
+
+  async #sendAll(): Promise<void> {
+    for (const [key, series] of this.#pending) {
+      this.#pending.delete(key);
+      await this.#send(series);
+      if (this.#stop.signal.aborted) break;
+    }
+    this.#sending = undefined;
+  }
+
+  async #send(series: EventSeries): Promise<void> {
+    const { clock, random } = this.#options;
+    const { signal } = this.#stop;
+    for (let attempt = 1; attempt <= attemptsMax && !signal.aborted; attempt += 1) {
+      const fault = await this.#write(series);
+      if (fault === undefined || isGoingAway(fault)) return;
+      if (signal.aborted) break;
+      if (!worthRetrying.has(fault.code)) {
+        this.#drop("Refused", fault.message);
+        return;
+      }
+      if (attempt === attemptsMax) break;
+      const delayMs = upwardBackOffDelayMs({ ...retryBackOff, attempt, random });
+      await clock.sleep(Math.max(delayMs, Math.min(fault.retryAfterMs ?? 0, retryBackOff.maxMs)), signal);
+    }
+    this.#drop(signal.aborted ? "Stopped" : "Unavailable");
+  }
+
+  /** One attempt; undefined if the Event object now says what it should. */
+  async #write(series: EventSeries): Promise<ApiFault | undefined> {
+    const { api } = this.#options;
+    const namespace = namespaceOf(series);
+    if (series.created) {
+      const change = { count: series.count, lastTimestamp: secondsTime(series.lastMs), message: series.message };
+      const patched = await this.#request((signal) => api.patch(namespace, series.name, change, signal));
+      if (patched.ok) return undefined;
+      if (patched.fault.code !== "NotFound") return patched.fault;
+      // Its time has passed on the server: it begins again, and keeps its count.
+    }
+    const body = this.#bodyOf(series);
+    const created = await this.#request((signal) => api.create(namespace, body, signal));
+    series.created = created.ok || created.fault.code === "AlreadyExists";
+    return created.ok || series.created ? undefined : created.fault;
+  }
+
+  async #request(send: (signal: AbortSignal) => Promise<ApiResult<unknown>>): Promise<ApiResult<unknown>> {
+    const limits = { clock: this.#options.clock, timeoutMs: requestTimeoutMs, signal: this.#stop.signal };
+    try {
+      const sent = await withDeadline(limits, send);
+      return sent.inTime ? sent.value : { ok: false, fault: localFault("TimedOut", "The API server did not answer") };
+    } catch (error) {
+      return { ok: false, fault: localFault("Unavailable", Error.isError(error) ? error.message : String(error)) };
+    }
+  }
+
+  #bodyOf(series: EventSeries): object {
+    const { controller, instance } = this.#options;
+    const { note } = series;
+    const { apiVersion, kind, namespace, name, uid } = note.object;
+    return {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: series.name, namespace: namespaceOf(series) },
+      involvedObject: { apiVersion, kind, name, uid, ...(namespace === "" ? {} : { namespace }) },
+      type: note.type,
+      reason: cutText(note.reason, wordLengthMax),
+      action: cutText(note.action ?? note.reason, wordLengthMax),
+      message: series.message,
+      count: series.count,
+      eventTime: microTime(series.firstMs),
+      firstTimestamp: secondsTime(series.firstMs),
+      lastTimestamp: secondsTime(series.lastMs),
+      reportingComponent: controller,
+      reportingInstance: cutText(instance, wordLengthMax),
+      source: { component: controller },
+    };
+  }
+
+  #drop(reason: EventDropReason, message = ""): void {
+    this.#options.onDropped?.(reason, message);
+  }
+}
+
+/** Events about objects of the whole cluster live in the default namespace. */
+function namespaceOf({ note }: EventSeries): string {
+  return note.object.namespace === "" ? "default" : note.object.namespace;
+}
+
+/** The namespace is being deleted, or is gone: nobody will read the event. */
+function isGoingAway({ code, causes }: ApiFault): boolean {
+  return code === "NotFound" || (code === "Forbidden" && causes.includes("NamespaceTerminating"));
+}

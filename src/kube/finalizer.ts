@@ -1,0 +1,103 @@
+// Puts a finalizer on an object and takes it off again, by JSON Patches that test what they change: another object of the
+// same name is never touched, and finalizers of others are never lost.
+import type { ApiFault, ApiResult } from "./api-result.ts";
+import type { KubeObject } from "./kube-object.ts";
+import type { ObjectAddress, ResourceType } from "./resource-path.ts";
+import type { JsonPatch } from "./verbs.ts";
+
+/** The two requests that finalizers need. */
+export interface FinalizerApi {
+  get(type: ResourceType, address: ObjectAddress): Promise<ApiResult<KubeObject>>;
+  jsonPatch(type: ResourceType, address: ObjectAddress, operations: JsonPatch): Promise<ApiResult<KubeObject>>;
+}
+
+/** `object` is the newest known: after `Done` it has what was asked for. */
+export type FinalizerResult =
+  | { readonly kind: "Done"; readonly object: KubeObject }
+  /** The object is not there any more, or another one has its name. */
+  | { readonly kind: "Gone" }
+  /** It is being deleted: no finalizer can be added. */
+  | { readonly kind: "Deleting"; readonly object: KubeObject }
+  | { readonly kind: "Failed"; readonly fault: ApiFault };
+
+export interface FinalizerTarget {
+  readonly type: ResourceType;
+  /** As the cache has it. */
+  readonly object: KubeObject;
+  readonly finalizer: string;
+}
+
+const attemptsMax = 4;
+
+/** The patch that adds a finalizer to exactly this list of exactly this object. */
+export function addFinalizerPatch({ metadata: { uid, finalizers } }: KubeObject, finalizer: string): JsonPatch {
+  const sameObject = { op: "test", path: "/metadata/uid", value: uid } as const;
+  const old = finalizers ?? [];
+  const path = "/metadata/finalizers";
+  if (old.length === 0) {
+    return [sameObject, { op: "test", path, value: null }, { op: "add", path, value: [finalizer] }];
+  }
+  return [sameObject, { op: "test", path, value: old }, { op: "add", path: `${path}/-`, value: finalizer }];
+}
+
+/** The patch that removes a finalizer from exactly this list; undefined if it is not on it. */
+export function removeFinalizerPatch(
+  { metadata: { uid, finalizers } }: KubeObject,
+  finalizer: string,
+): JsonPatch | undefined {
+  const index = (finalizers ?? []).indexOf(finalizer);
+  if (index < 0) return undefined;
+  const path = "/metadata/finalizers";
+  return [
+    { op: "test", path: "/metadata/uid", value: uid },
+    { op: "test", path, value: finalizers },
+    { op: "remove", path: `${path}/${index}` },
+  ];
+}
+
+/** Makes sure that the object has the finalizer. Only after `Done` may work begin that needs cleaning up. */
+export async function addFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
+  return settleFinalizer(api, target, (object) => {
+    if (object.metadata.finalizers?.includes(target.finalizer) === true) return { kind: "Done", object };
+    if (object.metadata.deletionTimestamp !== undefined) return { kind: "Deleting", object };
+    return addFinalizerPatch(object, target.finalizer);
+  });
+}
+
+/** Makes sure that the object does not have the finalizer: call it once the cleaning up has succeeded. */
+export async function removeFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
+  return settleFinalizer(
+    api,
+    target,
+    (object) => removeFinalizerPatch(object, target.finalizer) ?? { kind: "Done", object },
+  );
+}
+
+function isResult(decision: FinalizerResult | JsonPatch): decision is FinalizerResult {
+  return "kind" in decision;
+}
+
+async function settleFinalizer(
+  api: FinalizerApi,
+  { type, object: { metadata }, object: cached }: FinalizerTarget,
+  decide: (object: KubeObject) => FinalizerResult | JsonPatch,
+): Promise<FinalizerResult> {
+  const { uid, namespace, name } = metadata;
+  const address = namespace === undefined ? { name } : { namespace, name };
+  let object = cached;
+  for (let attempt = 1; ; attempt += 1) {
+    const decision = decide(object);
+    if (isResult(decision)) return decision;
+    const patched = await api.jsonPatch(type, address, decision);
+    if (patched.ok) return { kind: "Done", object: patched.value };
+    const { code } = patched.fault;
+    if (code === "NotFound") return { kind: "Gone" };
+    // A test that fails is `Invalid`: the object is another one, or somebody else changed the list.
+    const changed = code === "Invalid" || code === "Conflict";
+    if (!changed || attempt >= attemptsMax) return { kind: "Failed", fault: patched.fault };
+    const read = await api.get(type, address);
+    if (!read.ok) return read.fault.code === "NotFound" ? { kind: "Gone" } : { kind: "Failed", fault: read.fault };
+    if (read.value.metadata.uid !== uid) return { kind: "Gone" };
+    object = read.value;
+  }
+}

@@ -1,0 +1,156 @@
+// Writes the status of objects: one merge patch with the resourceVersion that was seen, and only if something differs.
+// What was written last is remembered, so that neither a watch that lags behind nor a default that the server fills in
+// makes the same status be written twice: writing status can't be what keeps a loop going.
+import type { Clock } from "../async/clock.ts";
+import { LruMap } from "../async/lru-map.ts";
+import type { ApiFault, ApiResult } from "./api-result.ts";
+import type { KubeObject } from "./kube-object.ts";
+import type { ObjectAddress, ResourceType } from "./resource-path.ts";
+import { isOlderVersion } from "./resource-version.ts";
+import { sameJson, statusPatch } from "./status-diff.ts";
+
+export interface StatusObject extends KubeObject {
+  readonly status?: unknown;
+}
+
+/** The two requests that a status needs. */
+export interface StatusApi {
+  get(type: ResourceType, address: ObjectAddress): Promise<ApiResult<StatusObject>>;
+  /** A merge patch of the status subresource. */
+  patchStatus(type: ResourceType, address: ObjectAddress, body: object): Promise<ApiResult<StatusObject>>;
+}
+
+export interface StatusWrite<T extends StatusObject> {
+  readonly type: ResourceType;
+  /** As the cache has it. */
+  readonly object: T;
+  /**
+   * The whole status that the object should have, made from the object as it is now: called again with a newer one after
+   * a conflict. Undefined when that newer object should be left alone. No value in it is null.
+   */
+  readonly compute: (object: T) => Readonly<Record<string, unknown>> | undefined;
+  /** Only figures moved: this write may be left out if the last such write of the object is not long ago. */
+  readonly progress?: boolean;
+}
+
+/** `Postponed`: progress that was not written; whoever reports it reports again, with newer figures. */
+export type StatusResult =
+  | { readonly kind: "Written" }
+  | { readonly kind: "Unchanged" }
+  | { readonly kind: "Postponed" }
+  /** The object is not there any more, or another one has its name. */
+  | { readonly kind: "Gone" }
+  | { readonly kind: "Failed"; readonly fault: ApiFault };
+
+export const progressIntervalMsDefault = 2_000;
+const rememberedMax = 20_000;
+const conflictsMax = 4;
+
+interface Memory {
+  /** What the server returned after the last write. */
+  readonly resourceVersion: string;
+  readonly status: unknown;
+  /** What was asked for: the server may have added defaults to it. */
+  readonly desired: Readonly<Record<string, unknown>>;
+  readonly progressAtMs: number | undefined;
+}
+
+export class StatusWriter {
+  readonly #api: StatusApi;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #progressIntervalMs: number;
+  /** By UID: an object that was deleted and made again is another one. */
+  readonly #memory = new LruMap<string, Memory>(rememberedMax);
+  readonly #underWay = new Map<string, Promise<unknown>>();
+
+  constructor(options: {
+    readonly api: StatusApi;
+    readonly clock: Pick<Clock, "monotonicMs">;
+    readonly progressIntervalMs?: number;
+  }) {
+    this.#api = options.api;
+    this.#clock = options.clock;
+    this.#progressIntervalMs = options.progressIntervalMs ?? progressIntervalMsDefault;
+  }
+
+  /** Brings the status to what `compute` says. Writes of one object follow one another. Never rejects, unless `compute` throws. */
+  async write<T extends StatusObject>(write: StatusWrite<T>): Promise<StatusResult> {
+    const { uid } = write.object.metadata;
+    const before = this.#underWay.get(uid) ?? Promise.resolve();
+    const writing = before.catch(() => undefined).then(() => this.#bring(write));
+    this.#underWay.set(uid, writing);
+    try {
+      return await writing;
+    } finally {
+      if (this.#underWay.get(uid) === writing) this.#underWay.delete(uid);
+    }
+  }
+
+  /** The object was deleted. */
+  forget(uid: string): void {
+    this.#memory.delete(uid);
+  }
+
+  async #bring<T extends StatusObject>(write: StatusWrite<T>): Promise<StatusResult> {
+    const { type } = write;
+    const { uid } = write.object.metadata;
+    const address = addressOf(write.object);
+    let object = this.#newest(write.object);
+    for (let conflicts = 0; ; conflicts += 1) {
+      const desired = write.compute(object);
+      if (desired === undefined || this.#isSettled(object, desired)) return { kind: "Unchanged" };
+      if (write.progress === true && this.#isTooSoon(uid)) return { kind: "Postponed" };
+      const body = {
+        metadata: { resourceVersion: object.metadata.resourceVersion },
+        status: statusPatch(object.status, desired),
+      };
+      const patched = await this.#api.patchStatus(type, address, body);
+      if (patched.ok) {
+        this.#remember(patched.value, desired, write.progress === true);
+        return { kind: "Written" };
+      }
+      if (patched.fault.code === "NotFound") return this.#gone(uid);
+      if (patched.fault.code !== "Conflict" || conflicts >= conflictsMax)
+        return { kind: "Failed", fault: patched.fault };
+      const read = await this.#api.get(type, address);
+      if (!read.ok) return read.fault.code === "NotFound" ? this.#gone(uid) : { kind: "Failed", fault: read.fault };
+      if (read.value.metadata.uid !== uid) return this.#gone(uid);
+      object = read.value as T;
+    }
+  }
+
+  /** With the status that the last write returned, if the cache has not caught up with it. */
+  #newest<T extends StatusObject>(cached: T): T {
+    const memory = this.#memory.get(cached.metadata.uid);
+    if (memory === undefined) return cached;
+    const { resourceVersion, status } = memory;
+    if (!isOlderVersion(cached.metadata.resourceVersion, resourceVersion)) return cached;
+    return { ...cached, metadata: { ...cached.metadata, resourceVersion }, status };
+  }
+
+  #isSettled(object: StatusObject, desired: Readonly<Record<string, unknown>>): boolean {
+    if (sameJson(object.status ?? {}, desired)) return true;
+    const memory = this.#memory.get(object.metadata.uid);
+    return memory !== undefined && sameJson(memory.desired, desired) && sameJson(memory.status, object.status);
+  }
+
+  #isTooSoon(uid: string): boolean {
+    const atMs = this.#memory.get(uid)?.progressAtMs;
+    return atMs !== undefined && this.#clock.monotonicMs() - atMs < this.#progressIntervalMs;
+  }
+
+  #remember(stored: StatusObject, desired: Readonly<Record<string, unknown>>, progress: boolean): void {
+    const { uid, resourceVersion } = stored.metadata;
+    const progressAtMs = progress ? this.#clock.monotonicMs() : this.#memory.get(uid)?.progressAtMs;
+    this.#memory.set(uid, { resourceVersion, status: stored.status, desired, progressAtMs });
+  }
+
+  #gone(uid: string): StatusResult {
+    this.forget(uid);
+    return { kind: "Gone" };
+  }
+}
+
+function addressOf({ metadata: { namespace, name } }: KubeObject): ObjectAddress {
+  return namespace === undefined ? { name } : { namespace, name };
+}

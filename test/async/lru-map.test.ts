@@ -1,0 +1,12 @@
+import { expect, test } from "@jest/globals";
+import { LruMap } from "../../src/async/lru-map.ts";
+
+test("what was not used the longest goes first", () => {
+  const map = new LruMap<string, number>(2);
+  map.set("a", 1);
+  map.set("b", 2);
+  expect(map.get("a")).toBe(1);
+  map.set("c", 3);
+  expect([map.get("a"), map.get("b"), map.get("c"), map.size]).toEqual([1, undefined, 3, 2]);
+  expect([map.delete("a"), map.delete("a")]).toEqual([true, false]);
+});

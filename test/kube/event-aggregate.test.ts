@@ -1,0 +1,50 @@
+import { expect, test } from "@jest/globals";
+import { cutText, EventAggregate, messageLengthMax, similarMax } from "../../src/kube/event-aggregate.ts";
+import type { EventNote } from "../../src/kube/event-aggregate.ts";
+
+const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
+const note = (more: Partial<EventNote> = {}): EventNote => ({
+  object,
+  type: "Normal",
+  reason: "Added",
+  message: "Added an entry",
+  ...more,
+});
+
+test("notes that differ in object, type, reason or message are different events", () => {
+  const aggregate = new EventAggregate(Math.random);
+  const notes = [
+    note(),
+    note({ type: "Warning" }),
+    note({ reason: "Removed" }),
+    note({ message: "Added another entry" }),
+    note({ object: { ...object, uid: "u2" } }),
+  ];
+  expect(new Set(notes.map((each) => aggregate.add(each, 0).key)).size).toBe(notes.length);
+  expect(aggregate.add(note(), 5)).toMatchObject({ count: 2, firstMs: 0, lastMs: 5 });
+});
+
+test("many similar messages within ten minutes end in one combined event", () => {
+  const aggregate = new EventAggregate(Math.random);
+  const add = (index: number, nowMs: number) => aggregate.add(note({ message: `Entry ${index}` }), nowMs);
+  const keys = new Set(Array.from({ length: 40 }, (_, index) => add(index, index * 1_000).key));
+  expect(keys.size).toBe(similarMax + 1);
+  expect(add(99, 60_000)).toMatchObject({ message: "(combined from similar events): Entry 99", count: 31 });
+  expect(add(3, 61_000)).toMatchObject({ message: "Entry 3", count: 2 });
+  expect(add(100, 61_000 + 600_001)).toMatchObject({ message: "Entry 100", count: 1 });
+});
+
+test("a long message is cut, and never in the middle of a character", () => {
+  const aggregate = new EventAggregate(Math.random);
+  const { message } = aggregate.add(note({ message: "x".repeat(5_000) }), 0);
+  expect(message).toHaveLength(messageLengthMax);
+  expect(message.endsWith("x…")).toBe(true);
+  expect(cutText("ab😀cd", 4)).toBe("ab…");
+  expect(cutText("ab😀", 4)).toBe("ab😀");
+});
+
+test("the name of an event is not longer than Kubernetes allows", () => {
+  const aggregate = new EventAggregate(() => 0.999_999);
+  const { name } = aggregate.add(note({ object: { ...object, name: "n".repeat(253) } }), Date.UTC(2040, 0, 1));
+  expect(name.length).toBeLessThanOrEqual(253);
+});

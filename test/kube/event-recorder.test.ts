@@ -1,0 +1,209 @@
+import { describe, expect, test } from "@jest/globals";
+import type { EventNote } from "../../src/kube/event-aggregate.ts";
+import { EventRecorder, queueLengthMax } from "../../src/kube/event-recorder.ts";
+import { VirtualTime } from "../support/async/virtual-time.ts";
+import { FakeEvents } from "../support/event/fake-events.ts";
+
+const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
+const note = (more: Partial<EventNote> = {}): EventNote => ({
+  object,
+  type: "Warning",
+  reason: "SyncFailed",
+  message: "It failed",
+  ...more,
+});
+
+function makeRecorder() {
+  const time = new VirtualTime();
+  const events = new FakeEvents();
+  const dropped: string[] = [];
+  const recorder = new EventRecorder({
+    api: events,
+    clock: time.clock(Date.UTC(2026, 10, 21, 12)),
+    random: () => 0.5,
+    controller: "test.dev/controller",
+    instance: "pod-1",
+    onDropped: (reason) => dropped.push(reason),
+  });
+  return { time, events, recorder, dropped };
+}
+
+test("an event has both kinds of times, so that describe shows and sorts it", async () => {
+  const { time, events, recorder } = makeRecorder();
+  recorder.record(note({ action: "Sync" }));
+  await time.advance(0);
+  expect(events.events).toEqual([
+    {
+      apiVersion: "v1",
+      kind: "Event",
+      metadata: { name: expect.stringMatching(/^w\.[0-9a-f]+$/), namespace: "default" },
+      involvedObject: { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" },
+      type: "Warning",
+      reason: "SyncFailed",
+      action: "Sync",
+      message: "It failed",
+      count: 1,
+      eventTime: "2026-11-21T12:00:00.000000Z",
+      firstTimestamp: "2026-11-21T12:00:00Z",
+      lastTimestamp: "2026-11-21T12:00:00Z",
+      reportingComponent: "test.dev/controller",
+      reportingInstance: "pod-1",
+      source: { component: "test.dev/controller" },
+    },
+  ]);
+});
+
+test("an event about an object of the whole cluster is kept in the default namespace", async () => {
+  const { time, events, recorder } = makeRecorder();
+  recorder.record(note({ object: { ...object, namespace: "" } }));
+  await time.advance(0);
+  expect(events.events[0]).toMatchObject({ metadata: { namespace: "default" }, action: "SyncFailed" });
+  expect(events.events[0]?.involvedObject).not.toHaveProperty("namespace");
+});
+
+describe("repetition", () => {
+  test("10,000 identical notes make one object and at most 40 requests", async () => {
+    const { time, events, recorder } = makeRecorder();
+    for (let index = 0; index < 10_000; index += 1) {
+      recorder.record(note());
+      if (index % 10 === 0) await time.advance(60);
+    }
+    await time.advance(1_000);
+    expect(events.events).toHaveLength(1);
+    expect(events.requests.length).toBeLessThanOrEqual(40);
+  });
+
+  test("the same note again counts up and moves the last time", async () => {
+    const { time, events, recorder } = makeRecorder();
+    recorder.record(note());
+    await time.advance(90_000);
+    recorder.record(note());
+    await time.advance(0);
+    expect(events.requests.map((request) => request.split(" ")[0])).toEqual(["create", "patch"]);
+    expect(events.events[0]).toMatchObject({
+      count: 2,
+      firstTimestamp: "2026-11-21T12:00:00Z",
+      lastTimestamp: "2026-11-21T12:01:30Z",
+    });
+  });
+
+  test("notes that arrive while a request is under way cost one more request together", async () => {
+    const { time, events, recorder } = makeRecorder();
+    for (let index = 0; index < 500; index += 1) recorder.record(note());
+    await time.advance(0);
+    expect(events.requests).toHaveLength(2);
+    expect(events.events[0]).toMatchObject({ count: 500 });
+  });
+
+  test("an event that the server has forgotten is made again and keeps its count", async () => {
+    const { time, events, recorder } = makeRecorder();
+    recorder.record(note());
+    await time.advance(3_700_000);
+    events.stored.clear();
+    recorder.record(note());
+    await time.advance(0);
+    expect(events.events[0]).toMatchObject({ count: 2 });
+  });
+
+  test("an object that makes too much noise is silenced, and heard again later", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    const noise = async (reason: string) => {
+      recorder.record(note({ reason }));
+      await time.advance(1);
+    };
+    for (let index = 0; index < 30; index += 1) await noise(`Reason${index}`);
+    expect(events.events).toHaveLength(25);
+    expect(dropped).toEqual(Array.from({ length: 5 }, () => "Spam"));
+    recorder.record(note({ object: { ...object, name: "other", uid: "u2" } }));
+    await time.advance(300_000);
+    await noise("Later");
+    expect(events.events).toHaveLength(27);
+  });
+});
+
+describe("faults", () => {
+  test("a server that is busy or away is asked again, after what it asks for", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    events.faults.push({ code: "TooManyRequests", retryAfterMs: 7_000 }, { code: "Unavailable" });
+    recorder.record(note());
+    await time.advance(6_999);
+    expect(events.requests).toHaveLength(1);
+    await time.advance(60_000);
+    expect(events.requests).toHaveLength(3);
+    expect(events.events).toHaveLength(1);
+    expect(dropped).toEqual([]);
+  });
+
+  test("a create whose answer was lost is not made twice", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    events.faults.push({ code: "TimedOut" }, { code: "AlreadyExists" });
+    recorder.record(note());
+    await time.advance(60_000);
+    expect(events.requests).toHaveLength(2);
+    expect(dropped).toEqual([]);
+  });
+
+  test("an outage drops events after some attempts, and tells so", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    for (let index = 0; index < 6; index += 1) events.faults.push({ code: "Unavailable" });
+    recorder.record(note());
+    await time.advance(600_000);
+    expect(events.requests).toHaveLength(6);
+    expect(dropped).toEqual(["Unavailable"]);
+    expect(recorder.pending).toBe(0);
+  });
+
+  test("a refusal is told, unless the namespace is going away", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    events.faults.push({ code: "Forbidden", causes: ["NamespaceTerminating"] });
+    recorder.record(note({ reason: "A" }));
+    await time.advance(0);
+    events.faults.push({ code: "NotFound" });
+    recorder.record(note({ reason: "B" }));
+    await time.advance(0);
+    expect(dropped).toEqual([]);
+    events.faults.push({ code: "Forbidden" });
+    recorder.record(note({ reason: "C" }));
+    await time.advance(0);
+    expect(dropped).toEqual(["Refused"]);
+  });
+
+  test("a full queue drops and counts, and the caller never waits", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    events.silent = true;
+    for (let index = 0; index < queueLengthMax + 51; index += 1) {
+      recorder.record(note({ object: { ...object, uid: `u${index}` } }));
+    }
+    expect(recorder.pending).toBe(queueLengthMax);
+    expect(dropped).toEqual(Array.from({ length: 50 }, () => "QueueFull"));
+    const stopping = recorder.stop(1_000);
+    await time.advance(1_000);
+    await stopping;
+  });
+});
+
+describe("stopping", () => {
+  test("writes what waits before it ends", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    for (const reason of ["A", "B", "C"]) recorder.record(note({ reason }));
+    const stopping = recorder.stop(5_000);
+    await time.advance(0);
+    await stopping;
+    expect(events.events).toHaveLength(3);
+    recorder.record(note());
+    expect(dropped).toEqual(["Stopped"]);
+  });
+
+  test("gives up at its deadline", async () => {
+    const { time, events, recorder, dropped } = makeRecorder();
+    events.silent = true;
+    for (const reason of ["A", "B", "C"]) recorder.record(note({ reason }));
+    const stopping = recorder.stop(5_000);
+    await time.advance(5_000);
+    await stopping;
+    await time.advance(60_000);
+    expect(events.requests).toHaveLength(1);
+    expect(dropped).toEqual(["Stopped", "Stopped", "Stopped"]);
+    expect(time.pendingTimers).toBe(0);
+  });
+});

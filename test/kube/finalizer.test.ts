@@ -1,0 +1,71 @@
+import { describe, expect, test } from "@jest/globals";
+import { addFinalizer, removeFinalizer } from "../../src/kube/finalizer.ts";
+import { FakeObject } from "../support/status/fake-objects.ts";
+
+const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
+const mine = "test.dev/mine";
+const target = (server: FakeObject) => ({ type, object: server.object, finalizer: mine });
+
+describe("adding", () => {
+  test("works on an object with none and with others, and costs nothing if it is there", async () => {
+    const server = new FakeObject();
+    expect(await addFinalizer(server, target(server))).toMatchObject({
+      kind: "Done",
+      object: { metadata: { finalizers: [mine] } },
+    });
+    expect(await addFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
+    expect(server.patches).toBe(1);
+    server.edit({ finalizers: ["other/one"] });
+    await addFinalizer(server, target(server));
+    expect(server.object.metadata.finalizers).toEqual(["other/one", mine]);
+  });
+
+  test("never loses a finalizer that somebody else adds meanwhile", async () => {
+    const server = new FakeObject();
+    server.before.push(() => server.edit({ finalizers: ["other/one"] }));
+    expect(await addFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
+    expect(server.object.metadata.finalizers).toEqual(["other/one", mine]);
+  });
+
+  test("leaves an object alone that is being deleted, gone, or another one of the same name", async () => {
+    const server = new FakeObject();
+    server.before.push(() => server.edit({ deletionTimestamp: "2026-11-21T12:00:00Z" }));
+    expect(await addFinalizer(server, target(server))).toMatchObject({ kind: "Deleting" });
+    const renewed = new FakeObject();
+    const old = target(renewed);
+    renewed.edit({ uid: "u2" });
+    expect(await addFinalizer(renewed, old)).toEqual({ kind: "Gone" });
+    renewed.stored = undefined;
+    expect(await addFinalizer(renewed, old)).toEqual({ kind: "Gone" });
+    expect(server.object.metadata.finalizers).toBeUndefined();
+  });
+});
+
+describe("removing", () => {
+  test("takes off its own finalizer only, and is done where it is not there", async () => {
+    const server = new FakeObject();
+    server.edit({ finalizers: ["other/one", mine, "other/two"] });
+    expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
+    expect(server.object.metadata.finalizers).toEqual(["other/one", "other/two"]);
+    expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
+    expect(server.patches).toBe(1);
+  });
+
+  test("finds its place again when the list was changed meanwhile", async () => {
+    const server = new FakeObject();
+    server.edit({ finalizers: ["other/one", mine] });
+    server.before.push(() => server.edit({ finalizers: [mine, "other/two"] }));
+    expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Done" });
+    expect(server.object.metadata.finalizers).toEqual(["other/two"]);
+  });
+
+  test("gives up when the list never stands still", async () => {
+    const server = new FakeObject();
+    server.edit({ finalizers: [mine] });
+    for (let index = 0; index < 9; index += 1) {
+      server.before.push(() => server.edit({ finalizers: [`other/${index}`, mine] }));
+    }
+    expect(await removeFinalizer(server, target(server))).toMatchObject({ kind: "Failed", fault: { code: "Invalid" } });
+    expect(server.patches).toBe(4);
+  });
+});

@@ -1,0 +1,23 @@
+import { expect, test } from "@jest/globals";
+import { sameJson, statusPatch } from "../../src/kube/status-diff.ts";
+
+test("values are the same whatever the order of keys, but not of lists", () => {
+  expect(sameJson({ a: 1, b: { c: [1, { d: 2 }] } }, { b: { c: [1, { d: 2 }] }, a: 1 })).toBe(true);
+  expect(sameJson({ a: 1, b: undefined }, { a: 1 })).toBe(true);
+  expect(sameJson([1, 2], [2, 1])).toBe(false);
+  expect(sameJson({ a: null }, {})).toBe(false);
+  expect(sameJson([], {})).toBe(false);
+  expect(sameJson("1", 1)).toBe(false);
+});
+
+test("a patch names everything that is wanted, and null for what has to go", () => {
+  expect(
+    statusPatch({ a: 1, old: 1, deep: { keep: 1, old: 2 } }, { a: 1, deep: { keep: 2 }, list: [{ x: 1 }] }),
+  ).toEqual({
+    a: 1,
+    old: null,
+    deep: { keep: 2, old: null },
+    list: [{ x: 1 }],
+  });
+  expect(statusPatch(undefined, { a: undefined, b: 1 })).toEqual({ b: 1 });
+});

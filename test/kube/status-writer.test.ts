@@ -1,0 +1,126 @@
+import { describe, expect, test } from "@jest/globals";
+import { StatusWriter } from "../../src/kube/status-writer.ts";
+import type { StatusObject } from "../../src/kube/status-writer.ts";
+import { VirtualTime } from "../support/async/virtual-time.ts";
+import { FakeObject } from "../support/status/fake-objects.ts";
+
+const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
+
+function makeWriter() {
+  const time = new VirtualTime();
+  const server = new FakeObject();
+  const writer = new StatusWriter({ api: server, clock: time.clock() });
+  const write = (status: Record<string, unknown>, more: { progress?: boolean; object?: StatusObject } = {}) =>
+    writer.write({
+      type,
+      object: more.object ?? server.object,
+      compute: () => status,
+      progress: more.progress ?? false,
+    });
+  return { time, server, writer, write };
+}
+
+test("a status is written once, and not again while nothing differs", async () => {
+  const { server, write } = makeWriter();
+  expect(await write({ phase: "Ready", counts: { a: 1, b: 2 } })).toEqual({ kind: "Written" });
+  expect(await write({ counts: { b: 2, a: 1 }, phase: "Ready" })).toEqual({ kind: "Unchanged" });
+  expect(server.patches).toBe(1);
+});
+
+test("fields that are no longer wanted disappear, however deep, and lists are replaced", async () => {
+  const { server, write } = makeWriter();
+  await write({ gone: 1, counts: { a: 1, gone: { deep: true } }, list: [1, 2, 3] });
+  await write({ counts: { a: 1 }, list: [3] });
+  expect(server.object.status).toEqual({ counts: { a: 1 }, list: [3] });
+});
+
+test("after a conflict the status is computed anew from the object as it is now", async () => {
+  const { server, writer } = makeWriter();
+  server.before.push(
+    () => server.edit({ generation: 2 }),
+    () => server.edit({ generation: 3 }),
+  );
+  const result = await writer.write({
+    type,
+    object: server.object,
+    compute: ({ metadata: { generation } }) => ({ observedGeneration: generation }),
+  });
+  expect(result).toEqual({ kind: "Written" });
+  expect(server.object.status).toEqual({ observedGeneration: 3 });
+  expect(server.reads).toBe(2);
+});
+
+test("endless conflicts end as a failure", async () => {
+  const { server, write } = makeWriter();
+  for (let index = 0; index < 20; index += 1) server.before.push(() => server.edit({}));
+  expect(await write({ phase: "Ready" })).toMatchObject({ kind: "Failed", fault: { code: "Conflict" } });
+  expect(server.patches).toBe(5);
+});
+
+test("a newer object can be left alone", async () => {
+  const { server, writer } = makeWriter();
+  server.before.push(() => server.edit({ generation: 2 }));
+  const compute = ({ metadata: { generation } }: StatusObject) => (generation === 1 ? { phase: "Old" } : undefined);
+  expect(await writer.write({ type, object: server.object, compute })).toEqual({ kind: "Unchanged" });
+  expect(server.object.status).toBeUndefined();
+});
+
+test("an object that is gone, or whose name another one has, is not written", async () => {
+  const { server, write } = makeWriter();
+  const old = server.object;
+  server.edit({ uid: "u2" });
+  expect(await write({ phase: "Ready" }, { object: old })).toEqual({ kind: "Gone" });
+  server.stored = undefined;
+  expect(await write({ phase: "Ready" }, { object: old })).toEqual({ kind: "Gone" });
+});
+
+describe("what cannot keep a loop going", () => {
+  test("a cache that lags behind the last write", async () => {
+    const { server, write } = makeWriter();
+    const stale = server.object;
+    await write({ phase: "Ready" });
+    expect(await write({ phase: "Ready" }, { object: stale })).toEqual({ kind: "Unchanged" });
+    expect(await write({ phase: "Failed" }, { object: stale })).toEqual({ kind: "Written" });
+    expect([server.patches, server.reads]).toEqual([2, 0]);
+  });
+
+  test("a default that the server fills in", async () => {
+    const { server, write } = makeWriter();
+    server.defaults = { observedGeneration: -1 };
+    await write({ phase: "Ready" });
+    expect(await write({ phase: "Ready" })).toEqual({ kind: "Unchanged" });
+    expect(server.patches).toBe(1);
+  });
+
+  test("but a status that somebody has wiped or changed is written again", async () => {
+    const { server, write } = makeWriter();
+    await write({ phase: "Ready" });
+    server.edit({}, {});
+    expect(await write({ phase: "Ready" })).toEqual({ kind: "Written" });
+    server.edit({}, { phase: "Nonsense", extra: 1 });
+    expect(await write({ phase: "Ready" })).toEqual({ kind: "Written" });
+    expect(server.object.status).toEqual({ phase: "Ready" });
+  });
+});
+
+test("progress is written at most every two seconds, and other changes at once", async () => {
+  const { time, server, write } = makeWriter();
+  const progress = (done: number) => write({ done }, { progress: true });
+  expect(await progress(1)).toEqual({ kind: "Written" });
+  expect(await progress(2)).toEqual({ kind: "Postponed" });
+  await time.advance(1_999);
+  expect(await progress(3)).toEqual({ kind: "Postponed" });
+  expect(await write({ done: 3, phase: "Held" })).toEqual({ kind: "Written" });
+  await time.advance(1);
+  expect(await progress(4)).toEqual({ kind: "Written" });
+  expect(server.patches).toBe(3);
+});
+
+test("writes of one object follow one another, whoever asks", async () => {
+  const { server, write } = makeWriter();
+  const stale = server.object;
+  const results = await Promise.all([1, 2, 3].map((done) => write({ done }, { object: stale })));
+  expect(results.map(({ kind }) => kind)).toEqual(["Written", "Written", "Written"]);
+  expect(server.object.status).toEqual({ done: 3 });
+  expect(server.reads).toBe(0);
+});
