@@ -26,6 +26,7 @@ class ModelServer {
   objects = new Map<string, TestObject>();
   version = 100;
   history: HistoryEntry[] = [];
+  readonly everHad = new Set([""]);
   compactedBelow = 100;
   restores = 0;
   #uids = 0;
@@ -51,6 +52,7 @@ class ModelServer {
     else this.objects.set(object.metadata.name, object);
     this.history.push({ version: this.version, event: { type, object } });
     this.#past.push({ version: this.version, objects: new Map(this.objects) });
+    this.everHad.add(contentsOf(this.objects.values()).join());
   }
 
   compact(): void {
@@ -235,7 +237,8 @@ class World {
       case "Uncollect":
         return this.#mirror.uncollect(effect.object as TestObject);
       case "Swap":
-        return this.#mirror.swap(effect.announceAll);
+        this.#mirror.swap(effect.announceAll);
+        return this.#expectComplete();
       case "Deliver":
         if (effect.change === "Put") return this.#mirror.put(effect.object as TestObject);
         return this.#mirror.remove(effect.object as TestObject);
@@ -244,6 +247,12 @@ class World {
       default:
         return effect satisfies never;
     }
+  }
+
+  /** Nobody may ever see a part of a list: what a list says was all there was, at some time. */
+  #expectComplete(): void {
+    const contents = contentsOf(this.store.list()).join();
+    if (!this.server.everHad.has(contents)) throw new Error(`The store is partial: ${contents}`);
   }
 
   #hear({ type, object }: ObjectChange<TestObject>): void {

@@ -173,24 +173,27 @@ describe("the first list", () => {
     expect(asked()).toEqual(["WatchList", "List", "Page p2", "Page p3", "List", "Page q2", "Page q3", "Watch 2100"]);
   });
 
-  test("that is cut before its closing bookmark changes nothing, and is made in pages next time", async () => {
-    const { server, names, asked, changes, untilAsked } = await startWorld();
-    const first = watchListOf([testObject("a", 1)], 5);
-    server.next(first.answer);
-    await untilAsked(1);
-    first.error(statusBody(410, "Expired"));
-    const second = scriptedStream();
-    server.next(second.answer);
-    second.event("ADDED", testObject("b", 8));
-    second.cut();
-    await untilAsked(3);
-    expect(names()).toEqual(["a"]);
-    server.next(json(200, listBody([testObject("b", 8)], 9)));
-    await untilAsked(4);
-    expect(asked()).toEqual(["WatchList", "WatchList", "List", "Watch 9"]);
-    expect(names()).toEqual(["b"]);
-    expect(changes).toEqual(["Added a", "Deleted a", "Added b"]);
-  });
+  test.each(["cut", "end"] as const)(
+    "with a %s before its closing bookmark changes nothing, and comes in pages next time",
+    async (how) => {
+      const { server, names, asked, changes, untilAsked } = await startWorld();
+      const first = watchListOf([testObject("a", 1)], 5);
+      server.next(first.answer);
+      await untilAsked(1);
+      first.error(statusBody(410, "Expired"));
+      const second = scriptedStream();
+      server.next(second.answer);
+      second.event("ADDED", testObject("b", 8));
+      second[how]();
+      await untilAsked(3);
+      expect(names()).toEqual(["a"]);
+      server.next(json(200, listBody([testObject("b", 8)], 9)));
+      await untilAsked(4);
+      expect(asked()).toEqual(["WatchList", "WatchList", "List", "Watch 9"]);
+      expect(names()).toEqual(["b"]);
+      expect(changes).toEqual(["Added a", "Deleted a", "Added b"]);
+    },
+  );
 
   test("takes smaller pages when an answer is longer than we are ready to hold", async () => {
     const { server, untilAsked, names } = await startWorld({ bodyBytesMax: 10_000 });
