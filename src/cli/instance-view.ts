@@ -101,4 +101,3 @@ function heldOperations({ plan }: ConvergeFacts): OperationView[] {
   }
   return views;
 }
-

@@ -24,7 +24,12 @@ export function planLines(view: InstanceView, paint: Paint): string[] {
     lines.push(paint("yellow", `  ! ${operation.target.padEnd(10)} ${operation.value}  held`));
   }
   if (view.approve !== undefined) {
-    lines.push(paint("yellow", `  To let the held removals through: annotate the instance with wafsync.dev/approve-removals: ${view.approve}`));
+    lines.push(
+      paint(
+        "yellow",
+        `  To let the held removals through: annotate the instance with wafsync.dev/approve-removals: ${view.approve}`,
+      ),
+    );
   }
   return [...lines, summaryLine(view, paint), ...problemLines(view, paint)];
 }
@@ -53,11 +58,15 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
   const lines: string[] = [];
   for (const object of view.objects) {
     if (object.ready !== "False" || object.message === view.trouble) continue;
-    lines.push(paint("red", `  ${object.kind} ${object.namespace}/${object.name}: ${object.reason}`), `    ${object.message}`);
+    lines.push(
+      paint("red", `  ${object.kind} ${object.namespace}/${object.name}: ${object.reason}`),
+      `    ${object.message}`,
+    );
     for (const { entry, source, message } of object.rejected.slice(0, rejectedShownMax)) {
       lines.push(paint("dim", `    ${entry} (${source}): ${message}`));
     }
-    if (object.rejected.length > rejectedShownMax) lines.push(paint("dim", `    … and ${object.rejected.length - rejectedShownMax} more`));
+    if (object.rejected.length > rejectedShownMax)
+      lines.push(paint("dim", `    … and ${object.rejected.length - rejectedShownMax} more`));
   }
   return lines;
 }

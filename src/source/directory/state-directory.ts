@@ -56,15 +56,22 @@ export async function openStateDirectory(options: {
   }
 }
 
+/** The directory as it stands, without a lock and without writing: for a dry run beside a running process. */
+export function viewStateDirectory(path: string): StateDirectory {
+  return new LockedDirectory(resolve(path), undefined);
+}
+
 class LockedDirectory implements StateDirectory {
   readonly path: string;
-  readonly #lock: Extract<ProcessLock, { ok: true }>;
+  /** Undefined: for reading only. */
+  readonly #lock: Extract<ProcessLock, { ok: true }> | undefined;
   readonly #running = new Set<Promise<unknown>>();
-  #released = false;
+  #released: boolean;
 
-  constructor(path: string, lock: Extract<ProcessLock, { ok: true }>) {
+  constructor(path: string, lock: Extract<ProcessLock, { ok: true }> | undefined) {
     this.path = path;
     this.#lock = lock;
+    this.#released = lock === undefined;
   }
 
   async read(file: FilePath, bytesMax: number): Promise<FileResult<string | undefined>> {
@@ -110,11 +117,15 @@ class LockedDirectory implements StateDirectory {
     this.#released = true;
     // A write that goes on would be one without the lock.
     await Promise.allSettled(this.#running);
-    await this.#lock.release();
+    await this.#lock?.release();
   }
 
   async #change(file: FilePath, act: (path: string) => Promise<void>): Promise<FileResult<void>> {
-    if (this.#released) return { ok: false, problem: `${this.pathOf(file)} cannot be written: the process is ending.` };
+    if (this.#released)
+      return {
+        ok: false,
+        problem: `${this.pathOf(file)} cannot be written: ${this.#lock === undefined ? "it was opened for reading" : "the process is ending"}.`,
+      };
     const running = this.#attempt("cannot be written", file, act);
     this.#running.add(running);
     return await running.finally(() => this.#running.delete(running));

@@ -1,0 +1,17 @@
+// The only module that reads the environment.
+
+export interface Environment {
+  /** `WAFSYNC_API_KEY`: the key of instances whose Secret is not among the files. Never printed. */
+  readonly apiKey: string | undefined;
+  /** `POD_NAME` and `POD_NAMESPACE`, as the manifests set them from the downward API. */
+  readonly podName: string | undefined;
+  readonly podNamespace: string | undefined;
+}
+
+export function readEnvironment(): Environment {
+  const value = (name: string): string | undefined => {
+    const text = process.env[name];
+    return text === undefined || text === "" ? undefined : text;
+  };
+  return { apiKey: value("WAFSYNC_API_KEY"), podName: value("POD_NAME"), podNamespace: value("POD_NAMESPACE") };
+}

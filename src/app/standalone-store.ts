@@ -1,0 +1,81 @@
+// Where inventory and status live without a cluster: in the locked state directory, or, for a dry run, only in memory on top
+// of what is there.
+import type { Clock } from "../async/clock.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { resourceKey } from "../model/resource.ts";
+import type { InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import { createInventoryFiles } from "../source/directory/inventory-files.ts";
+import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import { createStatusFiles } from "../source/directory/status-files.ts";
+
+export interface OpenedStore {
+  readonly ok: true;
+  readonly inventory: InventoryPort;
+  readonly status: StatusPort;
+  /** Every instance that has an inventory. */
+  known(): Promise<readonly ObjectName[]>;
+  /** Problems of writing status and events, one sentence each. */
+  problems(): readonly string[];
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  readonly stateDirectory: string;
+  readonly isDryRun: boolean;
+  readonly clock: Clock;
+}
+
+/** Problems beyond this are not kept: the first ones tell the cause. */
+const problemsMax = 10;
+
+export async function openStore(
+  options: StoreOptions,
+): Promise<OpenedStore | { readonly ok: false; readonly problem: string }> {
+  if (options.isDryRun) return dryStore(options);
+  const { stateDirectory: path, clock } = options;
+  const opened = await openStateDirectory({ path, processId: process.pid, clock });
+  if (!opened.ok) return opened;
+  const inventory = createInventoryFiles(opened.state);
+  const problems: string[] = [];
+  const status = createStatusFiles({
+    state: opened.state,
+    clock,
+    onProblem: (problem) => {
+      if (problems.length < problemsMax) problems.push(problem);
+    },
+  });
+  return {
+    ok: true,
+    inventory,
+    status,
+    known: async () => {
+      const listed = await inventory.list();
+      return listed.ok ? listed.value : [];
+    },
+    problems: () => problems,
+    close: async () => {
+      await status.flush();
+      await opened.state.release();
+    },
+  };
+}
+
+function dryStore({ stateDirectory }: StoreOptions): OpenedStore {
+  const files = createInventoryFiles(viewStateDirectory(stateDirectory));
+  const statuses = new Map<string, Readonly<Record<string, unknown>>>();
+  return {
+    ok: true,
+    inventory: {
+      load: async (instance) => await files.load(instance),
+      save: async () => ({ state: "Failed", problem: "This is a dry run: nothing is written." }),
+    },
+    status: {
+      read: (meta) => statuses.get(resourceKey(meta)),
+      write: async (meta, status) => void statuses.set(resourceKey(meta), status),
+      event: () => undefined,
+    },
+    known: async () => [],
+    problems: () => [],
+    close: async () => undefined,
+  };
+}

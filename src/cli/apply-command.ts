@@ -1,0 +1,80 @@
+// `wafsync apply` and `wafsync run --once`: bring every WAF to its declared state and end.
+import { realClock } from "../async/clock.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ConvergeObserver } from "../reconcile/ports.ts";
+import type { InstanceResult } from "../app/standalone.ts";
+import type { DirectoryOptions, Session } from "./directory-session.ts";
+import { printFaults, withSession } from "./directory-session.ts";
+import type { InstanceView } from "./instance-view.ts";
+import { viewInstance } from "./instance-view.ts";
+import { resultLines } from "./print-instance.ts";
+import { ProgressBar } from "./progress-bar.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface ApplyOptions extends DirectoryOptions {
+  readonly showsProgress: boolean;
+}
+
+/** @returns 0 all done, 1 something is left, 2 something is wrong, 130 if it was stopped. */
+export async function runApply(options: ApplyOptions): Promise<number> {
+  const bars = new Map<string, ProgressBar>();
+  const how = {
+    isDryRun: false,
+    observer: (notes: Terminal) => progressObserver(bars, options.showsProgress ? notes : quiet(notes)),
+  };
+  return await withSession(options, how, async (session) => {
+    const isFaulty = await printFaults(session);
+    const results = await session.standalone.applyOnce();
+    for (const bar of bars.values()) bar.end();
+    const views = viewResults(session, results);
+    printResults(session, options, views);
+    if (session.stopping.stop.aborted) {
+      session.notes.line("Stopped. What was done is recorded: run the command again to go on.");
+      return 130;
+    }
+    if (views.length === 0) session.notes.line("There is no WafInstance in this folder, so there is nothing to apply.");
+    if (isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined)) return 2;
+    return views.some(isIncomplete) ? 1 : 0;
+  });
+}
+
+function viewResults({ standalone }: Session, results: readonly InstanceResult[]): InstanceView[] {
+  return results.flatMap(({ outcome: { facts } }) =>
+    facts === undefined ? [] : [viewInstance(facts, (meta) => standalone.readStatus(meta))],
+  );
+}
+
+function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {
+  if (output === "json") {
+    // What was planned is done by now; what is left shows in the objects.
+    out.line(JSON.stringify({ instances: views.map(({ operations: _, ...view }) => view) }, undefined, 2));
+  } else if (views.length > 0) {
+    for (const line of resultLines(views, paint)) out.line(line);
+  }
+}
+
+function isIncomplete(view: InstanceView): boolean {
+  return view.held.length > 0 || view.objects.some(({ ready }) => ready === "False");
+}
+
+function progressObserver(bars: Map<string, ProgressBar>, notes: Terminal): ConvergeObserver {
+  const barOf = (name: string): ProgressBar => {
+    const known = bars.get(name);
+    if (known !== undefined) return known;
+    const bar = new ProgressBar(notes, realClock, name);
+    bars.set(name, bar);
+    return bar;
+  };
+  return {
+    operationDone: (instance, _operation, left) => barOf(nameKey(instance)).advance(left),
+    waiting: (instance, why, delayMs) => {
+      const text = `waiting ${Math.ceil(delayMs / 1000)} s: ${why}`;
+      if (notes.isInteractive) barOf(nameKey(instance)).wait(text);
+      else notes.line(`${nameKey(instance)}: ${text}`);
+    },
+  };
+}
+
+function quiet(notes: Terminal): Terminal {
+  return { ...notes, isInteractive: false };
+}

@@ -1,0 +1,78 @@
+// `wafsync clear-cache`: one clear of the cache of one WAF, with retries, for pipelines.
+import { readFile } from "node:fs/promises";
+import { realClock } from "../async/clock.ts";
+import { baseUrlObjection } from "../app/base-url-policy.ts";
+import type { ClearOutcome } from "../app/clear-cache-once.ts";
+import { clearCacheOnce } from "../app/clear-cache-once.ts";
+import { readEnvironment } from "../app/config.ts";
+import { createStopping } from "../app/stopping.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import { validateApiKey } from "../model/api-key.ts";
+import { CommandError } from "./describe-error.ts";
+
+export interface ClearCacheOptions {
+  readonly baseUrl: string;
+  readonly keyFile?: string;
+  readonly expectedDomain?: string;
+  readonly retries: number;
+  readonly timeout: number;
+  readonly allowInsecureHttp: boolean;
+  readonly output: "table" | "json";
+}
+
+/** @returns 0 cleared, 2 not, 130 if it was stopped. */
+export async function runClearCache(options: ClearCacheOptions): Promise<number> {
+  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const objection = baseUrlObjection(policy, options.baseUrl);
+  if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
+  const key = await readKey(options.keyFile);
+  const stopping = createStopping(realClock);
+  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  const outcome = await clearCacheOnce({
+    baseUrl: options.baseUrl,
+    key,
+    expectedDomain: options.expectedDomain,
+    retries: options.retries,
+    timeoutMs: options.timeout * 1000,
+    clock: realClock,
+    random: Math.random,
+    stopping,
+    onRetry: (fault, delayMs) => {
+      process.stderr.write(`${key.redact(fault.message)} Trying again in ${Math.ceil(delayMs / 1000)} s.\n`);
+    },
+  });
+  process.off("SIGINT", stop).off("SIGTERM", stop);
+  const text = options.output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, options);
+  const stream = outcome.state === "Cleared" || options.output === "json" ? process.stdout : process.stderr;
+  stream.write(`${key.redact(text)}\n`);
+  if (outcome.state === "Stopped") return 130;
+  return outcome.state === "Cleared" ? 0 : 2;
+}
+
+async function readKey(file: string | undefined): Promise<ApiKey> {
+  const text = file === undefined ? readEnvironment().apiKey : await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) {
+    if (file !== undefined) throw new CommandError(`the key file ${file} can't be read`);
+    throw new CommandError(
+      "there is no API key",
+      "Put it into the environment variable WAFSYNC_API_KEY, or into a file that --key-file names.",
+    );
+  }
+  const validated = validateApiKey(text);
+  if (validated.ok) return validated.key;
+  throw new CommandError(`the API key can't be used: ${validated.problem}`);
+}
+
+function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOptions): string {
+  switch (outcome.state) {
+    case "Cleared":
+      return `The clear of the cache of ${outcome.domain} has been started${outcome.attempts === 1 ? "" : ` at attempt ${outcome.attempts}`}.`;
+    case "WrongDomain":
+      return `wafsync: the key belongs to ${outcome.domain}, not to ${expectedDomain ?? ""}: nothing was cleared`;
+    case "Failed":
+      return `wafsync: the cache was not cleared (${outcome.attempts === 1 ? "1 attempt" : `${outcome.attempts} attempts`}): ${outcome.fault.message}`;
+    case "Stopped":
+      return "wafsync: stopped before the cache was cleared";
+  }
+}

@@ -1,0 +1,23 @@
+// Errors as a person meets them: one clear line, and what to do.
+
+/** An expected failure of a command. `hint` says what to do next. */
+export class CommandError extends Error {
+  readonly code = "Command";
+  readonly hint: string | undefined;
+
+  constructor(problem: string, hint?: string) {
+    super(problem);
+    this.name = "CommandError";
+    this.hint = hint;
+  }
+}
+
+/** What goes to stderr. An unexpected error is a defect of wafsync and says so; its stack is for `--debug`. */
+export function describeError(error: unknown, isDebug: boolean): string {
+  if (error instanceof CommandError)
+    return `wafsync: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
+  const { message, stack } = error as Partial<Error>;
+  const text = `wafsync: unexpected error: ${message ?? String(error)}\n`;
+  if (isDebug) return `${text}${stack ?? ""}\n`;
+  return `${text}  This is a defect of wafsync. Run the command again with --debug and report what it prints.\n`;
+}

@@ -1,0 +1,132 @@
+// What plan, apply and run share: options, the standalone, the ways to stop, and how faults of the files are printed.
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { realClock } from "../async/clock.ts";
+import { readEnvironment } from "../app/config.ts";
+import type { Standalone } from "../app/standalone.ts";
+import { openStandalone } from "../app/standalone.ts";
+import type { StoppingControl } from "../app/stopping.ts";
+import { createStopping } from "../app/stopping.ts";
+import { Redactor } from "../model/redactor.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ConvergeObserver, StatusPort } from "../reconcile/ports.ts";
+import { faultText } from "../source/directory/source-fault.ts";
+import { CommandError } from "./describe-error.ts";
+import type { Paint } from "./print-instance.ts";
+import type { Terminal } from "./terminal.ts";
+import { colour, terminalOn } from "./terminal.ts";
+
+export interface DirectoryOptions {
+  readonly from: string;
+  readonly state?: string;
+  readonly allowInsecureHttp: boolean;
+  readonly allowedBaseUrls?: string;
+  readonly output: "table" | "json";
+}
+
+export interface Session {
+  readonly standalone: Standalone;
+  readonly stopping: StoppingControl;
+  /** What a command prints goes here, with every key taken out. */
+  readonly out: Terminal;
+  /** Progress, faults and notes. */
+  readonly notes: Terminal;
+  readonly paint: Paint;
+  readonly paintNotes: Paint;
+}
+
+const defaultStateFolder = ".wafsync";
+
+/** Opens the directory, does the work, and closes everything again; signals stop the work within a second. */
+export async function withSession(
+  options: DirectoryOptions,
+  how: {
+    readonly isDryRun: boolean;
+    readonly observer?: (notes: Terminal) => ConvergeObserver;
+    readonly onEvent?: (notes: Terminal) => StatusPort["event"];
+  },
+  work: (session: Session) => Promise<number>,
+): Promise<number> {
+  await requireFolder(options.from);
+  const redactor = new Redactor();
+  const stopping = createStopping(realClock);
+  const out = redacted(terminalOn(process.stdout), redactor);
+  const notes = redacted(terminalOn(process.stderr), redactor);
+  const opened = await openStandalone({
+    directory: options.from,
+    stateDirectory: options.state ?? join(options.from, defaultStateFolder),
+    baseUrls: {
+      allowInsecureHttp: options.allowInsecureHttp,
+      allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+    },
+    environmentKey: readEnvironment().apiKey,
+    isDryRun: how.isDryRun,
+    clock: realClock,
+    random: Math.random,
+    redactor,
+    stopping,
+    observer: how.observer?.(notes) ?? {},
+    ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(notes) }),
+  });
+  if (!opened.ok) throw new CommandError(opened.problem);
+  const removeHandlers = stopOnSignals(stopping);
+  try {
+    return await work({
+      standalone: opened.standalone,
+      stopping,
+      out,
+      notes,
+      paint: (style, text) => colour(process.stdout, style, text),
+      paintNotes: (style, text) => colour(process.stderr, style, text),
+    });
+  } finally {
+    removeHandlers();
+    await opened.standalone.close();
+  }
+}
+
+/** Prints what is wrong with the files, each with its place. True if anything is, notes apart. */
+export async function printFaults({ standalone, notes, paintNotes }: Session): Promise<boolean> {
+  const { faults, unattached } = standalone.faults();
+  for (const fault of faults) {
+    const isError = fault.severity === "Error";
+    notes.line(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
+  }
+  for (const { meta, problem } of unattached) {
+    const where = meta.location === "" ? "" : `${meta.location}: `;
+    notes.line(`${paintNotes("red", "error")} ${where}${meta.kind} ${nameKey(meta)}: ${problem}`);
+  }
+  for (const name of await standalone.leftBehind()) {
+    notes.line(
+      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is declared no more, but wafsync has added entries to its WAF. They stay there: declare it again without rules to have them removed.`,
+    );
+  }
+  return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
+}
+
+async function requireFolder(path: string): Promise<void> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined)
+    throw new CommandError(`there is no folder ${path}`, "Write the folder that holds the YAML files after -f.");
+  if (!found.isDirectory())
+    throw new CommandError(`${path} is a file, not a folder`, "Write the folder that it is in after -f.");
+}
+
+function stopOnSignals(stopping: StoppingControl): () => void {
+  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  return () => {
+    process.off("SIGINT", stop);
+    process.off("SIGTERM", stop);
+  };
+}
+
+function redacted(terminal: Terminal, redactor: Redactor): Terminal {
+  return {
+    isInteractive: terminal.isInteractive,
+    columns: terminal.columns,
+    write: (text) => terminal.write(redactor.redact(text)),
+    line: (text = "") => terminal.line(redactor.redact(text)),
+  };
+}

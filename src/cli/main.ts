@@ -1,0 +1,156 @@
+// The program `wafsync`: its commands and their options. What a command does is loaded when it is called; this file alone
+// sets the exit code.
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { describeError } from "./describe-error.ts";
+
+const exitError = 2;
+
+const exitCodes = `
+Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
+Exit codes of apply, run --once and clear-cache: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.`;
+
+type SetExitCode = (code: number) => void;
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
+  };
+}
+
+function collect(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text];
+}
+
+function withDirectoryOptions(command: Command): Command {
+  return command
+    .requiredOption(
+      "-f, --from <directory>",
+      "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)",
+    )
+    .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
+    .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
+    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"));
+}
+
+function addDirectoryCommands(program: Command, setExitCode: SetExitCode): void {
+  withDirectoryOptions(program.command("plan"))
+    .description("Show what would be changed, and why. Writes nothing.")
+    .addHelpText("after", "\nExample:\n  $ wafsync plan -f waf/ && echo 'in sync'\n")
+    .action(async (options) => {
+      const { runPlan } = await import("./plan-command.ts");
+      setExitCode(await runPlan(options));
+    });
+  withDirectoryOptions(program.command("apply"))
+    .description("Bring every WAF to its declared state, show the progress, and end.")
+    .addHelpText("after", "\nExample:\n  $ wafsync apply -f waf/\n")
+    .action(async (options) => {
+      const { runApply } = await import("./apply-command.ts");
+      setExitCode(await runApply({ ...options, showsProgress: true }));
+    });
+  withDirectoryOptions(program.command("run"))
+    .description("Keep every WAF in its declared state, following changes of the files.")
+    .option("--once", "bring every WAF to its declared state once, and end", false)
+    .addHelpText("after", "\nExamples:\n  $ wafsync run --from waf/\n  $ wafsync run --from waf/ --once -o json\n")
+    .action(async (options) => {
+      if (options.once) {
+        const { runApply } = await import("./apply-command.ts");
+        setExitCode(await runApply({ ...options, showsProgress: false }));
+        return;
+      }
+      const { runFollow } = await import("./run-command.ts");
+      setExitCode(await runFollow(options));
+    });
+}
+
+function addClearCacheCommand(program: Command, setExitCode: SetExitCode): void {
+  program
+    .command("clear-cache")
+    .description("Start a clear of the whole cache of one WAF, for pipelines.")
+    .requiredOption("--base-url <url>", "base URL of the WAF's API")
+    .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
+    .option("--expected-domain <domain>", "do nothing unless the key belongs to this domain")
+    .option("--retries <n>", "attempts after the first that failed", wholeNumber(0, 20), 3)
+    .option("--timeout <seconds>", "give up after this time", wholeNumber(1, 3600), 300)
+    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"))
+    .addHelpText("after", "\nExample:\n  $ WAFSYNC_API_KEY=… wafsync clear-cache --base-url https://waf.example.com\n")
+    .action(async (options) => {
+      const { runClearCache } = await import("./clear-cache-command.ts");
+      setExitCode(await runClearCache(options));
+    });
+}
+
+function addSimulatorCommand(program: Command, setExitCode: SetExitCode): void {
+  program
+    .command("simulator")
+    .description("Serve the WAF API from memory on this machine, strictly, for trials and tests.")
+    .option("--port <n>", "port of the API; 0 takes a free one", wholeNumber(0, 65_535), 8080)
+    .option(
+      "--control-port <n>",
+      "port that shows state and takes faults; 0 takes a free one",
+      wholeNumber(0, 65_535),
+      0,
+    )
+    .option("--key <key[=domain]>", "an API key and the domain that it belongs to; may be given again", collect, [])
+    .option("--latency <ms>", "time that each call takes", wholeNumber(0, 60_000), 0)
+    .option(
+      "--spelling <mode>",
+      "how lists spell addresses, for example AsGiven, AddPrefix, Expanded or UpperCase",
+      "AsGiven",
+    )
+    .option("--overlap <mode>", "Refuse or Record requests of one key that overlap", "Refuse")
+    .option("--log-rows <n>", "blocked requests a day", wholeNumber(0, 1_000_000), 200)
+    .addHelpText("after", "\nExample:\n  $ wafsync simulator --port 8080 --key demo-key=www.example.com --latency 5\n")
+    .action(async (options) => {
+      const { runSimulator } = await import("./simulator-command.ts");
+      setExitCode(await runSimulator(options));
+    });
+}
+
+function createProgram(setExitCode: SetExitCode): Command {
+  const program = new Command("wafsync")
+    .description("Keeps a hosted web application firewall in the state that its users declare.")
+    .version(packageJson.version, "-V, --version", "print the version")
+    .option("--debug", "print the stack of an unexpected error")
+    .helpOption("-h, --help", "print this help")
+    .showHelpAfterError("(--help lists commands and options)")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ wafsync simulator --port 8080 --key demo-key=www.example.com &
+  $ wafsync plan  -f examples/directory --allow-insecure-http
+  $ wafsync apply -f examples/directory --allow-insecure-http
+  $ wafsync run --from examples/directory --allow-insecure-http
+${exitCodes}`,
+    )
+    .exitOverride();
+  addDirectoryCommands(program, setExitCode);
+  addClearCacheCommand(program, setExitCode);
+  addSimulatorCommand(program, setExitCode);
+  for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");
+  return program;
+}
+
+async function main(): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync();
+    return exitCode;
+  } catch (error) {
+    // Commander has printed its own message already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitError;
+    const isDebug = program.opts<{ debug?: boolean }>().debug === true;
+    process.stderr.write(describeError(error, isDebug));
+    return exitError;
+  }
+}
+
+process.exitCode = await main();

@@ -1,0 +1,20 @@
+// `wafsync plan`: what would be changed, and why. Reads the WAF and writes nothing anywhere.
+import type { DirectoryOptions } from "./directory-session.ts";
+import { printFaults, withSession } from "./directory-session.ts";
+import { viewInstance } from "./instance-view.ts";
+import { planLines } from "./print-instance.ts";
+
+/** @returns 0 nothing to do, 1 there are changes, 2 something is wrong with the files or an API. */
+export async function runPlan(options: DirectoryOptions): Promise<number> {
+  return await withSession(options, { isDryRun: true }, async (session) => {
+    const { standalone, out, paint } = session;
+    const facts = await standalone.preview();
+    const views = facts.map((item) => viewInstance(item, (meta) => standalone.readStatus(meta)));
+    const isFaulty = await printFaults(session);
+    if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
+    else for (const view of views) for (const line of planLines(view, paint)) out.line(line);
+    if (views.length === 0) session.notes.line("There is no WafInstance in this folder, so there is nothing to plan.");
+    if (isFaulty || views.some(({ trouble }) => trouble !== undefined) || views.length === 0) return 2;
+    return views.some(({ operations, held }) => operations.length + held.length > 0) ? 1 : 0;
+  });
+}

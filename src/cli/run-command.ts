@@ -1,0 +1,48 @@
+// `wafsync run`: keep every WAF in its declared state until a signal comes. One line for each thing that happens.
+import { realClock } from "../async/clock.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ResourceMeta } from "../model/resource.ts";
+import type { ObjectEvent } from "../reconcile/ports.ts";
+import type { DirectoryOptions } from "./directory-session.ts";
+import { printFaults, withSession } from "./directory-session.ts";
+import { viewInstance } from "./instance-view.ts";
+import { resultLines } from "./print-instance.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** @returns 0 when it was stopped by a signal. */
+export async function runFollow(options: DirectoryOptions): Promise<number> {
+  const printed = new Map<string, string>();
+  const how = {
+    isDryRun: false,
+    onEvent: (notes: Terminal) => (meta: ResourceMeta, event: ObjectEvent) => {
+      notes.line(
+        `${time()}  ${event.type.padEnd(7)}  ${meta.kind} ${nameKey(meta)}  ${event.reason}: ${event.message}`,
+      );
+    },
+  };
+  return await withSession(options, how, async (session) => {
+    const { standalone, out, notes, paint } = session;
+    await printFaults(session);
+    notes.line(`${time()}  Following ${options.from}. Ctrl-C ends it.`);
+    await standalone.follow(
+      () => void printFaults(session),
+      ({ instance, outcome: { facts } }) => {
+        if (facts === undefined) return;
+        const view = viewInstance(facts, (meta) => standalone.readStatus(meta));
+        const lines =
+          options.output === "json" ? [JSON.stringify({ ...view, operations: undefined })] : resultLines([view], paint);
+        // A resync that finds everything as it was has nothing to tell.
+        const text = lines.join("\n");
+        if (printed.get(nameKey(instance)) === text) return;
+        printed.set(nameKey(instance), text);
+        for (const line of options.output === "json" ? lines : ["", ...lines]) out.line(line);
+      },
+    );
+    notes.line(`${time()}  Stopped. What was done is recorded: the next run goes on from here.`);
+    return 0;
+  });
+}
+
+function time(): string {
+  return new Date(realClock.nowMs()).toISOString().slice(11, 19);
+}

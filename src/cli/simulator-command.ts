@@ -1,0 +1,59 @@
+// `wafsync simulator`: the WAF API from memory, until a signal comes.
+import { describeSimulator, startSimulator } from "../simulator/start-simulator.ts";
+import { overlapModes } from "../simulator/simulator-world.ts";
+import { spellingModes } from "../simulator/spelling.ts";
+import { CommandError } from "./describe-error.ts";
+
+export interface SimulatorOptions {
+  readonly port: number;
+  readonly controlPort: number;
+  readonly key: readonly string[];
+  readonly latency: number;
+  readonly spelling: string;
+  readonly overlap: string;
+  readonly logRows: number;
+}
+
+const demoKey = "demo-key-0123456789";
+const demoDomain = "www.example.com";
+
+/** @returns 0 when it was stopped by a signal. */
+export async function runSimulator(options: SimulatorOptions): Promise<number> {
+  const given = options.key.length === 0 ? [`${demoKey}=${demoDomain}`] : options.key;
+  const keys = given.map((text) => {
+    const at = text.indexOf("=");
+    return at === -1 ? { key: text } : { key: text.slice(0, at), domain: text.slice(at + 1) };
+  });
+  const simulator = await startSimulator({
+    port: options.port,
+    controlPort: options.controlPort,
+    keys,
+    latencyMs: options.latency,
+    spelling: oneOf("--spelling", options.spelling, spellingModes),
+    overlap: oneOf("--overlap", options.overlap, overlapModes),
+    logRowsPerDay: options.logRows,
+  }).catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE")
+      throw new CommandError(
+        `port ${options.port} or ${options.controlPort} is taken`,
+        "Choose another one with --port and --control-port, or 0 for a free one.",
+      );
+    throw new CommandError(message);
+  });
+  for (const line of describeSimulator(simulator)) process.stdout.write(`${line}\n`);
+  if (options.key.length === 0) process.stdout.write(`API key: ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
+  await new Promise<void>((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+  await simulator.close();
+  return 0;
+}
+
+function oneOf<T extends string>(option: string, text: string, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
+  if (found === undefined)
+    throw new CommandError(`${option} ${text} is not known`, `Write one of ${choices.join(", ")}.`);
+  return found;
+}
