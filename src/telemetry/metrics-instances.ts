@@ -1,0 +1,82 @@
+// Series that belong to one WafInstance. They exist from the moment that the instance is known until it is forgotten, so
+// that what is deleted leaves nothing behind; figures of an instance that is not known are not taken.
+import { Counter, Gauge } from "prom-client";
+import type { Registry } from "prom-client";
+
+/** Further instances are not measured. */
+export const instancesMax = 5_000;
+
+type Labels = Readonly<Record<string, string>>;
+interface Series {
+  remove(labels: Labels): void;
+}
+
+export interface InstanceCounter {
+  inc(instance: string, labels: Labels, value?: number): void;
+}
+
+export interface InstanceGauge {
+  set(instance: string, labels: Labels, value: number): void;
+}
+
+interface Definition {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+  /** The series that every instance has from the start. */
+  readonly initial: readonly Labels[];
+}
+
+export class InstanceSeries {
+  readonly #registry: Registry;
+  readonly #known = new Map<string, Map<string, () => void>>();
+  readonly #starts: ((instance: string) => void)[] = [];
+
+  constructor(registry: Registry) {
+    this.#registry = registry;
+  }
+
+  /** Gives the instance all its series, at zero. Does nothing if it has them. */
+  add(instance: string): void {
+    if (this.#known.has(instance) || this.#known.size >= instancesMax) return;
+    this.#known.set(instance, new Map());
+    for (const start of this.#starts) start(instance);
+  }
+
+  /** Removes all series of the instance. */
+  forget(instance: string): void {
+    for (const remove of this.#known.get(instance)?.values() ?? []) remove();
+    this.#known.delete(instance);
+  }
+
+  counter({ initial, labelNames, ...definition }: Definition): InstanceCounter {
+    const registers = [this.#registry];
+    const counter = new Counter({ ...definition, registers, labelNames: ["instance", ...labelNames] });
+    const inc = (instance: string, labels: Labels, value = 1): void => {
+      const all = { instance, ...labels };
+      if (this.#note(definition.name, counter, all)) counter.inc(all, value);
+    };
+    this.#starts.push((instance) => initial.forEach((labels) => inc(instance, labels, 0)));
+    return { inc };
+  }
+
+  gauge({ initial, labelNames, ...definition }: Definition): InstanceGauge {
+    const registers = [this.#registry];
+    const gauge = new Gauge({ ...definition, registers, labelNames: ["instance", ...labelNames] });
+    const set = (instance: string, labels: Labels, value: number): void => {
+      const all = { instance, ...labels };
+      if (this.#note(definition.name, gauge, all)) gauge.set(all, value);
+    };
+    this.#starts.push((instance) => initial.forEach((labels) => set(instance, labels, 0)));
+    return { set };
+  }
+
+  /** Whether the instance is known; remembers how to remove the series if so. */
+  #note(name: string, series: Series, labels: Labels & { readonly instance: string }): boolean {
+    const known = this.#known.get(labels.instance);
+    if (known === undefined) return false;
+    const key = `${name} ${Object.values(labels).join(" ")}`;
+    if (!known.has(key)) known.set(key, () => series.remove(labels));
+    return true;
+  }
+}

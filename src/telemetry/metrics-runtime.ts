@@ -1,0 +1,127 @@
+// What is measured of the machinery: queues under the names that client-go uses, the Lease, the watches, the events.
+import { Counter, Gauge, Histogram } from "prom-client";
+import type { Registry } from "prom-client";
+import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
+
+/** Why events are dropped, as the event recorder names it. */
+export const eventDropReasons = ["QueueFull", "Spam", "Refused", "Unavailable", "Stopped"] as const;
+export type EventDropReason = (typeof eventDropReasons)[number];
+
+export interface MeasuredQueue extends QueueObserver {
+  /** From now on, asked for the figures of the moment at each scrape. */
+  follow(stats: () => QueueStats): void;
+}
+
+export interface RuntimeMetrics {
+  /** Makes the series of a queue; to be called once for each name. */
+  queue(name: string): MeasuredQueue;
+  leading(lease: string, isLeading: boolean): void;
+  /** Follows the list-watch of one kind; asked at each scrape. */
+  watch(kind: string, health: () => { readonly isSynced: boolean; readonly relists: number }): void;
+  eventDropped(reason: EventDropReason): void;
+}
+
+const secondsBuckets = [0.001, 0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 120, 300];
+
+export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
+  const registers = [registry];
+  const leader = new Gauge({
+    name: "leader_election_master_status",
+    help: "1 if this process holds the Lease and works, else 0.",
+    labelNames: ["name"],
+    registers,
+  });
+  const dropped = new Counter({
+    name: "wafsync_events_dropped_total",
+    help: "Notes about objects that did not become Events.",
+    labelNames: ["reason"],
+    registers,
+  });
+  for (const reason of eventDropReasons) dropped.inc({ reason }, 0);
+  return {
+    queue: makeQueues(registry),
+    leading: (name, isLeading) => leader.set({ name }, isLeading ? 1 : 0),
+    watch: makeWatches(registry),
+    eventDropped: (reason) => dropped.inc({ reason }),
+  };
+}
+
+function makeWatches(registry: Registry): RuntimeMetrics["watch"] {
+  const registers = [registry];
+  const healths = new Map<string, { readonly read: Parameters<RuntimeMetrics["watch"]>[1]; counted: number }>();
+  const labelNames = ["kind"];
+  const relists = new Counter({
+    name: "wafsync_watch_relists_total",
+    help: "Complete lists after the first one.",
+    labelNames,
+    registers,
+    collect() {
+      for (const [kind, health] of healths) {
+        const { relists: now } = health.read();
+        this.inc({ kind }, Math.max(now - health.counted, 0));
+        health.counted = now;
+      }
+    },
+  });
+  const synced = new Gauge({
+    name: "wafsync_watch_synced",
+    help: "1 if all objects of the kind were seen at least once, else 0.",
+    labelNames,
+    registers,
+    collect() {
+      for (const [kind, { read }] of healths) this.set({ kind }, read().isSynced ? 1 : 0);
+    },
+  });
+  return (kind, read) => {
+    healths.set(kind, { read, counted: 0 });
+    relists.inc({ kind }, 0);
+    synced.set({ kind }, 0);
+  };
+}
+
+function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
+  const registers = [registry];
+  const labelNames = ["name"];
+  const followed = new Map<string, () => QueueStats>();
+  const gauge = (name: string, help: string, value: (stats: QueueStats) => number): Gauge =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        for (const [queue, stats] of followed) this.set({ name: queue }, value(stats()));
+      },
+    });
+  const gauges = [
+    gauge("workqueue_depth", "Keys that could be worked on now.", ({ depth }) => depth),
+    gauge(
+      "workqueue_unfinished_work_seconds",
+      "How long all keys together have been worked on that are worked on now.",
+      ({ unfinishedMs }) => unfinishedMs / 1000,
+    ),
+    gauge(
+      "workqueue_longest_running_processor_seconds",
+      "How long the key has been worked on that has been so the longest.",
+      ({ longestRunningMs }) => longestRunningMs / 1000,
+    ),
+  ];
+  const counter = (name: string, help: string): Counter => new Counter({ name, help, labelNames, registers });
+  const histogram = (name: string, help: string): Histogram =>
+    new Histogram({ name, help, labelNames, registers, buckets: secondsBuckets });
+  const adds = counter("workqueue_adds_total", "Keys that became ready.");
+  const retries = counter("workqueue_retries_total", "Keys that were put back with a back-off.");
+  const waits = histogram("workqueue_queue_duration_seconds", "How long keys were ready before they were worked on.");
+  const work = histogram("workqueue_work_duration_seconds", "How long keys were worked on.");
+  return (name) => {
+    for (const each of [...gauges, adds, retries]) each.inc({ name }, 0);
+    for (const each of [waits, work]) each.zero({ name });
+    return {
+      added: () => adds.inc({ name }),
+      retried: () => retries.inc({ name }),
+      waited: (durationMs) => waits.observe({ name }, durationMs / 1000),
+      worked: (durationMs) => work.observe({ name }, durationMs / 1000),
+      follow: (stats) => void followed.set(name, stats),
+    };
+  };
+}

@@ -1,0 +1,158 @@
+// What is measured of the WAFs: calls, lists, plans. Instances are named, and never an address, a host or a key; every
+// label has a limited set of values.
+import { Counter, Histogram } from "prom-client";
+import type { Registry } from "prom-client";
+import { listNames } from "../model/declared.ts";
+import type { ListName } from "../model/declared.ts";
+import type { Operation } from "../model/operation.ts";
+import type { WafFaultCode } from "../model/waf-result.ts";
+import { InstanceSeries } from "./metrics-instances.ts";
+
+/** One call of the WAF API; `endpoint` is a path with a placeholder for the key. */
+export interface MeasuredCall {
+  readonly method: string;
+  readonly endpoint: string;
+  readonly status: number | undefined;
+  readonly faultCode: WafFaultCode | undefined;
+  readonly durationMs: number;
+}
+
+export interface ListFigures {
+  readonly live: number;
+  readonly managed: number;
+  readonly foreign: number;
+  readonly pending: number;
+  readonly held: number;
+}
+
+export interface WafMetrics {
+  /** Gives the instance (`namespace/name`) all its series, at zero. */
+  addInstance(instance: string): void;
+  /** Removes all series of an instance that was deleted. */
+  forgetInstance(instance: string): void;
+  wafCalled(instance: string, call: MeasuredCall): void;
+  /** The operations of a plan that was just made. */
+  planMade(instance: string, operations: readonly Pick<Operation, "kind">[]): void;
+  listSeen(instance: string, list: ListName, figures: ListFigures): void;
+  contested(instance: string, list: ListName, entries: number): void;
+  /** A write that took effect. */
+  entryWritten(instance: string, list: ListName, change: "Added" | "Removed"): void;
+  /** A pass ended with everything as declared. */
+  synced(instance: string, atMs: number): void;
+  ready(instance: string, isReady: boolean): void;
+  /** Entries that stay on a WAF although nothing declares them any more: the key was lost before they could be removed. */
+  entriesOrphaned(entries: number): void;
+}
+
+const calls = [
+  ["GET", "/api/origins"],
+  ["POST", "/api/origins"],
+  ["DELETE", "/api/origins"],
+  ["GET", "/api/blocklist_ips"],
+  ["POST", "/api/blocklist_ip"],
+  ["DELETE", "/api/blocklist_ip"],
+  ["GET", "/api/allowlist_ips"],
+  ["POST", "/api/allowlist_ip"],
+  ["DELETE", "/api/allowlist_ip"],
+  ["POST", "/clear/{api_key}"],
+  ["GET", "/api/logs/query"],
+  ["GET", "/api/logs/scroll"],
+] as const;
+/** The calls that have series of their own from the start. */
+export const measuredCalls: readonly { readonly method: string; readonly endpoint: string }[] = calls.map(
+  ([method, endpoint]) => ({ method, endpoint }),
+);
+const knownCalls = new Set(calls.map(([method, endpoint]) => `${method} ${endpoint}`));
+const operationKinds: readonly Operation["kind"][] = ["AddEntry", "RemoveEntry", "AddOrigin", "RemoveOrigin"];
+const listStates = ["live", "managed", "foreign", "pending", "held"] as const;
+const ownStatuses: ReadonlySet<number> = new Set([200, 400, 403, 404, 429, 500, 502, 503, 504]);
+const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const byList = listNames.map((list) => ({ list }));
+
+/** The status, those without a name of their own by their class; else what went wrong. */
+function codeOf({ status, faultCode }: MeasuredCall): string {
+  if (status === undefined) return faultCode ?? "None";
+  return ownStatuses.has(status) ? String(status) : `${Math.floor(status / 100)}xx`;
+}
+
+function makeSeries(registry: Registry) {
+  const instances = new InstanceSeries(registry);
+  const gauge = (name: string, help: string, labelNames: string[], initial: Record<string, string>[]) =>
+    instances.gauge({ name, help, labelNames, initial });
+  const counter = (name: string, help: string, labelNames: string[], initial: Record<string, string>[]) =>
+    instances.counter({ name, help, labelNames, initial });
+  return {
+    instances,
+    requests: counter(
+      "wafsync_waf_requests_total",
+      "Calls of the WAF API by endpoint and HTTP status, or fault where no answer came.",
+      ["method", "endpoint", "code"],
+      measuredCalls.map((call) => ({ ...call, code: "200" })),
+    ),
+    entries: gauge(
+      "wafsync_list_entries",
+      "Entries by list and state, as last read.",
+      ["list", "state"],
+      listNames.flatMap((list) => listStates.map((state) => ({ list, state }))),
+    ),
+    held: gauge("wafsync_held_removals", "Removals that wait for an approval.", ["list"], byList),
+    contested: gauge("wafsync_contested_entries", "Entries that somebody else keeps undoing.", ["list"], byList),
+    plan: gauge(
+      "wafsync_plan_operations",
+      "Operations of the last plan by kind.",
+      ["kind"],
+      operationKinds.map((kind) => ({ kind })),
+    ),
+    added: counter("wafsync_entries_added_total", "Entries added to the WAF.", ["list"], byList),
+    removed: counter("wafsync_entries_removed_total", "Entries removed from the WAF.", ["list"], byList),
+    lastSync: gauge("wafsync_last_sync_timestamp_seconds", "When everything was last as declared.", [], [{}]),
+    ready: gauge("wafsync_instance_ready", "1 if the instance is Ready, else 0.", [], [{}]),
+  };
+}
+
+export function makeWafMetrics(registry: Registry): WafMetrics {
+  const registers = [registry];
+  const series = makeSeries(registry);
+  const durations = new Histogram({
+    name: "wafsync_waf_request_duration_seconds",
+    help: "How long calls of the WAF API took, in their turn of the lane.",
+    labelNames: ["method", "endpoint"],
+    buckets: durationBuckets,
+    registers,
+  });
+  for (const call of measuredCalls) durations.zero({ ...call });
+  const orphaned = new Counter({
+    name: "wafsync_orphaned_entries_total",
+    help: "Entries left behind on a WAF because its key was gone.",
+    registers,
+  });
+  return {
+    addInstance: (instance) => series.instances.add(instance),
+    forgetInstance: (instance) => series.instances.forget(instance),
+    wafCalled(instance, call) {
+      const isKnown = knownCalls.has(`${call.method} ${call.endpoint}`);
+      const labels = isKnown
+        ? { method: call.method, endpoint: call.endpoint }
+        : { method: "other", endpoint: "other" };
+      series.requests.inc(instance, { ...labels, code: codeOf(call) });
+      durations.observe(labels, call.durationMs / 1000);
+    },
+    planMade(instance, operations) {
+      for (const kind of operationKinds) {
+        const size = operations.filter((operation) => operation.kind === kind).length;
+        series.plan.set(instance, { kind }, size);
+      }
+    },
+    listSeen(instance, list, figures) {
+      for (const state of listStates) series.entries.set(instance, { list, state }, figures[state]);
+      series.held.set(instance, { list }, figures.held);
+    },
+    contested: (instance, list, entries) => series.contested.set(instance, { list }, entries),
+    entryWritten(instance, list, change) {
+      (change === "Added" ? series.added : series.removed).inc(instance, { list });
+    },
+    synced: (instance, atMs) => series.lastSync.set(instance, {}, atMs / 1000),
+    ready: (instance, isReady) => series.ready.set(instance, {}, isReady ? 1 : 0),
+    entriesOrphaned: (entries) => orphaned.inc(entries),
+  };
+}

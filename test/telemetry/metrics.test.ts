@@ -1,0 +1,183 @@
+import { describe, expect, test } from "@jest/globals";
+import { KeyedQueue } from "../../src/async/keyed-queue.ts";
+import type { EventDropReason } from "../../src/kube/event-recorder.ts";
+import { listNames } from "../../src/model/declared.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
+import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
+import { endpointOf, wafOperations } from "../../src/waf/operations.ts";
+import type { OperationName } from "../../src/waf/operations.ts";
+import { VirtualTime } from "../support/async/virtual-time.ts";
+
+const make = () => createMetrics({ version: "1.2.3", withProcess: false });
+const call = { method: "POST", endpoint: "/api/blocklist_ip", status: 200, faultCode: undefined, durationMs: 20 };
+
+/** The lines of one metric, without comments. */
+function linesOf(text: string, name: string): string[] {
+  return text.split("\n").filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+}
+
+describe("from the start", () => {
+  test("every metric has a help text, and the series that can be foreseen are there at zero", async () => {
+    const metrics = make();
+    metrics.queue("instances");
+    metrics.leading("wafsync", false);
+    metrics.addInstance("edge/shop");
+    const text = await metrics.text();
+    const expected = [
+      'wafsync_waf_requests_total{instance="edge/shop",method="GET",endpoint="/api/blocklist_ips",code="200"} 0',
+      'wafsync_waf_request_duration_seconds_count{method="POST",endpoint="/clear/{api_key}"} 0',
+      'wafsync_list_entries{instance="edge/shop",list="allowlist",state="foreign"} 0',
+      'wafsync_plan_operations{instance="edge/shop",kind="RemoveEntry"} 0',
+      'wafsync_held_removals{instance="edge/shop",list="blocklist"} 0',
+      'wafsync_contested_entries{instance="edge/shop",list="blocklist"} 0',
+      'wafsync_entries_added_total{instance="edge/shop",list="blocklist"} 0',
+      'wafsync_entries_removed_total{instance="edge/shop",list="allowlist"} 0',
+      'wafsync_instance_ready{instance="edge/shop"} 0',
+      "wafsync_orphaned_entries_total 0",
+      'wafsync_events_dropped_total{reason="QueueFull"} 0',
+      'leader_election_master_status{name="wafsync"} 0',
+      'workqueue_depth{name="instances"} 0',
+      'workqueue_adds_total{name="instances"} 0',
+      'workqueue_retries_total{name="instances"} 0',
+      'workqueue_queue_duration_seconds_count{name="instances"} 0',
+      'workqueue_work_duration_seconds_count{name="instances"} 0',
+      'workqueue_unfinished_work_seconds{name="instances"} 0',
+      'workqueue_longest_running_processor_seconds{name="instances"} 0',
+      `wafsync_build_info{version="1.2.3",node_version="${process.version}"} 1`,
+    ];
+    const lines = text.split("\n");
+    for (const line of expected) expect(lines).toContain(line);
+    expect(lines.filter((line) => line.startsWith("# HELP")).every((line) => line.split(" ").length > 4)).toBe(true);
+    expect(metrics.contentType).toContain("text/plain");
+  });
+
+  test("every call that the WAF client can make has its series", () => {
+    const names = Object.keys(wafOperations) as OperationName[];
+    const made = names.flatMap((name) =>
+      listNames.map((list) => `${wafOperations[name].method} ${endpointOf(name, list)}`),
+    );
+    expect(measuredCalls.map(({ method, endpoint }) => `${method} ${endpoint}`).sort()).toEqual(
+      [...new Set(made)].sort(),
+    );
+  });
+
+  test("every reason for which the recorder drops an event has its series", async () => {
+    const metrics = make();
+    const onDropped: (reason: EventDropReason) => void = metrics.eventDropped;
+    const reasons: readonly EventDropReason[] = eventDropReasons;
+    for (const reason of reasons) onDropped(reason);
+    expect(linesOf(await metrics.text(), "wafsync_events_dropped_total")).toHaveLength(reasons.length);
+  });
+});
+
+describe("instances", () => {
+  test("calls are counted by endpoint and code, and codes are a limited set", async () => {
+    const metrics = make();
+    metrics.addInstance("edge/shop");
+    metrics.wafCalled("edge/shop", call);
+    for (let status = 400; status < 600; status += 1) metrics.wafCalled("edge/shop", { ...call, status });
+    metrics.wafCalled("edge/shop", { ...call, status: undefined, faultCode: "TimedOut" });
+    metrics.wafCalled("edge/shop", { ...call, endpoint: "/surprise/secret-key" });
+    const text = await metrics.text();
+    const lines = linesOf(text, "wafsync_waf_requests_total").filter((line) => line.includes('method="POST"'));
+    const ofPost = lines.filter((line) => line.includes("blocklist_ip"));
+    expect(ofPost).toHaveLength(12);
+    expect(ofPost.join("\n")).toContain('code="TimedOut"} 1');
+    expect(ofPost.join("\n")).toContain('code="4xx"} 96');
+    expect(text).toContain('method="other",endpoint="other",code="200"} 1');
+    expect(text).not.toContain("secret-key");
+    expect(text).toContain(
+      'wafsync_waf_request_duration_seconds_count{method="POST",endpoint="/api/blocklist_ip"} 202',
+    );
+  });
+
+  test("lists, plans and writes show what was last told", async () => {
+    const metrics = make();
+    metrics.addInstance("edge/shop");
+    metrics.listSeen("edge/shop", "blocklist", { live: 12, managed: 9, foreign: 3, pending: 2, held: 4 });
+    metrics.contested("edge/shop", "blocklist", 1);
+    metrics.planMade("edge/shop", [{ kind: "AddEntry" }, { kind: "AddEntry" }, { kind: "RemoveOrigin" }]);
+    metrics.entryWritten("edge/shop", "blocklist", "Added");
+    metrics.entryWritten("edge/shop", "allowlist", "Removed");
+    metrics.ready("edge/shop", true);
+    metrics.synced("edge/shop", 1_500);
+    metrics.entriesOrphaned(7);
+    const text = await metrics.text();
+    for (const line of [
+      'wafsync_list_entries{instance="edge/shop",list="blocklist",state="live"} 12',
+      'wafsync_held_removals{instance="edge/shop",list="blocklist"} 4',
+      'wafsync_contested_entries{instance="edge/shop",list="blocklist"} 1',
+      'wafsync_plan_operations{instance="edge/shop",kind="AddEntry"} 2',
+      'wafsync_plan_operations{instance="edge/shop",kind="RemoveEntry"} 0',
+      'wafsync_entries_added_total{instance="edge/shop",list="blocklist"} 1',
+      'wafsync_entries_removed_total{instance="edge/shop",list="allowlist"} 1',
+      'wafsync_instance_ready{instance="edge/shop"} 1',
+      'wafsync_last_sync_timestamp_seconds{instance="edge/shop"} 1.5',
+      "wafsync_orphaned_entries_total 7",
+    ]) {
+      expect(text.split("\n")).toContain(line);
+    }
+  });
+
+  test("a deleted instance leaves no series behind, and late figures bring none back", async () => {
+    const metrics = make();
+    metrics.addInstance("edge/stays");
+    const before = await metrics.text();
+    metrics.addInstance("edge/goes");
+    metrics.wafCalled("edge/goes", { ...call, status: 429 });
+    metrics.contested("edge/goes", "blocklist", 1);
+    metrics.forgetInstance("edge/goes");
+    metrics.forgetInstance("edge/goes");
+    metrics.entryWritten("edge/goes", "blocklist", "Added");
+    const after = await metrics.text();
+    expect(after).not.toContain("edge/goes");
+    expect(after.split("\n").length).toBe(before.split("\n").length);
+  });
+});
+
+test("a queue is measured as it works", async () => {
+  const metrics = make();
+  const time = new VirtualTime();
+  const observer = metrics.queue("instances");
+  const queue = new KeyedQueue<string>({ clock: time.clock(), random: () => 0.5, observer });
+  observer.follow(() => queue.stats());
+  for (const key of ["a", "b"]) queue.add(key, { priority: "Change", reason: "test" });
+  await time.advance(2_000);
+  await queue.get();
+  await time.advance(3_000);
+  queue.retry("c", "test");
+  const text = await metrics.text();
+  for (const line of [
+    'workqueue_depth{name="instances"} 1',
+    'workqueue_adds_total{name="instances"} 2',
+    'workqueue_retries_total{name="instances"} 1',
+    'workqueue_queue_duration_seconds_sum{name="instances"} 2',
+    'workqueue_unfinished_work_seconds{name="instances"} 3',
+    'workqueue_longest_running_processor_seconds{name="instances"} 3',
+  ]) {
+    expect(text.split("\n")).toContain(line);
+  }
+});
+
+test("the Lease, watches and dropped events are shown as they are at the scrape", async () => {
+  const metrics = make();
+  const health = { isSynced: false, relists: 0 };
+  metrics.watch("WafIpRule", () => health);
+  metrics.leading("wafsync", true);
+  metrics.eventDropped("Spam");
+  expect(await metrics.text()).toContain('wafsync_watch_synced{kind="WafIpRule"} 0');
+  Object.assign(health, { isSynced: true, relists: 3 });
+  await metrics.text();
+  const text = await metrics.text();
+  expect(text).toContain('wafsync_watch_synced{kind="WafIpRule"} 1');
+  expect(text).toContain('wafsync_watch_relists_total{kind="WafIpRule"} 3');
+  expect(text).toContain('leader_election_master_status{name="wafsync"} 1');
+  expect(text).toContain('wafsync_events_dropped_total{reason="Spam"} 1');
+});
+
+test("memory, CPU and the lag of the event loop can be had as well", async () => {
+  const text = await createMetrics({ version: "1", withProcess: true }).text();
+  expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
+  expect(text).toContain("process_resident_memory_bytes");
+});
