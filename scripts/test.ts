@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
+import { offerControlPlane } from "../test/support/cluster/shared-control-plane.ts";
 
 interface Counts {
   readonly passed: number;
@@ -41,9 +42,9 @@ const checks: readonly { readonly title: string; readonly command: readonly stri
 ];
 
 /** The exit code; a program that can't be started or is killed has failed. */
-function run([program = "", ...parameters]: readonly string[]): Promise<number> {
+function run([program = "", ...parameters]: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<number> {
   return new Promise((resolve) => {
-    const child = spawn(program, parameters, { cwd: root, env: environment, stdio: "inherit" });
+    const child = spawn(program, parameters, { cwd: root, env: { ...environment, ...more }, stdio: "inherit" });
     child.once("error", (error) => {
       console.log(`${program} can't be started: ${error.message}`);
       resolve(1);
@@ -85,7 +86,10 @@ async function runTests(parameters: readonly string[]): Promise<{ readonly count
     const reportFile = join(folder, "report.json");
     const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
     const workers = `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`;
-    const exitCode = await run([...jest, workers, "--json", `--outputFile=${reportFile}`, ...parameters]);
+    // Started when the first suite asks for it, and shared by all that do.
+    const controlPlane = await offerControlPlane();
+    const command = [...jest, workers, "--json", `--outputFile=${reportFile}`, ...parameters];
+    const exitCode = await run(command, controlPlane.environment).finally(controlPlane.withdraw);
     const text = await readFile(reportFile, "utf8").catch(() => undefined);
     await rm(folder, { recursive: true, force: true });
     const result = readReport(text, exitCode);
