@@ -35,7 +35,12 @@ export async function openStore(
   const { stateDirectory: path, clock } = options;
   const opened = await openStateDirectory({ path, processId: process.pid, clock });
   if (!opened.ok) return opened;
-  const inventory = createInventoryFiles(opened.state);
+  const files = createInventoryFiles(opened.state);
+  const inventory: InventoryPort = {
+    load: async (instance) => await files.load(instance),
+    save: async (instance, next, revision) => await files.save(instance, next, revision),
+    remove: async () => undefined,
+  };
   const problems: string[] = [];
   const status = createStatusFiles({
     state: opened.state,
@@ -49,7 +54,7 @@ export async function openStore(
     inventory,
     status,
     known: async () => {
-      const listed = await inventory.list();
+      const listed = await files.list();
       return listed.ok ? listed.value : [];
     },
     problems: () => problems,
@@ -68,6 +73,7 @@ function dryStore({ stateDirectory }: StoreOptions): OpenedStore {
     inventory: {
       load: async (instance) => await files.load(instance),
       save: async () => ({ state: "Failed", problem: "This is a dry run: nothing is written." }),
+      remove: async () => undefined,
     },
     status: {
       read: (meta) => statuses.get(resourceKey(meta)),

@@ -168,6 +168,8 @@ export class Standalone {
         version: () => source.version(),
       },
       inventory,
+      // Files that are gone are gone: nothing waits for them.
+      lifecycle: { hold: async () => undefined, release: async () => undefined },
       openWaf: (instance, key) => this.#access.open(instance, key),
       status: {
         read: (meta) => status.read(meta),

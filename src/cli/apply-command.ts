@@ -47,7 +47,7 @@ function viewResults({ standalone }: Session, results: readonly InstanceResult[]
 function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {
   if (output === "json") {
     // What was planned is done by now; what is left shows in the objects.
-    out.line(JSON.stringify({ instances: views.map(({ operations: _, ...view }) => view) }, undefined, 2));
+    out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
   } else if (views.length > 0) {
     for (const line of resultLines(views, paint)) out.line(line);
   }

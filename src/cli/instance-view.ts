@@ -72,13 +72,12 @@ export function viewInstance(facts: ConvergeFacts, readStatus: ReadStatus): Inst
 function viewObject(meta: ResourceMeta, status: Readonly<Record<string, unknown>> | undefined): ObjectView {
   const conditions = (status?.["conditions"] ?? []) as readonly Condition[];
   const ready = findCondition(conditions, "Ready");
-  const state = status?.["state"];
-  const progress = status?.["progress"] ?? state ?? "";
+  const progress = status?.["progress"] ?? status?.["state"];
   return {
     kind: meta.kind,
     namespace: meta.namespace,
     name: meta.name,
-    progress: String(progress),
+    progress: typeof progress === "string" ? progress : "",
     ready: ready?.status ?? "Unknown",
     reason: ready?.reason ?? "",
     message: ready?.message ?? "",

@@ -6,6 +6,7 @@ import type { ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { operationKey } from "../model/operation.ts";
 import { approvalAnnotation } from "../plan/removal-guard.ts";
+import { asSentence } from "../plan/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./assessment.ts";
 import { accepted, conditionsOf } from "./assessment.ts";
 import { paceInWords, troubleOf } from "./assess-trouble.ts";
@@ -131,7 +132,7 @@ function refusedFinding({ plan }: ConvergeFacts): SyncedFinding {
   const refusals = [...(plan?.refusals.values() ?? []), ...(plan?.origins.refused.values() ?? [])];
   const first = refusals[0];
   const count = refusals.length === 1 ? "1 write" : `${refusals.length} writes`;
-  const example = first === undefined ? "" : ` ${first.operation}: ${first.message}`;
+  const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
   const message = `The API refused ${count}, tried again after an hour or when the rule changes.${example}`;
   return { status: "False", reason: "Rejected", message, next: "Person" };
 }

@@ -3,6 +3,7 @@ import { formatTime } from "../api/conditions.ts";
 import type { WafOriginStatus } from "../api/waf-origin.ts";
 import type { CompiledOrigin } from "../plan/compiled-rule.ts";
 import { sameHost } from "../plan/origin-plan.ts";
+import { asSentence } from "../plan/sentence.ts";
 import type { SyncedFinding } from "./assessment.ts";
 import { accepted, conditionsOf } from "./assessment.ts";
 import { shortened } from "./assess-rule.ts";
@@ -90,7 +91,7 @@ function assessOrigin(
       return {
         status: "False",
         reason: "Rejected",
-        message: `The API refused ${origin.host}: ${known?.message ?? ""}`,
+        message: `The API refused ${origin.host}: ${asSentence(known?.message ?? "")}`,
         next: "Person",
       };
     case "Pending":

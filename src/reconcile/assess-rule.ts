@@ -4,6 +4,7 @@ import type { WafIpRuleStatus } from "../api/waf-ip-rule.ts";
 import type { CompiledRule } from "../plan/compiled-rule.ts";
 import type { RuleProgress } from "../plan/plan.ts";
 import { ruleProgress } from "../plan/plan.ts";
+import { asSentence } from "../plan/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./assessment.ts";
 import { accepted, conditionsOf } from "./assessment.ts";
 import { paceInWords, troubleOf } from "./assess-trouble.ts";
@@ -87,7 +88,7 @@ function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, fact
       const count = desired === 1 ? "The entry is" : `All ${desired} entries are`;
       return { status: "True", reason: "Synced", message: `${count} on the ${list}.`, next: "Settled" };
     }
-    const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${first.message}`;
+    const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}`;
     return { status: "False", reason: "Rejected", message, next: "Person" };
   }
   const so = `${synced} of ${desired} entries are on the ${list}`;

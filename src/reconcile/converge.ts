@@ -7,28 +7,21 @@
 // Nothing here knows where resources live, or how the WAF is spoken to.
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Gathered } from "../model/gathered.ts";
-import type { ApiKey } from "../model/api-key.ts";
-import type { Inventory } from "../model/inventory.ts";
 import type { ObjectName } from "../model/resource.ts";
-import { byAge } from "../model/resource.ts";
-import type { DesiredState } from "../plan/desired.ts";
 import { compileDesired } from "../plan/desired.ts";
-import { noteDisputes } from "../plan/disputes.ts";
-import { decideDomain } from "../plan/domain.ts";
-import { findDrift } from "../plan/drift.ts";
-import type { Observed } from "../plan/observed.ts";
-import { planInstance } from "../plan/plan.ts";
 import { applyPlan, readAgain } from "./apply-plan.ts";
+import type { Declared } from "./begin-pass.ts";
+import { beginPass } from "./begin-pass.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
 import { factsOf } from "./converge-facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import { observeWaf } from "./observe-waf.ts";
 import type { Pass } from "./pass.ts";
-import type { PassEnd } from "./pass-end.ts";
 import { record } from "./pass.ts";
-import type { ConvergePorts, WafPort } from "./ports.ts";
+import type { PassEnd } from "./pass-end.ts";
+import type { ConvergePorts } from "./ports.ts";
+import { releaseInstance } from "./release-instance.ts";
 import { reportFacts } from "./report-facts.ts";
-import { tellDrift, tellOutcome } from "./tell-events.ts";
+import { tellOutcome } from "./tell-events.ts";
 
 /** How often one pass applies what its verification still finds, before it backs off. */
 const roundsMax = 5;
@@ -58,10 +51,13 @@ export async function convergeInstance(
   const desired = compileDesired(gathered, ports.clock.nowMs());
   const declared = { version, gathered, desired };
   if (isBackingOff(memory, gathered, ports.clock.nowMs())) return reportBackOff(ports, memory, declared);
+  if (gathered.instance.meta.deleting) {
+    const { end, known } = await releaseInstance(name, ports, memory, declared, runPass);
+    return finish(ports, memory, end, known);
+  }
   const begun = await beginPass(name, ports, memory, declared);
   if ("end" in begun) return finish(ports, memory, begun, declared);
-  const end = await runPass(begun);
-  return finish(ports, memory, end, begun);
+  return finish(ports, memory, await runPass(begun), begun);
 }
 
 /** What a pass would do, without doing any of it: the reads of a pass, and its plan. Undefined if there is no such instance. */
@@ -107,94 +103,6 @@ async function reportBackOff(
   const facts = factsOf({ gathered, desired, phase: "Ended", end, nowMs, retryAtMs: memory.backOff?.untilMs });
   await reportFacts(ports, memory, facts);
   return { end, facts, wakeAtMs: memory.backOff?.untilMs, version };
-}
-
-interface Declared {
-  readonly version: number;
-  readonly gathered: Gathered;
-  readonly desired: DesiredState;
-}
-
-/** Everything before the first write: may it work at all, what does the WAF show, is it the right WAF, what is the plan. */
-async function beginPass(
-  name: ObjectName,
-  ports: ConvergePorts,
-  memory: InstanceMemory,
-  { version, gathered, desired }: Declared,
-): Promise<Pass | PassEnd> {
-  const startedMs = ports.clock.nowMs();
-  const objection = precondition(gathered, ports);
-  if ("end" in objection) return objection;
-  memory.key = objection.key;
-  const stored = await ports.inventory.load(name);
-  if (stored.state === "Unreadable") {
-    return { end: "Blocked", blocker: "InventoryUnreadable", message: stored.problem };
-  }
-  await reportFacts(ports, memory, factsOf({ gathered, desired, phase: "Started", nowMs: startedMs }));
-  const waf = ports.openWaf(gathered.instance, objection.key);
-  const read = await observeWaf(waf, desired, { signal: ports.abandon });
-  if (!read.ok) return read.fault.code === "Aborted" ? { end: "Interrupted" } : { end: "Failed", fault: read.fault };
-  const observed = read.value;
-  const domain = decideDomain(gathered.instance, stored.inventory, observed.domain);
-  if (domain.state === "Changed") return { end: "Blocked", blocker: "DomainChanged", message: domain.message };
-  const inventory = withDrift(ports, memory, gathered, desired, observed, domain.inventory);
-  const pass = newPass({ name, ports, memory, waf, startedMs, version, gathered, desired, observed, inventory });
-  pass.revision = stored.revision;
-  pass.inventoryDirty = inventory !== stored.inventory;
-  ports.observer.planned?.(name, pass.plan);
-  return pass;
-}
-
-/** What must hold before the WAF is called at all. */
-function precondition(gathered: Gathered, ports: ConvergePorts): PassEnd | { readonly key: ApiKey } {
-  const { instance, key, sameKey } = gathered;
-  const objection = ports.baseUrlObjection(instance.baseUrl);
-  if (objection !== undefined) return { end: "Blocked", blocker: "BaseUrlNotAllowed", message: objection };
-  if (key.state === "Missing") return { end: "Blocked", blocker: "MissingApiKey", message: key.problem };
-  const oldest = [instance.meta, ...sameKey].toSorted(byAge)[0];
-  if (oldest !== undefined && oldest !== instance.meta) {
-    const message = `WafInstance ${oldest.namespace}/${oldest.name} is older and has the same base URL and API key: delete one of the two, or give this one the key of another WAF.`;
-    return { end: "Blocked", blocker: "DuplicateKey", message };
-  }
-  return { key: key.key };
-}
-
-function withDrift(
-  ports: ConvergePorts,
-  memory: InstanceMemory,
-  gathered: Gathered,
-  desired: DesiredState,
-  observed: Observed,
-  inventory: Inventory,
-): Inventory {
-  const drift = findDrift(desired, observed, memory.lastSeen);
-  tellDrift(ports.status, gathered.instance.meta, drift);
-  const disputes = noteDisputes(inventory.disputes, drift, ports.clock.nowMs());
-  return disputes === inventory.disputes ? inventory : { ...inventory, disputes };
-}
-
-function newPass(
-  start: Pick<
-    Pass,
-    "name" | "ports" | "memory" | "waf" | "startedMs" | "version" | "gathered" | "desired" | "observed" | "inventory"
-  > & { readonly waf: WafPort },
-): Pass {
-  const { desired, observed, inventory, startedMs } = start;
-  return {
-    ...start,
-    revision: "",
-    inventoryDirty: false,
-    plan: planInstance({ desired, observed, inventory, nowMs: startedMs }),
-    next: 0,
-    confirmedMs: undefined,
-    unread: new Set(),
-    refused: new Map(),
-    recordedNow: { blocklist: new Set(), allowlist: new Set() },
-    originsRecordedNow: new Set(),
-    done: { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0 },
-    waiting: undefined,
-    lastProgressMs: startedMs,
-  };
 }
 
 /** Applies and verifies, until a verification finds nothing left to do. */

@@ -26,6 +26,8 @@ export interface InstanceMemory {
   lastSyncMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: ApiKey | undefined;
+  /** When the release of a deleted instance began. */
+  releasingSinceMs: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;
   /** What events told about last, so that each thing is told once. */
@@ -41,6 +43,7 @@ export function newInstanceMemory(): InstanceMemory {
     lastObserved: undefined,
     lastSyncMs: undefined,
     key: undefined,
+    releasingSinceMs: undefined,
     ruleChangedMs: new Map(),
     told: new Map(),
   };

@@ -27,6 +27,16 @@ export type ConfirmedGathering =
 export interface InventoryPort {
   load(instance: ObjectName): Promise<LoadedInventory>;
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+  /** The instance is gone, and nothing is left to remember. Undefined, or why it could not be done. */
+  remove(instance: ObjectName): Promise<string | undefined>;
+}
+
+/** Keeps an instance from disappearing before its entries are released: a finalizer, where there is such a thing. */
+export interface LifecyclePort {
+  /** Before the first write. Undefined when it holds, or why it does not. */
+  hold(instance: ResourceMeta): Promise<string | undefined>;
+  /** After the last write. Undefined when the instance may go, or why it could not be let go. */
+  release(instance: ResourceMeta): Promise<string | undefined>;
 }
 
 export interface CallOptions {
@@ -76,6 +86,7 @@ export interface ConvergePorts {
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
   readonly source: SourcePort;
   readonly inventory: InventoryPort;
+  readonly lifecycle: LifecyclePort;
   readonly openWaf: OpenWaf;
   readonly status: StatusPort;
   readonly clock: Clock;

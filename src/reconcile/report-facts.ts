@@ -17,7 +17,9 @@ export async function reportFacts(
 ): Promise<void> {
   const { status } = ports;
   const write = async (meta: ResourceMeta, next: (before: object) => object): Promise<void> => {
-    const before = status.read(meta) ?? {};
+    const before: { readonly observedGeneration?: unknown } = status.read(meta) ?? {};
+    // What an earlier pass said stays true while the WAF is read once more.
+    if (facts.phase === "Started" && before.observedGeneration === meta.generation) return;
     await status.write(meta, withoutUndefined({ ...next(before), ...heard(meta) }));
   };
   const { meta } = facts.gathered.instance;
