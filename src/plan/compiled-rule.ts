@@ -2,6 +2,7 @@
 import type { DeclaredOrigin, DeclaredRule, ListName } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
+import { asSentence } from "./sentence.ts";
 
 export type RuleVerdict = "Accepted" | "NotAllowed" | "SourceMissing" | "InvalidEntries" | "GuardRejected" | "Conflict";
 
@@ -34,5 +35,5 @@ export function describeRejected(rejected: readonly RejectedEntry[]): string {
   const first = rejected[0];
   if (first === undefined) return "";
   const count = rejected.length === 1 ? "1 entry is" : `${rejected.length} entries are`;
-  return `${count} not applied. ${first.source}: ${first.message}`;
+  return `${count} not applied. ${first.source}: ${asSentence(first.message)}`;
 }

@@ -58,7 +58,7 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
     compiledOrigins: origins.compiled,
     removalsHeldBy: held,
     instanceFaults: guards.faults,
-    nextExpiryMs: nextExpiry(rules),
+    nextExpiryMs: nextExpiry(rules, nowMs),
   };
 }
 
@@ -146,7 +146,12 @@ function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<E
   return wanted;
 }
 
-function nextExpiry(rules: readonly CompiledRule[]): number | undefined {
-  const times = rules.flatMap((rule) => (rule.expired || rule.expiresAtMs === undefined ? [] : [rule.expiresAtMs]));
-  return times.length === 0 ? undefined : Math.min(...times);
+function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {
+  let next: number | undefined;
+  for (const { expiresAtMs, verdict } of rules) {
+    // A time in the past would wake the instance for ever; a rule that is not attached has nothing to expire.
+    if (expiresAtMs === undefined || expiresAtMs <= nowMs || verdict === "NotAllowed") continue;
+    next = Math.min(next ?? expiresAtMs, expiresAtMs);
+  }
+  return next;
 }

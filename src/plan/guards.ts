@@ -3,6 +3,7 @@ import type { DeclaredOrigin, DeclaredInstance, ListName } from "../model/declar
 import type { Entry } from "../model/entry.ts";
 import { familyOf, parseDeclaredEntry, prefixLengthOf } from "../model/entry.ts";
 import { NetworkIndex } from "../model/entry-set.ts";
+import { asSentence } from "./sentence.ts";
 
 export interface EntryGuards {
   readonly minPrefixLength: { readonly ipv4: number; readonly ipv6: number };
@@ -21,7 +22,7 @@ export function compileGuards(instance: DeclaredInstance, origins: readonly Decl
   for (const [index, text] of instance.guards.neverBlock.entries()) {
     const parsed = parseDeclaredEntry(text);
     if (parsed.ok) networks.push(parsed.entry);
-    else faults.push(`spec.guards.neverBlock[${index}]: ${parsed.fault.message}`);
+    else faults.push(asSentence(`spec.guards.neverBlock[${index}]: ${parsed.fault.message}`));
   }
   for (const origin of origins) {
     const parsed = parseDeclaredEntry(origin.host);
