@@ -38,7 +38,7 @@ export interface EventSeries {
   created: boolean;
 }
 
-export const messageLengthMax = 1_024;
+export const messageBytesMax = 1_024;
 /** More different messages of one reason than this, each within the interval of the one before, are combined. */
 export const similarMax = 10;
 export const similarIntervalMs = 600_000;
@@ -48,17 +48,19 @@ const combinedPrefix = "(combined from similar events): ";
 /** An Event's name is the object's name and 17 characters. */
 const objectNameLengthMax = 236;
 const sequenceEnd = 0x100000;
+const ellipsis = "…";
+const encoder = new TextEncoder();
 
 interface Similar {
   readonly messages: Set<string>;
   lastMs: number;
 }
 
-/** Shortens a text to so many UTF-16 units without cutting a character in two. */
-export function cutText(text: string, lengthMax: number): string {
-  if (text.length <= lengthMax) return text;
-  const cut = text.slice(0, lengthMax - 1);
-  return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
+/** Shortens a text to so many bytes of UTF-8, which is how the API server counts, without cutting a character in two. */
+export function cutText(text: string, bytesMax: number): string {
+  if (Buffer.byteLength(text) <= bytesMax) return text;
+  const { read } = encoder.encodeInto(text, new Uint8Array(bytesMax - Buffer.byteLength(ellipsis)));
+  return `${text.slice(0, read)}${ellipsis}`;
 }
 
 export class EventAggregate {
@@ -79,7 +81,7 @@ export class EventAggregate {
     const group = JSON.stringify([Object.values(subjectOf(object)), type, reason, action ?? reason]);
     const combined = this.#isCombined(group, note.message, nowMs);
     const key = combined ? group : `${group} ${note.message}`;
-    const message = cutText(combined ? `${combinedPrefix}${note.message}` : note.message, messageLengthMax);
+    const message = cutText(combined ? `${combinedPrefix}${note.message}` : note.message, messageBytesMax);
     const known = this.#series.get(key);
     if (known !== undefined) {
       Object.assign(known, { message, count: known.count + 1, lastMs: nowMs });

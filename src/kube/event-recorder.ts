@@ -37,7 +37,7 @@ export interface EventRecorderOptions {
 }
 
 export const queueLengthMax = 1_000;
-const wordLengthMax = 128;
+const wordBytesMax = 128;
 const attemptsMax = 6;
 const requestTimeoutMs = 10_000;
 const retryBackOff: BackOff = { baseMs: 1_000, maxMs: 30_000 };
@@ -80,6 +80,11 @@ export class EventRecorder {
   /** How many Event objects wait to be written. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** Whether every note was written or dropped. */
+  get idle(): boolean {
+    return this.#sending === undefined;
   }
 
   /** Takes no more notes and writes those that wait, for at most so long. */
@@ -155,15 +160,15 @@ export class EventRecorder {
       metadata: { name: series.name, namespace: namespaceOf(series) },
       involvedObject: { apiVersion, kind, name, uid, ...(namespace === "" ? {} : { namespace }) },
       type: note.type,
-      reason: cutText(note.reason, wordLengthMax),
-      action: cutText(note.action ?? note.reason, wordLengthMax),
+      reason: cutText(note.reason, wordBytesMax),
+      action: cutText(note.action ?? note.reason, wordBytesMax),
       message: series.message,
       count: series.count,
       eventTime: microTime(series.firstMs),
       firstTimestamp: secondsTime(series.firstMs),
       lastTimestamp: secondsTime(series.lastMs),
       reportingComponent: controller,
-      reportingInstance: cutText(instance, wordLengthMax),
+      reportingInstance: cutText(instance, wordBytesMax),
       source: { component: controller },
     };
   }

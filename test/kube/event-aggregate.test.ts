@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { cutText, EventAggregate, messageLengthMax, similarMax } from "../../src/kube/event-aggregate.ts";
+import { cutText, EventAggregate, messageBytesMax, similarMax } from "../../src/kube/event-aggregate.ts";
 import type { EventNote } from "../../src/kube/event-aggregate.ts";
 
 const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
@@ -37,10 +37,10 @@ test("many similar messages within ten minutes end in one combined event", () =>
 test("a long message is cut, and never in the middle of a character", () => {
   const aggregate = new EventAggregate(Math.random);
   const { message } = aggregate.add(note({ message: "x".repeat(5_000) }), 0);
-  expect(message).toHaveLength(messageLengthMax);
+  expect(Buffer.byteLength(message)).toBe(messageBytesMax);
   expect(message.endsWith("x…")).toBe(true);
-  expect(cutText("ab😀cd", 4)).toBe("ab…");
-  expect(cutText("ab😀", 4)).toBe("ab😀");
+  expect(cutText("ab😀cd", 7)).toBe("ab…");
+  expect(cutText("ab😀", 6)).toBe("ab😀");
 });
 
 test("the name of an event is not longer than Kubernetes allows", () => {

@@ -64,7 +64,7 @@ describe("from the start", () => {
 
   test("every reason for which the recorder drops an event has its series", async () => {
     const metrics = make();
-    const onDropped: (reason: EventDropReason) => void = metrics.eventDropped;
+    const onDropped = (reason: EventDropReason): void => metrics.eventDropped(reason);
     const reasons: readonly EventDropReason[] = eventDropReasons;
     for (const reason of reasons) onDropped(reason);
     expect(linesOf(await metrics.text(), "wafsync_events_dropped_total")).toHaveLength(reasons.length);
