@@ -1,0 +1,152 @@
+// Declared resources for tests: everything that a test does not name has a plain default.
+import { createHash } from "node:crypto";
+import type {
+  DeclaredCacheClear,
+  DeclaredInstance,
+  DeclaredOrigin,
+  DeclaredRule,
+} from "../../../src/model/declared.ts";
+import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
+import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
+
+/** When the objects of a test were created, unless it says otherwise: an hour before a virtual clock starts. */
+export const createdMs = Date.UTC(2026, 0, 1) - 3_600_000;
+
+export const instanceName = { namespace: "edge", name: "shop" } as const;
+
+export type MetaOverrides = Partial<Omit<ResourceMeta, "kind" | "namespace" | "name">>;
+
+/** The namespace `edge` goes without saying. The same kind and name give the same UID. */
+export function aMeta(kind: ResourceKind, name: string, overrides: MetaOverrides = {}): ResourceMeta {
+  const slash = name.indexOf("/");
+  const namespace = slash === -1 ? instanceName.namespace : name.slice(0, slash);
+  return {
+    kind,
+    namespace,
+    name: name.slice(slash + 1),
+    uid: createHash("sha256").update(`${kind} ${namespace}/${name}`).digest("hex").slice(0, 8),
+    generation: 1,
+    createdAtMs: createdMs,
+    annotations: {},
+    deleting: false,
+    location: "",
+    ...overrides,
+  };
+}
+
+export interface InstanceOverrides extends Partial<Omit<DeclaredInstance, "meta" | "policies" | "guards">> {
+  readonly name?: string;
+  readonly meta?: MetaOverrides;
+  readonly policies?: Partial<DeclaredInstance["policies"]>;
+  readonly guards?: Partial<DeclaredInstance["guards"]>;
+}
+
+export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance {
+  const { name, meta, policies, guards, ...rest } = overrides;
+  return {
+    meta: aMeta("WafInstance", name ?? `${instanceName.namespace}/${instanceName.name}`, meta),
+    baseUrl: "https://waf.example",
+    apiKeySecretRef: { name: "shop-key", key: "apiKey" },
+    expectedDomain: undefined,
+    allowedNamespaces: { from: "All", selector: undefined },
+    suspend: false,
+    resyncIntervalMs: 300_000,
+    requestTimeoutMs: 10_000,
+    minRequestIntervalMs: 0,
+    policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive", ...policies },
+    guards: {
+      maxRemovals: 100,
+      maxRemovalPercent: 30,
+      neverBlock: [],
+      minPrefixLength: { ipv4: 8, ipv6: 16 },
+      ...guards,
+    },
+    cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
+    logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },
+    deletionPolicy: "Delete",
+    ...rest,
+  };
+}
+
+export interface RuleOverrides extends Partial<Omit<DeclaredRule, "meta">> {
+  readonly meta?: MetaOverrides;
+  /** What its ConfigMaps say. A string is the text of one that could be read. */
+  readonly texts?: readonly (string | AddressText)[];
+}
+
+/** `name` is `namespace/name`, or a name in the namespace of the instance. */
+export function aRule(name: string, overrides: RuleOverrides = {}): GatheredRule {
+  const { meta, texts = [], ...rest } = overrides;
+  return {
+    rule: {
+      meta: aMeta("WafIpRule", name, meta),
+      instance: instanceName,
+      action: "Block",
+      addresses: [],
+      addressesFrom: [],
+      expiresAtMs: undefined,
+      ttlMs: undefined,
+      priority: 0,
+      description: "",
+      deletionPolicy: "Delete",
+      ...rest,
+    },
+    texts: texts.map((text, index) =>
+      typeof text === "string" ? { state: "Read", source: `ConfigMap edge/list-${index}, key list`, text } : text,
+    ),
+  };
+}
+
+/** A Block rule of these addresses. */
+export function blocking(name: string, addresses: readonly string[], overrides: RuleOverrides = {}): GatheredRule {
+  return aRule(name, { ...overrides, action: "Block", addresses });
+}
+
+/** An Allow rule of these addresses. */
+export function allowing(name: string, addresses: readonly string[], overrides: RuleOverrides = {}): GatheredRule {
+  return aRule(name, { ...overrides, action: "Allow", addresses });
+}
+
+export interface OriginOverrides extends Partial<Omit<DeclaredOrigin, "meta" | "host">> {
+  readonly name?: string;
+  readonly meta?: MetaOverrides;
+}
+
+/** Without a name, the object is called like its host. */
+export function anOrigin(host: string, overrides: OriginOverrides = {}): DeclaredOrigin {
+  const { name, meta, ...rest } = overrides;
+  return {
+    meta: aMeta("WafOrigin", name ?? host, meta),
+    instance: instanceName,
+    host,
+    type: "Alternate",
+    deletionPolicy: "Delete",
+    ...rest,
+  };
+}
+
+export interface CacheClearOverrides extends Partial<Omit<DeclaredCacheClear, "meta">> {
+  readonly meta?: MetaOverrides;
+}
+
+export function aCacheClear(name: string, overrides: CacheClearOverrides = {}): DeclaredCacheClear {
+  const { meta, ...rest } = overrides;
+  return {
+    meta: aMeta("WafCacheClear", name, meta),
+    instance: instanceName,
+    trigger: undefined,
+    suspend: false,
+    backoffLimit: 3,
+    activeDeadlineMs: 300_000,
+    ttlAfterFinishedMs: undefined,
+    ...rest,
+  };
+}
+
+/** `count` addresses of 198.18.0.0/15, the network for measurements, from number `from` on. */
+export function addresses(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const number = from + index;
+    return `198.${18 + (number >> 16)}.${(number >> 8) & 255}.${number & 255}`;
+  });
+}

@@ -1,0 +1,77 @@
+// An inventory in memory, with revisions. What is stored is a copy: later changes of the caller's object don't reach it.
+import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import type { InventoryPort } from "../../../src/reconcile/ports.ts";
+import { crash } from "./crash.ts";
+
+interface Stored {
+  readonly inventory: Inventory;
+  readonly revision: number;
+}
+
+export type SaveFault = "Conflict" | "Failed" | "CrashBefore" | "CrashAfter";
+
+export class MemoryInventory implements InventoryPort {
+  readonly #stored = new Map<string, Stored>();
+  readonly #faults: SaveFault[] = [];
+  #unreadable: string | undefined;
+  #revision = 0;
+  /** Every save that was stored, oldest first. */
+  readonly saves: Inventory[] = [];
+  /** Told of each save once it is stored. */
+  onSaved: ((inventory: Inventory) => void) | undefined;
+
+  /** What is stored now; the empty inventory where nothing is. */
+  of(instance: ObjectName): Inventory {
+    return this.#stored.get(nameKey(instance))?.inventory ?? emptyInventory;
+  }
+
+  /** Stores as somebody else would: whoever loaded before gets a conflict. */
+  put(instance: ObjectName, inventory: Inventory): void {
+    this.#revision += 1;
+    this.#stored.set(nameKey(instance), { inventory: structuredClone(inventory), revision: this.#revision });
+  }
+
+  /** The next saves meet these faults, one each. */
+  failNext(...faults: readonly SaveFault[]): void {
+    this.#faults.push(...faults);
+  }
+
+  /** From now on it can't be read, for this reason; undefined: it can again. */
+  makeUnreadable(problem: string | undefined): void {
+    this.#unreadable = problem;
+  }
+
+  async load(instance: ObjectName): Promise<LoadedInventory> {
+    await Promise.resolve();
+    if (this.#unreadable !== undefined) return { state: "Unreadable", problem: this.#unreadable };
+    const stored = this.#stored.get(nameKey(instance));
+    if (stored === undefined) return { state: "Loaded", inventory: emptyInventory, revision: "" };
+    return { state: "Loaded", inventory: structuredClone(stored.inventory), revision: String(stored.revision) };
+  }
+
+  async remove(instance: ObjectName): Promise<string | undefined> {
+    await Promise.resolve();
+    this.#stored.delete(nameKey(instance));
+    return undefined;
+  }
+
+  async save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory> {
+    await Promise.resolve();
+    const fault = this.#faults.shift();
+    if (fault === "CrashBefore") throw crash("before the inventory was stored");
+    if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
+    const known = this.#stored.get(nameKey(instance));
+    if (fault === "Conflict" || revision !== (known === undefined ? "" : String(known.revision))) {
+      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
+    }
+    this.put(instance, inventory);
+    const stored = this.of(instance);
+    this.saves.push(stored);
+    this.onSaved?.(stored);
+    if (fault === "CrashAfter") throw crash("after the inventory was stored");
+    return { state: "Saved", revision: String(this.#revision) };
+  }
+}

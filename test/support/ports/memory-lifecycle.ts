@@ -1,0 +1,30 @@
+// Holds instances in memory, as a finalizer does in a cluster.
+import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import type { LifecyclePort } from "../../../src/reconcile/ports.ts";
+
+export class MemoryLifecycle implements LifecyclePort {
+  readonly #held = new Set<string>();
+  /** Why holding and releasing fail from now on; undefined: they don't. */
+  problem: string | undefined;
+  /** Told when an instance may go. */
+  onReleased: ((instance: ObjectName) => void) | undefined;
+
+  isHeld(instance: ObjectName): boolean {
+    return this.#held.has(nameKey(instance));
+  }
+
+  async hold(instance: ResourceMeta): Promise<string | undefined> {
+    await Promise.resolve();
+    if (this.problem === undefined) this.#held.add(nameKey(instance));
+    return this.problem;
+  }
+
+  async release(instance: ResourceMeta): Promise<string | undefined> {
+    await Promise.resolve();
+    if (this.problem !== undefined) return this.problem;
+    this.#held.delete(nameKey(instance));
+    this.onReleased?.(instance);
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+// Declared state that a test changes at will. Its cache may be made to lag behind what is really declared, as a watch does.
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import type { ConfirmedGathering, SourcePort } from "../../../src/reconcile/ports.ts";
+
+export class ScriptedSource implements SourcePort {
+  readonly #declared = new Map<string, Gathered>();
+  /** What `gather` answers while the cache lags. */
+  #cache: ReadonlyMap<string, Gathered> | undefined;
+  #versions = new Map<string, number>();
+  #confirmProblem: string | undefined;
+  confirmCount = 0;
+  gatherCount = 0;
+
+  /** Declares the instance with all that belongs to it, in place of what was declared before. */
+  declare(gathered: Gathered): void {
+    const name = nameKey(gathered.instance.meta);
+    this.#declared.set(name, gathered);
+    if (this.#cache === undefined) this.#grow(name);
+  }
+
+  /** Changes what is declared for the only instance. */
+  change(change: (before: Gathered) => Gathered): void {
+    for (const gathered of this.#declared.values()) this.declare(change(gathered));
+  }
+
+  /** What is really declared now, whatever the cache shows. */
+  declared(instance: ObjectName): Gathered | undefined {
+    return this.#declared.get(nameKey(instance));
+  }
+
+  remove(instance: ObjectName): void {
+    this.#declared.delete(nameKey(instance));
+    if (this.#cache === undefined) this.#grow(nameKey(instance));
+  }
+
+  /** From now on `gather` answers what is declared just now, whatever changes. */
+  freezeCache(): void {
+    this.#cache = new Map(this.#declared);
+  }
+
+  thawCache(): void {
+    const names = new Set([...(this.#cache?.keys() ?? []), ...this.#declared.keys()]);
+    this.#cache = undefined;
+    for (const name of names) this.#grow(name);
+  }
+
+  /** From now on nothing can be confirmed, for this reason; undefined: it can again. */
+  failConfirm(problem: string | undefined): void {
+    this.#confirmProblem = problem;
+  }
+
+  async gather(instance: ObjectName): Promise<Gathered | undefined> {
+    await Promise.resolve();
+    this.gatherCount += 1;
+    return (this.#cache ?? this.#declared).get(nameKey(instance));
+  }
+
+  async confirm(instance: ObjectName): Promise<ConfirmedGathering> {
+    await Promise.resolve();
+    this.confirmCount += 1;
+    if (this.#confirmProblem !== undefined) return { state: "Failed", problem: this.#confirmProblem };
+    return { state: "Read", gathered: this.#declared.get(nameKey(instance)) };
+  }
+
+  version(instance: ObjectName): number {
+    return this.#versions.get(nameKey(instance)) ?? 0;
+  }
+
+  #grow(name: string): void {
+    this.#versions.set(name, (this.#versions.get(name) ?? 0) + 1);
+  }
+}

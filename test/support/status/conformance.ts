@@ -1,0 +1,113 @@
+// What every status promises, whatever it is about: the shape of the schema, published reasons, generations that are not
+// ahead, transition times that move with the status alone, one truth for kubectl, Flux and Argo CD, and a size to read.
+import type { z } from "zod";
+import type { Condition } from "../../../src/api/conditions.ts";
+import { conditionFacts, isPublished } from "../../../src/api/reasons.ts";
+import { wafCacheClearDefinition } from "../../../src/api/waf-cache-clear.ts";
+import { wafInstanceDefinition } from "../../../src/api/waf-instance.ts";
+import { wafIpRuleDefinition } from "../../../src/api/waf-ip-rule.ts";
+import { wafOriginDefinition } from "../../../src/api/waf-origin.ts";
+import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
+
+const bytesMax = 8 * 1024;
+
+type Status = Readonly<Record<string, unknown>>;
+
+const schemas: Readonly<Record<ResourceKind, z.ZodType>> = {
+  WafInstance: wafInstanceDefinition.status,
+  WafIpRule: wafIpRuleDefinition.status,
+  WafOrigin: wafOriginDefinition.status,
+  WafCacheClear: wafCacheClearDefinition.status,
+};
+
+/** What is wrong with a status that is about to follow `before`, one sentence each. */
+export function statusFaults(object: ResourceMeta, before: Status | undefined, after: Status): string[] {
+  const conditions = conditionsOf(after);
+  const size = Buffer.byteLength(JSON.stringify(after));
+  return [
+    ...shapeFaults(object.kind, after),
+    ...(size < bytesMax ? [] : [`it has ${size} bytes`]),
+    ...generationFaults(object, after, conditions),
+    ...conditions.flatMap((condition) => conditionFaults(object.kind, condition)),
+    ...transitionFaults(conditionsOf(before ?? {}), conditions),
+    ...consistencyFaults(conditions),
+  ];
+}
+
+function conditionsOf(status: Status): readonly Condition[] {
+  return (status["conditions"] ?? []) as readonly Condition[];
+}
+
+function shapeFaults(kind: ResourceKind, after: Status): string[] {
+  const parsed = schemas[kind].safeParse(after);
+  if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const known = new Set(Object.keys(parsed.data as object));
+  return Object.keys(after).flatMap((field) => (known.has(field) ? [] : [`the schema does not know ${field}`]));
+}
+
+function generationFaults({ generation }: ResourceMeta, after: Status, conditions: readonly Condition[]): string[] {
+  const of = (what: string, observed: unknown): string[] =>
+    typeof observed === "number" && observed <= generation ? [] : [`${what} has observed ${String(observed)}`];
+  return [
+    ...of("the status", after["observedGeneration"]),
+    ...conditions.flatMap(({ type, observedGeneration }) => of(type, observedGeneration)),
+  ];
+}
+
+function conditionFaults(
+  kind: ResourceKind,
+  { type, status, reason, message, lastTransitionTime }: Condition,
+): string[] {
+  const faults: string[] = [];
+  if (!isPublished(type, reason, status)) faults.push(`${type} ${status} ${reason} is not published`);
+  const fact = Object.hasOwn(conditionFacts, type) ? conditionFacts[type as keyof typeof conditionFacts] : undefined;
+  if (fact?.kinds.some((known) => known === kind) !== true) faults.push(`a ${kind} has no ${type}`);
+  if (fact?.polarity === "AbnormalTrue" && status !== "True") faults.push(`${type} is there with status ${status}`);
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/u.test(lastTransitionTime))
+    faults.push(`${type} changed ${lastTransitionTime}`);
+  return [...faults, ...messageFaults(message).map((fault) => `the message of ${type} ${fault}: ${message}`)];
+}
+
+/** A message is one or more sentences for a person. */
+export function messageFaults(message: string): string[] {
+  const faults: string[] = [];
+  if (message.trim() !== message || message === "") faults.push("is empty or padded");
+  if (/undefined|NaN|\[object|null/u.test(message)) faults.push("shows a value of the program");
+  if (/ {2}|\.\.|\. \.|,\.|\(\)/u.test(message)) faults.push("has a hole in it");
+  if (!/[.…!?]$|=[0-9a-f]{12}$/u.test(message)) faults.push("does not end like a sentence");
+  if (/\p{Cc}/u.test(message)) faults.push("has a line break or control character");
+  return faults;
+}
+
+function transitionFaults(before: readonly Condition[], after: readonly Condition[]): string[] {
+  return after.flatMap((condition) => {
+    const earlier = before.find(({ type }) => type === condition.type);
+    if (earlier === undefined || earlier.status !== condition.status) return [];
+    return earlier.lastTransitionTime === condition.lastTransitionTime
+      ? []
+      : [`${condition.type} moved its transition time and stayed ${condition.status}`];
+  });
+}
+
+/** As kstatus and its users read conditions. */
+function consistencyFaults(conditions: readonly Condition[]): string[] {
+  const faults: string[] = [];
+  const find = (type: string): Condition | undefined => conditions.find((condition) => condition.type === type);
+  if (new Set(conditions.map(({ type }) => type)).size < conditions.length) faults.push("a condition is there twice");
+  const ready = find("Ready");
+  const reconciling = find("Reconciling");
+  const stalled = find("Stalled");
+  if (ready === undefined) return [...faults, "there is no Ready"];
+  if (stalled !== undefined && reconciling !== undefined) faults.push("it is both Stalled and Reconciling");
+  if (stalled !== undefined && ready.status !== "False") faults.push(`it is Stalled and Ready is ${ready.status}`);
+  if (ready.status === "False" && stalled === undefined && reconciling === undefined) {
+    faults.push("Ready is False, and nobody is said to move next");
+  }
+  if (ready.status === "False" && reconciling?.reason === "Progressing")
+    faults.push("Ready is False during plain work");
+  if (ready.status === "Unknown" && reconciling === undefined && ready.reason !== "Suspended") {
+    faults.push(`Ready is Unknown for ${ready.reason}, and nobody works on it`);
+  }
+  if (ready.status === "True" && find("Accepted")?.status !== "True") faults.push("it is Ready and not Accepted");
+  return faults;
+}
