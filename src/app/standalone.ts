@@ -108,9 +108,19 @@ export class Standalone {
     return facts.filter((item) => item !== undefined);
   }
 
-  /** Brings every instance to its declared state; gives up on one after several failed passes. Instances run side by side. */
-  async applyOnce(): Promise<readonly InstanceResult[]> {
-    return await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
+  /**
+   * Brings every instance to its declared state; gives up on one after several failed passes. Instances run side by side.
+   * Files are watched meanwhile, so that an urgent rule does not wait for the end of a long list.
+   */
+  async applyOnce(onFiles: () => void): Promise<readonly InstanceResult[]> {
+    const applied = new AbortController();
+    const watching = this.#source.watch(onFiles, AbortSignal.any([applied.signal, this.#options.stopping.stop]));
+    try {
+      return await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
+    } finally {
+      applied.abort();
+      await watching;
+    }
   }
 
   /** Keeps every instance in its declared state, following changes of the files, until it is told to stop. */

@@ -23,8 +23,12 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     observer: (notes: Terminal) => progressObserver(bars, options.showsProgress ? notes : quiet(notes)),
   };
   return await withSession(options, how, async (session) => {
-    const isFaulty = await printFaults(session);
-    const results = await session.standalone.applyOnce();
+    let faultsPrinted = printFaults(session);
+    await faultsPrinted;
+    const results = await session.standalone.applyOnce(() => {
+      faultsPrinted = printFaults(session);
+    });
+    const isFaulty = await faultsPrinted;
     for (const bar of bars.values()) bar.end();
     const views = viewResults(session, results);
     printResults(session, options, views);

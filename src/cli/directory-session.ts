@@ -85,22 +85,31 @@ export async function withSession(
   }
 }
 
-/** Prints what is wrong with the files, each with its place. True if anything is, notes apart. */
-export async function printFaults({ standalone, notes, paintNotes }: Session): Promise<boolean> {
+/**
+ * Prints what is wrong with the files, each with its place. True if anything is, notes apart.
+ * @param printed For a command that goes on: what was printed last time and is left out. Becomes what is wrong now.
+ */
+export async function printFaults({ standalone, notes, paintNotes }: Session, printed?: Set<string>): Promise<boolean> {
   const { faults, unattached } = standalone.faults();
+  const lines: string[] = [];
   for (const fault of faults) {
     const isError = fault.severity === "Error";
-    notes.line(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
+    // What passes by itself is no news to somebody who follows the files while she edits them.
+    if (!isError && fault.passing && printed !== undefined) continue;
+    lines.push(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
   }
   for (const { meta, problem } of unattached) {
     const where = meta.location === "" ? "" : `${meta.location}: `;
-    notes.line(`${paintNotes("red", "error")} ${where}${meta.kind} ${nameKey(meta)}: ${problem}`);
+    lines.push(`${paintNotes("red", "error")} ${where}${meta.kind} ${nameKey(meta)}: ${problem}`);
   }
   for (const name of await standalone.leftBehind()) {
-    notes.line(
+    lines.push(
       `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is declared no more, but wafsync has added entries to its WAF. They stay there: declare it again without rules to have them removed.`,
     );
   }
+  for (const line of lines) if (printed?.has(line) !== true) notes.line(line);
+  printed?.clear();
+  for (const line of lines) printed?.add(line);
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
