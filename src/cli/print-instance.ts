@@ -2,9 +2,12 @@
 import type { InstanceView, ObjectView, OperationView } from "./instance-view.ts";
 import { tableLines } from "./table.ts";
 
-/** More operations than this are summed up; `-o json` has them all. */
+/** More lines of operations than this are summed up; `-o json` has them all. */
 const operationsShownMax = 40;
+/** Of operations that have one reason, so many are shown. */
+const operationsPerReasonMax = 8;
 const rejectedShownMax = 5;
+const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
 
 export type Paint = (style: "red" | "green" | "yellow" | "cyan" | "bold" | "dim", text: string) => string;
 
@@ -16,12 +19,12 @@ export function planLines(view: InstanceView, paint: Paint): string[] {
   if (operations.length + held.length === 0) {
     return [...lines, paint("green", "  Nothing to do: the WAF is as declared."), ...problemLines(view, paint)];
   }
-  for (const operation of operations.slice(0, operationsShownMax)) lines.push(operationLine(operation, paint));
-  if (operations.length > operationsShownMax) {
-    lines.push(paint("dim", `  … and ${operations.length - operationsShownMax} more (-o json shows all)`));
+  lines.push(...operationLines(operations, paint));
+  for (const { target, value } of held.slice(0, operationsPerReasonMax)) {
+    lines.push(paint("yellow", `  ! ${target.padEnd(10)} ${value}  held`));
   }
-  for (const operation of held.slice(0, operationsShownMax)) {
-    lines.push(paint("yellow", `  ! ${operation.target.padEnd(10)} ${operation.value}  held`));
+  if (held.length > operationsPerReasonMax) {
+    lines.push(paint("yellow", `  ! … and ${held.length - operationsPerReasonMax} more held (-o json shows all)`));
   }
   if (view.approve !== undefined) {
     lines.push(
@@ -40,10 +43,46 @@ function headline(view: InstanceView, paint: Paint): string {
   return `${paint("bold", `${view.namespace}/${view.name}`)}${where}${primary}`;
 }
 
-function operationLine({ operation, target, value, reason }: OperationView, paint: Paint): string {
-  const isAdd = operation === "AddEntry" || operation === "AddOrigin";
-  const text = `  ${isAdd ? "+" : "-"} ${target.padEnd(10)} ${value.padEnd(18)}`;
-  return `${paint(isAdd ? "green" : "red", text)} ${paint("dim", reason)}`;
+/** One line an operation, in columns; long runs with one reason and long plans are summed up. */
+function operationLines(operations: readonly OperationView[], paint: Paint): string[] {
+  const groups = groupOperations(operations);
+  const shown = groups.flatMap(({ shown }) => shown);
+  const targetWidth = Math.max(...shown.map(({ target }) => target.length));
+  const valueWidth = Math.max(...shown.map(({ value }) => value.length));
+  const lines = groups.flatMap(({ shown, summedUp }) => {
+    const texts = shown.map(({ operation, target, value, reason }) => {
+      const isAdd = operation.startsWith("Add");
+      const text = `  ${isAdd ? "+" : "-"} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
+      return `${paint(isAdd ? "green" : "red", text)}  ${paint("dim", reason)}`;
+    });
+    if (summedUp > 0) texts.push(paint("dim", `    ${" ".repeat(targetWidth)}  … and ${summedUp} more like these`));
+    return texts;
+  });
+  if (lines.length <= operationsShownMax) return lines;
+  const left = lines.length - operationsShownMax;
+  return [...lines.slice(0, operationsShownMax), paint("dim", `  … and ${left} more lines (-o json shows all)`)];
+}
+
+interface OperationGroup {
+  readonly shown: OperationView[];
+  summedUp: number;
+}
+
+/** Operations that follow each other and differ in their value alone. */
+function groupOperations(operations: readonly OperationView[]): OperationGroup[] {
+  const groups: OperationGroup[] = [];
+  for (const operation of operations) {
+    const last = groups.at(-1);
+    const first = last?.shown[0];
+    const isAlike =
+      first?.operation === operation.operation &&
+      first.target === operation.target &&
+      first.reason === operation.reason;
+    if (last === undefined || !isAlike) groups.push({ shown: [operation], summedUp: 0 });
+    else if (last.shown.length < operationsPerReasonMax) last.shown.push(operation);
+    else last.summedUp += 1;
+  }
+  return groups;
 }
 
 function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
@@ -74,7 +113,7 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
 /** The objects of all instances as a table, then what is wrong with any of them. */
 export function resultLines(views: readonly InstanceView[], paint: Paint): string[] {
   const rows = views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint)));
-  const lines = tableLines(["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"], rows);
+  const lines = tableLines(objectHeader, rows);
   for (const view of views) {
     if (view.trouble !== undefined) {
       lines.push("", paint("red", `${view.namespace}/${view.name}: ${view.trouble}`));
@@ -83,6 +122,38 @@ export function resultLines(views: readonly InstanceView[], paint: Paint): strin
     lines.push("", countsLine(view, paint), ...problemLines(view, paint));
   }
   return lines;
+}
+
+/**
+ * Remembers what was shown of each instance, and gives the lines for what is new: all objects at first, then those whose
+ * row changed, and the problems whenever they are others than before. No lines if nothing changed.
+ */
+export class ChangedLines {
+  readonly #paint: Paint;
+  readonly #shownRows = new Map<string, ReadonlySet<string>>();
+  readonly #shownProblems = new Map<string, string>();
+
+  constructor(paint: Paint) {
+    this.#paint = paint;
+  }
+
+  next(view: InstanceView): string[] {
+    const paint = this.#paint;
+    const instance = `${view.namespace}/${view.name}`;
+    const before = this.#shownRows.get(instance);
+    const rows = view.objects.map((object) => objectRow(object, view, paint));
+    const changed = rows.filter((row) => before?.has(row.join(" ")) !== true);
+    this.#shownRows.set(instance, new Set(rows.map((row) => row.join(" "))));
+    const trouble = view.trouble === undefined ? [] : [paint("red", `${instance}: ${view.trouble}`)];
+    const problems = [...trouble, ...problemLines(view, paint)];
+    const isNewProblem = (this.#shownProblems.get(instance) ?? "") !== problems.join("\n");
+    this.#shownProblems.set(instance, problems.join("\n"));
+    const lines = changed.length === 0 ? [] : tableLines(objectHeader, changed);
+    if (view.trouble === undefined && (changed.length > 0 || view.added + view.removed > 0)) {
+      lines.push(countsLine(view, paint));
+    }
+    return isNewProblem ? [...lines, ...problems] : lines;
+  }
 }
 
 function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string[] {

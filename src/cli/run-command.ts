@@ -6,12 +6,13 @@ import type { ObjectEvent } from "../reconcile/ports.ts";
 import type { DirectoryOptions } from "./directory-session.ts";
 import { printFaults, withSession } from "./directory-session.ts";
 import { viewInstance } from "./instance-view.ts";
-import { resultLines } from "./print-instance.ts";
+import { ChangedLines } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** @returns 0 when it was stopped by a signal. */
 export async function runFollow(options: DirectoryOptions): Promise<number> {
   const printed = new Map<string, string>();
+  const faultsPrinted = new Set<string>();
   const how = {
     isDryRun: false,
     onEvent: (notes: Terminal) => (meta: ResourceMeta, event: ObjectEvent) => {
@@ -22,20 +23,24 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
   };
   return await withSession(options, how, async (session) => {
     const { standalone, out, notes, paint } = session;
-    await printFaults(session);
+    await printFaults(session, faultsPrinted);
     notes.line(`${time()}  Following ${options.from}. Ctrl-C ends it.`);
+    const changes = new ChangedLines(paint);
     await standalone.follow(
-      () => void printFaults(session),
+      () => void printFaults(session, faultsPrinted),
       ({ instance, outcome: { facts } }) => {
         if (facts === undefined) return;
         const view = viewInstance(facts, (meta) => standalone.readStatus(meta));
-        const lines =
-          options.output === "json" ? [JSON.stringify({ ...view, operations: undefined })] : resultLines([view], paint);
+        if (options.output === "table") {
+          const lines = changes.next(view);
+          for (const line of lines.length === 0 ? [] : ["", ...lines, ""]) out.line(line);
+          return;
+        }
         // A resync that finds everything as it was has nothing to tell.
-        const text = lines.join("\n");
+        const text = JSON.stringify({ ...view, operations: undefined });
         if (printed.get(nameKey(instance)) === text) return;
         printed.set(nameKey(instance), text);
-        for (const line of options.output === "json" ? lines : ["", ...lines]) out.line(line);
+        out.line(text);
       },
     );
     notes.line(`${time()}  Stopped. What was done is recorded: the next run goes on from here.`);
