@@ -112,14 +112,21 @@ export class Standalone {
    * Brings every instance to its declared state; gives up on one after several failed passes. Instances run side by side.
    * Files are watched meanwhile, so that an urgent rule does not wait for the end of a long list.
    */
-  async applyOnce(onFiles: () => void): Promise<readonly InstanceResult[]> {
+  async applyOnce(onFiles: () => Promise<void>): Promise<readonly InstanceResult[]> {
     const applied = new AbortController();
-    const watching = this.#source.watch(onFiles, AbortSignal.any([applied.signal, this.#options.stopping.stop]));
+    let told = Promise.resolve();
+    const watching = this.#source.watch(
+      () => {
+        told = told.then(onFiles);
+      },
+      AbortSignal.any([applied.signal, this.#options.stopping.stop]),
+    );
     try {
       return await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
     } finally {
       applied.abort();
       await watching;
+      await told;
     }
   }
 

@@ -23,12 +23,11 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     observer: (notes: Terminal) => progressObserver(bars, options.showsProgress ? notes : quiet(notes)),
   };
   return await withSession(options, how, async (session) => {
-    let faultsPrinted = printFaults(session);
-    await faultsPrinted;
-    const results = await session.standalone.applyOnce(() => {
-      faultsPrinted = printFaults(session);
+    const printed = new Set<string>();
+    let isFaulty = await printFaults(session, printed);
+    const results = await session.standalone.applyOnce(async () => {
+      isFaulty = await printFaults(session, printed);
     });
-    const isFaulty = await faultsPrinted;
     for (const bar of bars.values()) bar.end();
     const views = viewResults(session, results);
     printResults(session, options, views);
