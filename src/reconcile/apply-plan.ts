@@ -1,12 +1,14 @@
 // Applies a plan, one call at a time. Before each call it looks for a newer declared state, so that an urgent rule goes
-// ahead of the rest of a long one; before removals, the declared state is read once more where it lives.
+// ahead of the rest of a long one, and a cache clear need not wait for it at all; before removals, the declared state is
+// read once more where it lives.
 import type { Operation } from "../model/operation.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { backOffDelayMs } from "../async/back-off.ts";
+import { clearDueCaches } from "./clear-caches.ts";
 import { observeList } from "./observe-waf.ts";
 import type { Pass } from "./pass.ts";
 import type { PassEnd } from "./pass-end.ts";
-import { isOutdated, recompile, record, refresh, replan } from "./pass.ts";
+import { isOutdated, movedDomain, recompile, record, refresh, replan } from "./pass.ts";
 import { performOperation } from "./perform-operation.ts";
 import { settleAccepted, settleRead, settleRefused, settleUnknown } from "./settle-operation.ts";
 
@@ -18,6 +20,8 @@ const rateLimitedMax = 10;
 const refusedMax = 20;
 /** A confirmation of the declared state older than this is read again. */
 const confirmedForMs = 30_000;
+/** A wait that is longer than this is told while it lasts. */
+const saysWaitingAfterMs = 2_000;
 /** Plans may be made anew as often as the declared state changes, but not for ever within one pass. */
 const stepsMax = 1_000_000;
 
@@ -35,6 +39,8 @@ export async function applyPlan(pass: Pass, onProgress: () => Promise<void>): Pr
       const ended = (await refresh(pass)) ?? (await record(pass));
       if (ended !== undefined) return ended;
     }
+    const cleared = await clearDueCaches(pass);
+    if (cleared !== undefined) return cleared;
     const operation = pass.plan.operations[pass.next];
     if (operation === undefined) return undefined;
     if (isRemoval(operation) && !isConfirmed(pass)) {
@@ -44,7 +50,7 @@ export async function applyPlan(pass: Pass, onProgress: () => Promise<void>): Pr
     }
     pass.next += 1;
     const { plan } = pass;
-    const ended = await applyOperation(pass, operation, streak);
+    const ended = await applyOperation(pass, operation, streak, onProgress);
     if (ended === "Again") {
       if (pass.plan === plan) pass.next -= 1;
     } else if (ended !== undefined) return ended;
@@ -58,16 +64,14 @@ async function applyOperation(
   pass: Pass,
   operation: Operation,
   streak: Streak,
+  onProgress: () => Promise<void>,
 ): Promise<PassEnd | "Again" | undefined> {
   const result = await performOperation(pass.waf, operation, { signal: pass.ports.abandon });
   if (result.ok) {
     streak.unknown = 0;
     streak.rateLimited = 0;
     settleAccepted(pass, operation, result.value);
-    if (result.value.domain.toLowerCase() !== pass.observed.domain.toLowerCase()) {
-      return { end: "Blocked", blocker: "DomainChanged", message: domainMoved(pass, result.value.domain) };
-    }
-    return afterOrigin(pass, operation);
+    return movedDomain(pass, result.value.domain) ?? afterOrigin(pass, operation);
   }
   const { fault } = result;
   switch (fault.code) {
@@ -78,7 +82,7 @@ async function applyOperation(
     case "RateLimited":
       streak.rateLimited += 1;
       if (streak.rateLimited > rateLimitedMax) return { end: "Failed", fault };
-      return waitAsTold(pass, fault, streak.rateLimited);
+      return waitAsTold(pass, fault, streak.rateLimited, onProgress);
     case "OutcomeUnknown":
     case "TimedOut":
     case "ContractBroken":
@@ -117,12 +121,21 @@ export async function readAgain(pass: Pass): Promise<PassEnd | undefined> {
   return record(pass);
 }
 
-async function waitAsTold(pass: Pass, fault: WafFault, attempt: number): Promise<"Again" | PassEnd> {
+async function waitAsTold(
+  pass: Pass,
+  fault: WafFault,
+  attempt: number,
+  onProgress: () => Promise<void>,
+): Promise<"Again" | PassEnd> {
   const delayMs =
     fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random: pass.ports.random });
   pass.waiting = `the API asked to slow down, going on in ${Math.ceil(delayMs / 1000)} s`;
   pass.ports.observer.waiting?.(pass.name, pass.waiting, delayMs);
-  await pass.ports.clock.sleep(delayMs, pass.ports.stopping);
+  // Progress that was reported just now is not reported again at once, but a long wait must not go unsaid.
+  const unsaidMs = Math.min(delayMs, saysWaitingAfterMs);
+  await pass.ports.clock.sleep(unsaidMs, pass.ports.stopping);
+  await onProgress();
+  await pass.ports.clock.sleep(delayMs - unsaidMs, pass.ports.stopping);
   pass.waiting = undefined;
   return pass.ports.stopping.aborted ? { end: "Interrupted" } : "Again";
 }
@@ -152,8 +165,4 @@ function isRemoval(operation: Operation): boolean {
 
 function isOriginOperation(operation: Operation): boolean {
   return operation.kind === "AddOrigin" || operation.kind === "RemoveOrigin";
-}
-
-function domainMoved(pass: Pass, domain: string): string {
-  return `The API key belonged to ${pass.observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
 }

@@ -49,6 +49,9 @@ export interface Pass {
   /** Why the pass waits just now. */
   waiting: string | undefined;
   lastProgressMs: number;
+  /** Cache clears are looked at when something else is declared, and at a certain time. */
+  clearsSeen: Gathered | undefined;
+  clearsNextMs: number;
 }
 
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
@@ -109,8 +112,10 @@ export async function record(pass: Pass): Promise<PassEnd | undefined> {
   if (saved.state === "Conflict") return { end: "Blocked", blocker: "InventoryConflict", message: saved.problem };
   if (saved.state === "Failed") return { end: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
   for (const list of listNames) {
+    const live = pass.observed.lists[list];
     for (const entry of next.entries[list].keys()) {
-      if (!before.entries[list].has(entry)) pass.recordedNow[list].add(entry);
+      // What the list shows already was adopted, and is not sent.
+      if (!before.entries[list].has(entry) && !live.has(entry)) pass.recordedNow[list].add(entry);
     }
   }
   for (const [host, origin] of next.origins) {
@@ -121,6 +126,13 @@ export async function record(pass: Pass): Promise<PassEnd | undefined> {
   pass.inventoryDirty = false;
   pass.plan = { ...pass.plan, inventoryChanged: false };
   return undefined;
+}
+
+/** Each accepted write names the domain that it was done for. Another one than was read ends the pass. */
+export function movedDomain({ observed }: Pass, domain: string): PassEnd | undefined {
+  if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
+  const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
+  return { end: "Blocked", blocker: "DomainChanged", message };
 }
 
 /** Changes the inventory in memory; `record` stores it. The plan is made again, since it carries the inventory. */

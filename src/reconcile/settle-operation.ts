@@ -92,11 +92,17 @@ function settleRefusedOrigin(pass: Pass, operation: OriginOperation, message: st
 export function settleRead(pass: Pass, list: ListName): void {
   const nowMs = pass.ports.clock.nowMs();
   pass.unread.delete(list);
+  const live = pass.observed.lists[list];
+  disown(
+    pass,
+    list,
+    [...pass.recordedNow[list]].filter((entry) => live.has(entry)),
+  );
   for (const [key, { operation, message }] of pass.refused) {
     if (operation.list !== list) continue;
     pass.refused.delete(key);
-    const isLive = pass.observed.lists[list].has(operation.entry);
-    if (operation.kind === "AddEntry") disown(pass, list, operation.entry);
+    const isLive = live.has(operation.entry);
+    if (operation.kind === "AddEntry") disown(pass, list, [operation.entry]);
     if (isLive === (operation.kind === "AddEntry")) continue;
     changeInventory(pass, (inventory) => ({
       ...inventory,
@@ -115,12 +121,18 @@ function wantedBy(pass: Pass, operation: EntryOperation): string {
   return versionOfRules(pass.desired.lists[operation.list].get(operation.entry) ?? []);
 }
 
-/** It was recorded in this pass and refused at its first call: it is not on the list, or somebody else put it there. */
-function disown(pass: Pass, list: ListName, entry: Entry): void {
-  if (!pass.recordedNow[list].delete(entry)) return;
+/**
+ * They were recorded in this pass, and either never sent or refused at their first call: they are not on the list, or
+ * somebody else put them there.
+ */
+function disown(pass: Pass, list: ListName, candidates: readonly Entry[]): void {
+  const lost = candidates.filter(
+    (entry) => pass.recordedNow[list].delete(entry) && pass.inventory.entries[list].has(entry),
+  );
+  if (lost.length === 0) return;
   changeInventory(pass, (inventory) => {
     const entries = new Map(inventory.entries[list]);
-    entries.delete(entry);
+    for (const entry of lost) entries.delete(entry);
     return { ...inventory, entries: { ...inventory.entries, [list]: entries } };
   });
 }
