@@ -10,6 +10,7 @@ export interface ObjectView {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
+  /** Of a rule `120/10000`, of an origin its state, of a cache clear the trigger that was handled last. */
   readonly progress: string;
   readonly ready: string;
   readonly reason: string;
