@@ -16,8 +16,10 @@ import type { SourceFault } from "./source-fault.ts";
 import { watchDirectory } from "./watch-directory.ts";
 
 /** A pass that met a file on the move is repeated at once, this many times. */
-const passesMax = 3;
+const passesMax = 8;
 const passDelayMs = 50;
+/** How long nothing may have changed before what is missing counts as removed. */
+const quietMsDefault = 300;
 
 /** Log messages are constant, values are fields. */
 export interface SourceLogger {
@@ -33,11 +35,15 @@ export interface DirectorySourceOptions {
   readonly clock: Clock;
   readonly logger?: SourceLogger;
   readonly debounceMs?: number;
+  readonly quietMs?: number;
   readonly rescanIntervalMs?: number;
 }
 
 export interface DirectorySource {
-  /** Reads the directory again. Never rejects: what cannot be read is a fault of the snapshot. */
+  /**
+   * Reads the directory again, and waits a moment for a file that is on the move. Never rejects: what cannot be read is a
+   * fault of the snapshot.
+   */
   load(): Promise<DirectorySnapshot>;
   /** The last one; empty before the first `load`. */
   snapshot(): DirectorySnapshot;
@@ -89,10 +95,7 @@ class WatchedDirectory implements DirectorySource {
   }
 
   async load(): Promise<DirectorySnapshot> {
-    // Behind the running one, since that may already have passed the file that the caller just wrote.
-    const load = this.#lastLoad.then(() => this.#pass());
-    this.#lastLoad = load;
-    return await load;
+    return await this.#inTurn(async () => await this.#settle());
   }
 
   snapshot(): DirectorySnapshot {
@@ -135,11 +138,12 @@ class WatchedDirectory implements DirectorySource {
   }
 
   async watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void> {
-    const { clock, logger, debounceMs = 100, rescanIntervalMs = 30_000 } = this.#options;
+    const { clock, logger, debounceMs = 10, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     let seen = this.#version;
     const look = async (): Promise<"Settled" | "LookAgain"> => {
-      const snapshot = await this.load();
+      // Without waiting: an address to block is wanted at once, and removals are held until the next look.
+      const snapshot = await this.#inTurn(async () => await this.#pass());
       if (this.#version !== seen && !stop.aborted) {
         seen = this.#version;
         onChange(snapshot);
@@ -152,7 +156,7 @@ class WatchedDirectory implements DirectorySource {
         skip: this.#skip,
         clock,
         debounceMs,
-        debounceMsMax: debounceMs * 10,
+        debounceMsMax: debounceMs * 5,
         rescanIntervalMs,
         onHint: look,
         onProblem: (code) => logger?.warn({ code, directory: this.#directory }, "the directory cannot be watched"),
@@ -171,12 +175,27 @@ class WatchedDirectory implements DirectorySource {
     await this.#lastLoad;
   }
 
-  async #pass(): Promise<DirectorySnapshot> {
-    let snapshot = await readDirectory(this.#directory, this.#skip, this.#cache);
+  /** Behind the running one, since that may already have passed the file that the caller just wrote. */
+  async #inTurn(read: () => Promise<DirectorySnapshot>): Promise<DirectorySnapshot> {
+    const turn = this.#lastLoad.then(read);
+    this.#lastLoad = turn;
+    return await turn;
+  }
+
+  async #settle(): Promise<DirectorySnapshot> {
+    let snapshot = await this.#pass();
     for (let pass = 1; pass < passesMax && isPassing(snapshot) && !this.#closing.signal.aborted; pass += 1) {
       await this.#options.clock.sleep(passDelayMs, this.#closing.signal);
-      snapshot = await readDirectory(this.#directory, this.#skip, this.#cache);
+      snapshot = await this.#pass();
     }
+    return snapshot;
+  }
+
+  async #pass(): Promise<DirectorySnapshot> {
+    const { clock, quietMs = quietMsDefault } = this.#options;
+    const nowMs = clock.nowMs();
+    const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache, nowMs, quietMs };
+    const snapshot = await readDirectory(reading);
     if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
       this.#version += 1;
       this.#gathered.clear();

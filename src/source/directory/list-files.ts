@@ -2,7 +2,7 @@
 // but no folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted
 // ConfigMap, .git, and the temporary files of editors.
 import { readdir, stat } from "node:fs/promises";
-import type { Dirent } from "node:fs";
+import type { BigIntStats, Dirent } from "node:fs";
 import { join } from "node:path";
 import { brokenFile } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
@@ -18,6 +18,13 @@ export interface FoundFiles {
   /** Ordered by name, so that every pass sees them in the same order. */
   readonly files: readonly FoundFile[];
   readonly faults: readonly SourceFault[];
+  /** The file or folder that changed last, and when: milliseconds since 1970. */
+  readonly latest: LatestChange | undefined;
+}
+
+export interface LatestChange {
+  readonly file: string;
+  readonly changedMs: number;
 }
 
 interface Folder {
@@ -31,10 +38,14 @@ interface Folder {
  * @param skip Absolute paths of folders that are left out, such as the state directory.
  */
 export async function listSourceFiles(directory: string, skip: readonly string[]): Promise<FoundFiles> {
-  const files: FoundFile[] = [];
-  const faults: SourceFault[] = [];
-  const visited = new Set<string>();
-  const waiting: Folder[] = [{ file: "", path: directory, depth: 0 }];
+  const walk: Walk = {
+    files: [],
+    faults: [],
+    visited: new Set(),
+    waiting: [{ file: "", path: directory, depth: 0 }],
+    latest: undefined,
+  };
+  const { files, faults, visited, waiting } = walk;
   const skipped = new Set(skip);
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
     if (skipped.has(folder.path)) continue;
@@ -44,14 +55,14 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
       );
       break;
     }
-    await visitFolder(folder, { files, faults, visited, waiting });
+    await visitFolder(folder, walk);
     if (files.length > filesMax) {
       faults.push(brokenFile(".", `there are more than ${filesMax} files: the rest is not read`));
       files.length = filesMax;
       break;
     }
   }
-  return { files: files.sort((left, right) => (left.file < right.file ? -1 : 1)), faults };
+  return { files: files.sort((left, right) => (left.file < right.file ? -1 : 1)), faults, latest: walk.latest };
 }
 
 interface Walk {
@@ -59,6 +70,12 @@ interface Walk {
   readonly faults: SourceFault[];
   readonly visited: Set<string>;
   readonly waiting: Folder[];
+  latest: LatestChange | undefined;
+}
+
+function noteChange(walk: Walk, file: string, { ctimeNs }: BigIntStats): void {
+  const changedMs = Number(ctimeNs / 1_000_000n);
+  if (walk.latest === undefined || changedMs > walk.latest.changedMs) walk.latest = { file, changedMs };
 }
 
 async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
@@ -68,6 +85,7 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
     const identity = `${stats.dev} ${stats.ino}`;
     if (walk.visited.has(identity)) return;
     walk.visited.add(identity);
+    noteChange(walk, folder.file === "" ? "." : folder.file, stats);
     entries = await readdir(folder.path, { withFileTypes: true });
   } catch (error) {
     walk.faults.push(folderFault(folder, error));
@@ -90,17 +108,20 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
   }
 }
 
-async function visitEntry(entry: Dirent, folder: Folder, { files, faults, waiting }: Walk): Promise<void> {
+async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<void> {
   const file = folder.file === "" ? entry.name : `${folder.file}/${entry.name}`;
   const path = join(folder.path, entry.name);
+  const { files, faults, waiting } = walk;
   const named = /\.(?:ya?ml|json)$/i.test(entry.name);
   if (entry.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
   if (entry.isDirectory() || (!named && !entry.isSymbolicLink())) return;
   try {
     const stats = await stat(path, { bigint: true });
     if (stats.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
-    else if (named && stats.isFile()) files.push({ file, path, stamp: fileStamp(stats) });
-    else if (named) faults.push(brokenFile(file, "this is not a regular file"));
+    else if (named && stats.isFile()) {
+      files.push({ file, path, stamp: fileStamp(stats) });
+      noteChange(walk, file, stats);
+    } else if (named) faults.push(brokenFile(file, "this is not a regular file"));
   } catch (error) {
     // A link that leads nowhere and is not named like ours is nobody's loss.
     const code = (error as NodeJS.ErrnoException).code;

@@ -4,12 +4,14 @@
 // any time. Processes that cannot see each other (other machines, other containers) are not told apart from dead ones:
 // there, the inventory's revision is what notices.
 import { readFileSync } from "node:fs";
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 
-const attemptsMax = 40;
-const attemptDelayMs = 25;
+/** About a second of waiting for others that start at the same moment; whoever works already is told at once. */
+const looksMax = 40;
+const lookDelayMs = 25;
+const heldMark = "held";
 const prefix = "lock.";
 
 export type ProcessLock =
@@ -21,24 +23,31 @@ export type ProcessLock =
 export async function lockFolder(folder: string, processId: number, clock: Clock): Promise<ProcessLock> {
   const own = `${prefix}${processId}.${processStart(processId) ?? "unknown"}`;
   const path = join(folder, own);
-  for (let attempt = 1; ; attempt += 1) {
-    if (!(await createClaim(path, clock.nowMs()))) return { ok: false, heldBy: processId };
-    let others = await livingClaims(folder, own);
-    // The smallest of several that start at once stays, and waits for the others to step back.
-    for (let wait = 0; wait < attemptsMax && others.length > 0 && isFirst(own, others); wait += 1) {
-      await clock.sleep(attemptDelayMs);
-      others = await livingClaims(folder, own);
+  if (!(await createClaim(path))) return { ok: false, heldBy: processId };
+  let claimed = true;
+  let others = await livingClaims(folder, own);
+  for (let look = 1; look < looksMax && others.length > 0 && !others.some(({ held }) => held); look += 1) {
+    // The first by name of several that start at once stays, and waits for the others to step back.
+    if (claimed && others.some(({ name }) => name < own)) {
+      await rm(path, { force: true });
+      claimed = false;
     }
-    if (others.length === 0) return { ok: true, release: async () => await rm(path, { force: true }) };
-    await rm(path, { force: true });
-    if (attempt >= attemptsMax) return { ok: false, heldBy: processIdOf(others[0] ?? "") ?? 0 };
-    await clock.sleep(attemptDelayMs);
+    await clock.sleep(lookDelayMs);
+    claimed ||= await createClaim(path);
+    others = await livingClaims(folder, own);
   }
+  if (others.length === 0 && claimed) {
+    await writeFile(path, `${heldMark} since ${new Date(clock.nowMs()).toISOString()}\n`);
+    return { ok: true, release: async () => await rm(path, { force: true }) };
+  }
+  if (claimed) await rm(path, { force: true });
+  const winner = others.find(({ held }) => held) ?? others[0];
+  return { ok: false, heldBy: winner?.processId ?? processId };
 }
 
-async function createClaim(path: string, nowMs: number): Promise<boolean> {
+async function createClaim(path: string): Promise<boolean> {
   try {
-    await writeFile(path, `since ${new Date(nowMs).toISOString()}\n`, { flag: "wx", mode: 0o600 });
+    await writeFile(path, "starting\n", { flag: "wx", mode: 0o600 });
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -46,20 +55,27 @@ async function createClaim(path: string, nowMs: number): Promise<boolean> {
   }
 }
 
+interface Claim {
+  readonly name: string;
+  readonly processId: number;
+  /** That process has won and is at work. */
+  readonly held: boolean;
+}
+
 /** The claims of other processes that live; those of dead ones are removed. */
-async function livingClaims(folder: string, own: string): Promise<string[]> {
-  const living: string[] = [];
+async function livingClaims(folder: string, own: string): Promise<Claim[]> {
+  const living: Claim[] = [];
   for (const name of await readdir(folder)) {
     const processId = processIdOf(name);
     if (processId === undefined || name === own) continue;
-    if (isAlive(processId, name)) living.push(name);
-    else await rm(join(folder, name), { force: true });
+    const path = join(folder, name);
+    if (!isAlive(processId, name)) await rm(path, { force: true });
+    else {
+      const text = await readFile(path, "utf8").catch(() => "");
+      living.push({ name, processId, held: text.startsWith(heldMark) });
+    }
   }
-  return living.sort();
-}
-
-function isFirst(own: string, others: readonly string[]): boolean {
-  return others.every((other) => own < other);
+  return living.sort((left, right) => (left.name < right.name ? -1 : 1));
 }
 
 function processIdOf(name: string): number | undefined {

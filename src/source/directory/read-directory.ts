@@ -1,6 +1,6 @@
 // One pass over a directory: finds the files, reads those that changed since the last pass, and puts the snapshot together.
 // What was read once is kept by the stamp of its file, so that a pass over unchanged files costs their names alone.
-import { listSourceFiles } from "./list-files.ts";
+import { type LatestChange, listSourceFiles } from "./list-files.ts";
 import { readDocument } from "./read-document.ts";
 import { assembleSnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
@@ -24,18 +24,27 @@ interface ReadFile {
   readonly faults: readonly SourceFault[];
 }
 
-/**
- * The directory as it is now. Never throws: whatever cannot be read is a fault of the snapshot.
- * @param skip Absolute paths of folders that are not part of it.
- */
-export async function readDirectory(
-  directory: string,
-  skip: readonly string[],
-  cache: FileCache,
-): Promise<DirectorySnapshot> {
+export interface DirectoryReading {
+  /** Absolute. */
+  readonly directory: string;
+  /** Absolute paths of folders that are not part of it. */
+  readonly skip: readonly string[];
+  readonly cache: FileCache;
+  /** By the wall clock, in milliseconds since 1970. */
+  readonly nowMs: number;
+  /**
+   * A change that is younger may be half of one: a file that is still copied, or one that was deleted to be written anew.
+   * What is there counts already, and what is gone is not believed yet: removals are held.
+   */
+  readonly quietMs: number;
+}
+
+/** The directory as it is now. Never throws: whatever cannot be read is a fault of the snapshot. */
+export async function readDirectory(reading: DirectoryReading): Promise<DirectorySnapshot> {
+  const { directory, skip, cache } = reading;
   const found = await listSourceFiles(directory, skip);
   const items: DirectoryItem[] = [];
-  const faults = [...found.faults];
+  const faults = [...found.faults, ...restlessness(found.latest, reading)];
   const present = new Set<string>();
   for (const file of found.files) {
     present.add(file.file);
@@ -52,6 +61,13 @@ export async function readDirectory(
   }
   for (const file of cache.keys()) if (!present.has(file)) cache.delete(file);
   return assembleSnapshot(items, faults);
+}
+
+function restlessness(latest: LatestChange | undefined, { nowMs, quietMs }: DirectoryReading): SourceFault[] {
+  // A change far in the future is one of another clock, and no reason to wait for it.
+  if (latest === undefined || Math.abs(nowMs - latest.changedMs) >= quietMs) return [];
+  const message = "changed a moment ago: removals wait until nothing changes any more";
+  return [brokenFile(latest.file, message, { severity: "Note", passing: true })];
 }
 
 /** Whether another look is likely to see more. */

@@ -10,9 +10,8 @@ export interface WatchOptions {
   /** Absolute paths that are not looked at. */
   readonly skip: readonly string[];
   readonly clock: Clock;
-  /** Quiet time after an event before `onHint`, so that a burst of writes is one hint. */
+  /** Quiet time after an event before `onHint`: short after a long silence, and the longer one soon after another hint. */
   readonly debounceMs: number;
-  /** The latest moment for `onHint` after the first event of a burst that does not end. */
   readonly debounceMsMax: number;
   readonly rescanIntervalMs: number;
   /**
@@ -25,6 +24,10 @@ export interface WatchOptions {
 }
 
 const retryDelayMsMin = 250;
+/** After so long without a hint the next comes at once. */
+const silenceMs = 500;
+/** The latest moment for a hint in a burst that does not end. */
+const burstMsMax = 500;
 
 /**
  * Watches until the signal aborts.
@@ -37,6 +40,8 @@ export function watchDirectory(
   const burst = new Burst(options);
   const watcher = openWatcher(options);
   watcher.on("all", () => burst.event());
+  // The library drops events that follow each other within 50 ms, and with them the last state of a file; these it doesn't.
+  watcher.on("raw", () => burst.event());
   watcher.on("error", (error) => options.onProblem(errorCode(error)));
   const ready = new Promise<void>((done) => {
     watcher.once("ready", done);
@@ -102,6 +107,7 @@ async function hintAfterBursts(options: WatchOptions, burst: Burst, signal: Abor
   const { clock, debounceMs, debounceMsMax, rescanIntervalMs, onHint } = options;
   let retryDelayMs = retryDelayMsMin;
   let retries = 0;
+  let hintedMs = Number.NEGATIVE_INFINITY;
   const retryLater = async (): Promise<void> => {
     retries += 1;
     await clock.sleep(retryDelayMs, signal);
@@ -111,14 +117,15 @@ async function hintAfterBursts(options: WatchOptions, burst: Burst, signal: Abor
   while (!signal.aborted) {
     await burst.waitForEvent(signal);
     const firstMs = burst.firstMs ?? clock.monotonicMs();
-    for (let leftMs = debounceMs; leftMs > 0 && !signal.aborted;) {
+    const quietMs = firstMs - hintedMs < silenceMs ? debounceMsMax : debounceMs;
+    for (let leftMs = quietMs; leftMs > 0 && !signal.aborted;) {
       await clock.sleep(leftMs, signal);
-      const nowMs = clock.monotonicMs();
-      leftMs = Math.min(burst.lastMs + debounceMs, firstMs + debounceMsMax) - nowMs;
+      leftMs = Math.min(burst.lastMs + quietMs, firstMs + burstMsMax) - clock.monotonicMs();
     }
     burst.take();
     if (signal.aborted) return;
     const answer = await onHint();
+    hintedMs = clock.monotonicMs();
     if (answer === "LookAgain" && retries === 0) void retryLater();
     retryDelayMs = answer === "LookAgain" ? Math.min(retryDelayMs * 2, rescanIntervalMs) : retryDelayMsMin;
   }

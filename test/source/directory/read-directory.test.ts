@@ -3,13 +3,17 @@ import { getuid } from "node:process";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { listSourceFiles } from "../../../src/source/directory/list-files.ts";
-import { type FileCache, isPassing, readDirectory } from "../../../src/source/directory/read-directory.ts";
+import { type FileCache, isPassing, readDirectory as readAsOf } from "../../../src/source/directory/read-directory.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { faultText } from "../../../src/source/directory/source-fault.ts";
 import { readSourceFile } from "../../../src/source/directory/source-file.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/directory/scratch-directory.ts";
 
 const secretText = "correct-horse-battery";
+
+async function readDirectory(directory: string, skip: string[], cache: FileCache): Promise<DirectorySnapshot> {
+  return await readAsOf({ directory, skip, cache, nowMs: Date.now(), quietMs: 0 });
+}
 
 async function snapshotOf(files: Readonly<Record<string, string>>): Promise<DirectorySnapshot> {
   await using scratch = await scratchDirectory(files);
@@ -258,6 +262,20 @@ describe("files that are hard to read", () => {
       ["b.yaml: the file changed while it was read; it will be read again", true, "Everything"],
       ["c.yaml: the file changed while it was read; it will be read again", true, "Everything"],
     ]);
+  });
+
+  test("a change of the last moment counts, and holds removals until it is quiet, since it may be half of one", async () => {
+    await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml, "b.yaml": ruleYaml("office", []) });
+    const at = async (nowMs: number): Promise<DirectorySnapshot> =>
+      await readAsOf({ directory: scratch.path, skip: [], cache: new Map(), nowMs, quietMs: 60_000 });
+    const recent = await at(Date.now());
+    expect(recent.rules).toHaveLength(1);
+    expect(recent.faults).toMatchObject([{ holds: "Everything", passing: true, severity: "Note" }]);
+    expect(texts(recent)[0]).toMatch(/changed a moment ago: removals wait/);
+    await scratch.remove("b.yaml");
+    expect(texts(await at(Date.now()))).toEqual([expect.stringContaining("changed a moment ago")]);
+    expect((await at(Date.now() + 60_001)).faults).toEqual([]);
+    expect((await at(Date.now() - 70_000)).faults).toEqual([]);
   });
 
   test("a link that leads nowhere is looked at again, and others are no reason to stop", async () => {

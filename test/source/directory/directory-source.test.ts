@@ -1,0 +1,388 @@
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { describe, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import {
+  type DirectorySource,
+  type DirectorySourceOptions,
+  createDirectorySource,
+} from "../../../src/source/directory/directory-source.ts";
+import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
+import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/directory/scratch-directory.ts";
+
+const main = { namespace: "shop", name: "main" };
+
+function sourceOf(directory: string, more: Partial<DirectorySourceOptions> = {}): DirectorySource {
+  return createDirectorySource({
+    directory,
+    stateDirectory: undefined,
+    environmentKey: undefined,
+    clock: realClock,
+    debounceMs: 10,
+    quietMs: 0,
+    rescanIntervalMs: 60_000,
+    ...more,
+  });
+}
+
+async function loaded(
+  files: Readonly<Record<string, string>>,
+  more: Partial<DirectorySourceOptions> = {},
+): Promise<DirectorySource> {
+  await using scratch = await scratchDirectory(files);
+  const source = sourceOf(scratch.path, more);
+  await source.load();
+  return source;
+}
+
+async function keyOf(files: Readonly<Record<string, string>>, environmentKey?: string): Promise<string> {
+  const source = await loaded(files, { environmentKey });
+  const key = (await source.gather(main))?.key;
+  return key?.state === "Present" ? key.key.reveal() : (key?.problem ?? "");
+}
+
+describe("the key of an instance", () => {
+  test("comes from its Secret", async () => {
+    expect(await keyOf({ "a.yaml": instanceYaml, "b.yaml": secretYaml }, "the-other-key")).toBe(
+      "correct-horse-battery",
+    );
+  });
+
+  test("comes from the environment where there is no Secret", async () => {
+    expect(await keyOf({ "a.yaml": instanceYaml }, "the-other-key")).toBe("the-other-key");
+  });
+
+  test.each([
+    [
+      "a missing Secret",
+      undefined,
+      undefined,
+      /^Secret shop\/waf-key is not in the directory: add it, or pass the API key through the environment\.$/,
+    ],
+    [
+      "a Secret of another name",
+      secretYaml.replace("waf-key", "waf-keys"),
+      undefined,
+      /Did you mean shop\/waf-keys\?$/,
+    ],
+    [
+      "a Secret without the key",
+      secretYaml.replace("apiKey:", "token:"),
+      undefined,
+      /^Secret shop\/waf-key \(secret\.yaml:1\) has no key apiKey: it has token\./,
+    ],
+    [
+      "an empty key",
+      secretYaml.replace("correct-horse-battery", '""'),
+      undefined,
+      /apiKey of Secret shop\/waf-key \(secret\.yaml:1\), is empty/,
+    ],
+    ["a key that YAML takes for nothing", secretYaml.replace("correct-horse-battery", ""), undefined, /is empty/],
+    [
+      "a key with white space",
+      secretYaml.replace("correct-horse", "correct horse"),
+      undefined,
+      /has white space inside/,
+    ],
+    [
+      "a key of the environment with white space",
+      undefined,
+      " correct-horse",
+      /^The API key from the environment begins with white space/,
+    ],
+    ["an empty key of the environment", undefined, "", /^The API key from the environment is empty/],
+    ["an unreadable part", "a: [", undefined, /a part cannot be read/],
+  ])("%s is a problem that says what to do, and never the key", async (_, secret, environmentKey, problem) => {
+    const files = { "a.yaml": instanceYaml, ...(secret === undefined ? {} : { "secret.yaml": secret }) };
+    const text = await keyOf(files, environmentKey);
+    expect(text).toMatch(problem);
+    expect(text).not.toMatch(/horse/);
+  });
+
+  test("is in nothing that is printed", async () => {
+    const source = await loaded({ "a.yaml": instanceYaml, "b.yaml": secretYaml });
+    const printed = [source.snapshot(), await source.gather(main), source].map((one) => inspect(one, { depth: 20 }));
+    expect(printed.join(JSON.stringify(source.snapshot()))).not.toMatch(/horse/);
+  });
+});
+
+describe("what belongs to an instance", () => {
+  test("is every rule, origin and cache clear that refers to it, with the texts of its ConfigMaps", async () => {
+    const more =
+      "  addressesFrom:\n    - configMapKeyRef: {name: feed, key: list}\n    - configMapKeyRef: {name: feed, key: lost}\n    - configMapKeyRef: {name: feeds, key: list}\n";
+    const source = await loaded({
+      "a.yaml": `${instanceYaml}---\n${secretYaml}---\n${ruleYaml("office", ["192.0.2.1"], more)}`,
+      "map.yaml":
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: feed, namespace: shop}\ndata:\n  list: |\n    192.0.2.9\n",
+      "ns.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n",
+      "clear.yaml":
+        "apiVersion: wafsync.dev/v1alpha1\nkind: WafCacheClear\nmetadata: {name: now, namespace: ops}\nspec: {instanceRef: {name: main, namespace: shop}}\n",
+    });
+    const gathered = await source.gather(main);
+    expect(source.faults()).toEqual([]);
+    expect(gathered?.rules[0]?.texts).toEqual([
+      { state: "Read", source: "ConfigMap shop/feed, key list", text: "192.0.2.9\n" },
+      {
+        state: "Missing",
+        source: "ConfigMap shop/feed, key lost",
+        problem: "ConfigMap shop/feed has no key lost: it has list",
+      },
+      {
+        state: "Missing",
+        source: "ConfigMap shop/feeds, key list",
+        problem: "ConfigMap shop/feeds is not in the directory; did you mean shop/feed?",
+      },
+    ]);
+    expect(gathered?.cacheClears).toHaveLength(1);
+    expect(gathered?.namespaceLabels).toEqual(
+      new Map([
+        ["shop", { team: "a", "kubernetes.io/metadata.name": "shop" }],
+        ["ops", { "kubernetes.io/metadata.name": "ops" }],
+      ]),
+    );
+    expect(gathered).toMatchObject({ brokenSources: [], sameKey: [] });
+    expect(await source.gather({ namespace: "shop", name: "other" })).toBeUndefined();
+  });
+
+  test("names other instances with the same URL and key", async () => {
+    const twin = instanceYaml.replace("name: main", "name: twin").replace("waf.example", "WAF.example");
+    const stranger = instanceYaml.replace("name: main", "name: stranger").replace("waf.example", "other.example");
+    const source = await loaded({ "a.yaml": [instanceYaml, twin, stranger, secretYaml].join("---\n") });
+    expect((await source.gather(main))?.sameKey.map(({ name }) => name)).toEqual(["twin"]);
+    expect(source.instances()).toEqual(["main", "stranger", "twin"].map((name) => ({ namespace: "shop", name })));
+  });
+
+  test("leaves out what refers to an instance that does not exist, which is reported with the name that is near", async () => {
+    const source = await loaded({
+      "a.yaml": instanceYaml,
+      "b.yaml": ruleYaml("typo", []).replace("name: main", "name: mian"),
+      "c.yaml": ruleYaml("elsewhere", []).replace("namespace: shop", "namespace: ops"),
+      "d.yaml": ruleYaml("lost", []).replace("name: main", "name: completely-different"),
+    });
+    expect(source.unattached().map(({ meta, problem }) => [meta.name, problem])).toEqual([
+      ["typo", "There is no WafInstance shop/mian in the directory; did you mean main?"],
+      [
+        "elsewhere",
+        "There is no WafInstance ops/main in the directory; there is one in namespace shop: name it in spec.instanceRef.namespace.",
+      ],
+      ["lost", "There is no WafInstance shop/completely-different in the directory."],
+    ]);
+  });
+});
+
+describe("a file that breaks after a good read", () => {
+  const other = instanceYaml.replace("name: main", "name: other");
+  const files = {
+    "a.yaml": `${instanceYaml}---\n${other}---\n${secretYaml}`,
+    "rule.yaml": ruleYaml("office", ["192.0.2.1"]),
+    "good.yaml": ruleYaml("good", ["192.0.2.2"]),
+  };
+  const brokenFor = async (source: DirectorySource, name: string): Promise<readonly string[] | undefined> =>
+    (await source.gather({ namespace: "shop", name }))?.brokenSources;
+
+  test("holds the removals of every instance when nobody can tell whom it concerned, and stops nothing else", async () => {
+    await using scratch = await scratchDirectory(files);
+    const source = sourceOf(scratch.path);
+    await source.load();
+    const version = source.version();
+    await scratch.write("rule.yaml", "kind: 'WafIpRule\n");
+    await source.load();
+    expect(source.version()).toBe(version + 1);
+    const message = expect.stringMatching(/^rule\.yaml:\d: this is not valid YAML/);
+    expect(await brokenFor(source, "main")).toEqual([message]);
+    expect(await brokenFor(source, "other")).toEqual([message]);
+    expect((await source.gather(main))?.rules.map(({ rule }) => rule.meta.name)).toEqual(["good"]);
+    expect((await source.gather(main))?.key.state).toBe("Present");
+  });
+
+  test("holds the removals of one instance alone when the document names it", async () => {
+    await using scratch = await scratchDirectory(files);
+    const source = sourceOf(scratch.path);
+    await source.load();
+    await scratch.write("rule.yaml", ruleYaml("office", ["192.0.2.1"], "  surprise: 1\n"));
+    await source.load();
+    expect(await brokenFor(source, "main")).toEqual([
+      expect.stringMatching(/^rule\.yaml:12: spec\.surprise: unknown field/),
+    ]);
+    expect(await brokenFor(source, "other")).toEqual([]);
+  });
+
+  test("is as before once it is mended", async () => {
+    await using scratch = await scratchDirectory(files);
+    const source = sourceOf(scratch.path);
+    const before = (await source.load()).fingerprint;
+    await scratch.write("rule.yaml", "{");
+    await source.load();
+    await scratch.write("rule.yaml", files["rule.yaml"]);
+    expect((await source.load()).fingerprint).toBe(before);
+    expect(await brokenFor(source, "main")).toEqual([]);
+  });
+
+  test("is seen by the confirmation before removals, without a watch", async () => {
+    await using scratch = await scratchDirectory(files);
+    const source = sourceOf(scratch.path);
+    await source.load();
+    await scratch.write("late.yaml", ruleYaml("late", ["192.0.2.3"]));
+    const confirmed = await source.confirm(main);
+    expect(confirmed.state === "Read" && confirmed.gathered?.rules.length).toBe(3);
+    await rm(scratch.path, { recursive: true });
+    expect(await source.confirm(main)).toEqual({ state: "Failed", problem: ".: the directory does not exist" });
+  });
+
+  test("does not count as a change when only a comment is new", async () => {
+    await using scratch = await scratchDirectory(files);
+    const source = sourceOf(scratch.path);
+    await source.load();
+    const gathered = await source.gather(main);
+    await scratch.write("rule.yaml", `# a comment\n${files["rule.yaml"]}`);
+    await source.load();
+    expect(source.version()).toBe(1);
+    expect(await source.gather(main)).toBe(gathered);
+    expect(source.snapshot().rules[1]?.meta.location).toBe("rule.yaml:2");
+  });
+});
+
+describe("a watched directory", () => {
+  const files = { "a.yaml": `${instanceYaml}---\n${secretYaml}`, "rule.yaml": ruleYaml("office", ["192.0.2.1"]) };
+
+  /** The snapshots that the watch reports, one after another, and a way to wait until one is as wanted. */
+  interface Watched extends AsyncDisposable {
+    readonly path: string;
+    readonly source: DirectorySource;
+    until(wanted: (snapshot: DirectorySnapshot) => boolean): Promise<DirectorySnapshot>;
+    write(file: string, content: string): Promise<void>;
+  }
+
+  async function watched(
+    content: Readonly<Record<string, string>>,
+    prepare: (path: string) => Promise<void> = async () => undefined,
+    more: Partial<DirectorySourceOptions> = {},
+  ): Promise<Watched> {
+    const scratch = await scratchDirectory(content);
+    await prepare(scratch.path);
+    const source = sourceOf(scratch.path, more);
+    await source.load();
+    const waiting = new Set<() => void>();
+    const onChange = (): void => waiting.forEach((look) => look());
+    await source.watch(onChange, new AbortController().signal);
+    return {
+      path: scratch.path,
+      source,
+      write: async (file, content) => await scratch.write(file, content),
+      until: async (wanted) =>
+        await new Promise((resolve) => {
+          const look = (): void => {
+            if (!wanted(source.snapshot())) return;
+            waiting.delete(look);
+            resolve(source.snapshot());
+          };
+          waiting.add(look);
+          look();
+        }),
+      async [Symbol.asyncDispose]() {
+        await source.close();
+        await scratch[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  const blocks =
+    (address: string) =>
+    ({ rules }: DirectorySnapshot): boolean =>
+      rules.some(({ addresses }) => addresses.includes(address));
+
+  test("reports a changed file, a new one in a new folder, and a removed one", async () => {
+    await using watch = await watched(files);
+    await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
+    await watch.until(blocks("192.0.2.2"));
+    await watch.write("new/folder/rule.yml", ruleYaml("new", ["192.0.2.3"]));
+    await watch.until(blocks("192.0.2.3"));
+    await rm(join(watch.path, "new"), { recursive: true });
+    await watch.until((snapshot) => !blocks("192.0.2.3")(snapshot));
+    expect(watch.source.faults()).toEqual([]);
+  });
+
+  test("reports what an editor puts in place by renaming, again and again", async () => {
+    await using watch = await watched(files);
+    for (const address of ["192.0.2.2", "192.0.2.3", "192.0.2.4"]) {
+      await writeFile(join(watch.path, ".rule.yaml.swp"), ruleYaml("office", [address]));
+      await rename(join(watch.path, ".rule.yaml.swp"), join(watch.path, "rule.yaml"));
+      await watch.until(blocks(address));
+    }
+  });
+
+  test("reports a mounted ConfigMap that changes by a new target of its link", async () => {
+    const version = async (path: string, name: string, address: string): Promise<void> => {
+      await mkdir(join(path, name));
+      await writeFile(join(path, name, "rule.yaml"), ruleYaml("office", [address]));
+      await symlink(name, join(path, "..data_tmp"));
+      await rename(join(path, "..data_tmp"), join(path, "..data"));
+    };
+    await using watch = await watched({ "a.yaml": files["a.yaml"] }, async (path) => {
+      await version(path, "..2026_1", "192.0.2.1");
+      await symlink("..data/rule.yaml", join(path, "rule.yaml"));
+    });
+    for (const number of [2, 3]) {
+      await version(watch.path, `..2026_${number}`, `192.0.2.${number}`);
+      await rm(join(watch.path, `..2026_${number - 1}`), { recursive: true });
+      await watch.until(blocks(`192.0.2.${number}`));
+    }
+  });
+
+  test("reports a file that breaks and one that is mended", async () => {
+    await using watch = await watched(files);
+    await watch.write("rule.yaml", "{");
+    const broken = await watch.until(({ rules }) => rules.length === 0);
+    expect(broken.faults).toHaveLength(1);
+    await watch.write("rule.yaml", files["rule.yaml"]);
+    const mended = await watch.until(({ faults }) => faults.length === 0);
+    expect(mended.rules).toHaveLength(1);
+  });
+
+  test("reports a removed file at once, and again when it was quiet long enough to be believed", async () => {
+    await using watch = await watched(files, undefined, { quietMs: 200 });
+    await rm(join(watch.path, "rule.yaml"));
+    const first = await watch.until(({ rules }) => rules.length === 0);
+    expect(first.faults).toMatchObject([{ passing: true, holds: "Everything" }]);
+    await watch.until(({ faults }) => faults.length === 0);
+    expect((await watch.source.gather(main))?.brokenSources).toEqual([]);
+  });
+
+  test("goes on seeing changes while a link leads nowhere, and takes its target when it comes", async () => {
+    await using watch = await watched(files, async (path) => {
+      await symlink(`${path}.target`, join(path, "link.yaml"));
+    });
+    expect(watch.source.faults()[0]?.passing).toBe(true);
+    await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
+    await watch.until(blocks("192.0.2.2"));
+    await writeFile(`${watch.path}.target`, ruleYaml("target", ["192.0.2.9"]));
+    await watch.until(blocks("192.0.2.9"));
+    await rm(`${watch.path}.target`);
+  });
+
+  test("finds what no event told at the next interval", async () => {
+    await using watch = await watched({ "a.yaml": files["a.yaml"] }, undefined, { rescanIntervalMs: 40 });
+    await rm(watch.path, { recursive: true });
+    await watch.until(({ faults }) => faults.length > 0);
+    await mkdir(watch.path);
+    await watch.write("rule.yaml", files["rule.yaml"]);
+    await watch.until(({ rules }) => rules.length === 1);
+  });
+
+  test("says nothing when what changed means the same, and nothing after it was closed", async () => {
+    const scratch = await scratchDirectory({ ...files, "state/status/x.yaml": "{" });
+    const source = sourceOf(scratch.path, { stateDirectory: join(scratch.path, "state") });
+    const reports: string[] = [];
+    await source.load();
+    await source.watch(() => reports.push("change"), new AbortController().signal);
+    await scratch.write("rule.yaml", `# comment\n${files["rule.yaml"]}`);
+    await scratch.write("state/status/x.yaml", "{{");
+    await source.load();
+    await source.close();
+    await scratch.write("rule.yaml", "{");
+    await source.load();
+    expect(reports).toEqual([]);
+    await scratch[Symbol.asyncDispose]();
+  });
+});

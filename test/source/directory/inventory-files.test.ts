@@ -1,0 +1,120 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import { type Inventory, emptyInventory } from "../../../src/model/inventory.ts";
+import { type InventoryFiles, createInventoryFiles } from "../../../src/source/directory/inventory-files.ts";
+import { type StateDirectory, openStateDirectory } from "../../../src/source/directory/state-directory.ts";
+import { type ScratchDirectory, scratchDirectory } from "../../support/directory/scratch-directory.ts";
+
+const main = { namespace: "shop", name: "main" };
+const file = ["inventory", "shop", "main.yaml"];
+
+interface Store extends AsyncDisposable {
+  readonly files: InventoryFiles;
+  readonly state: StateDirectory;
+}
+
+async function openStore(scratch: ScratchDirectory): Promise<Store> {
+  const opened = await openStateDirectory({ path: scratch.path, processId: process.pid, clock: realClock });
+  if (!opened.ok) throw new Error(opened.problem);
+  const { state } = opened;
+  return { state, files: createInventoryFiles(state), [Symbol.asyncDispose]: async () => await state.release() };
+}
+
+function blocking(...addresses: string[]): Inventory {
+  const blocklist = new Map(addresses.map((address) => [address as Entry, { retainedBy: undefined }]));
+  return { ...emptyInventory, domain: "shop.example.com", entries: { blocklist, allowlist: new Map() } };
+}
+
+describe("the inventory in a file", () => {
+  test("is empty where nothing was stored, and comes back as it was saved", async () => {
+    await using scratch = await scratchDirectory();
+    await using store = await openStore(scratch);
+    expect(await store.files.load(main)).toEqual({ state: "Loaded", inventory: emptyInventory, revision: "" });
+    const inventory = blocking("192.0.2.1", "2001:db8::/32");
+    const saved = await store.files.save(main, inventory, "");
+    const revision = saved.state === "Saved" ? saved.revision : "";
+    expect(await store.files.load(main)).toEqual({ state: "Loaded", inventory, revision });
+    expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Saved" });
+  });
+
+  test("is readable by a person", async () => {
+    await using scratch = await scratchDirectory();
+    await using store = await openStore(scratch);
+    await store.files.save(main, blocking("192.0.2.1", "192.0.2.2"), "");
+    expect(await readFile(store.state.pathOf(file), "utf8")).toBe(
+      '# What wafsync added to this WAF. It writes the file itself: stop it before you edit.\ninstance: shop/main\nformat: "1"\ndomain: shop.example.com\nblocklist: |\n  192.0.2.1\n  192.0.2.2\nallowlist: ""\norigins: ""\nrefused: ""\ndisputes: ""\ntriggers: ""\napproval: ""\n',
+    );
+  });
+
+  test("is not saved over one that somebody else wrote, edited or removed since", async () => {
+    await using scratch = await scratchDirectory();
+    await using store = await openStore(scratch);
+    const saved = await store.files.save(main, blocking("192.0.2.1"), "");
+    const revision = saved.state === "Saved" ? saved.revision : "";
+    expect(await store.files.save(main, blocking("192.0.2.2"), "")).toMatchObject({ state: "Conflict" });
+    const text = await readFile(store.state.pathOf(file), "utf8");
+    await writeFile(store.state.pathOf(file), text.replace("192.0.2.1", "192.0.2.9"));
+    expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Conflict" });
+    expect(await store.files.load(main)).toMatchObject({ inventory: blocking("192.0.2.9") });
+    await store.state.remove(file);
+    expect(await store.files.save(main, blocking("192.0.2.2"), revision)).toMatchObject({ state: "Conflict" });
+  });
+
+  test("lets one of two saves at once through", async () => {
+    await using scratch = await scratchDirectory();
+    await using store = await openStore(scratch);
+    const saves = ["192.0.2.1", "192.0.2.2"].map(
+      async (address) => await store.files.save(main, blocking(address), ""),
+    );
+    expect((await Promise.all(saves)).map(({ state }) => state)).toEqual(["Saved", "Conflict"]);
+  });
+
+  test.each([
+    ["an empty file", () => "", /damaged: the file is empty/],
+    [
+      "a file that was cut off",
+      (text: string) => text.slice(0, text.indexOf("allowlist")),
+      /section allowlist is missing/,
+    ],
+    ["a line that is no address", (text: string) => text.replace("192.0.2.1", "192-0-2-1"), /blocklist, line 1/],
+    ["no YAML", (text: string) => `${text}\t{`, /damaged: line \d+, this is not valid YAML/],
+    ["a section that is no text", (text: string) => text.replace('"1"', "1"), /section format is not a text/],
+    ["a newer format", (text: string) => text.replace('"1"', '"2"'), /format 2, this wafsync reads up to 1/],
+    [
+      "the file of another instance",
+      (text: string) => text.replace("shop/main", "shop/other"),
+      /belongs to another instance/,
+    ],
+  ])("with %s is unreadable, and says where and why", async (_, damage, problem) => {
+    await using scratch = await scratchDirectory();
+    await using store = await openStore(scratch);
+    await store.files.save(main, blocking("192.0.2.1"), "");
+    const path = store.state.pathOf(file);
+    await writeFile(path, damage(await readFile(path, "utf8")));
+    const loaded = await store.files.load(main);
+    expect(loaded).toMatchObject({ state: "Unreadable", problem: expect.stringMatching(problem) });
+    expect(loaded.state === "Unreadable" && loaded.problem.startsWith(path)).toBe(true);
+  });
+
+  test("is listed with all others, also under a name as long as Kubernetes allows", async () => {
+    await using scratch = await scratchDirectory();
+    await using store = await openStore(scratch);
+    const long = { namespace: "ops", name: `${"a".repeat(250)}.b1` };
+    const similar = { ...long, name: `${"a".repeat(250)}.b2` };
+    for (const instance of [main, long, similar]) await store.files.save(instance, blocking("192.0.2.1"), "");
+    const listed = await store.files.list();
+    expect(listed.ok && new Set(listed.value.map(({ name }) => name))).toEqual(
+      new Set([main.name, long.name, similar.name]),
+    );
+    expect(await store.files.load(similar)).toMatchObject({ state: "Loaded", inventory: blocking("192.0.2.1") });
+  });
+
+  test("fails to save, and says why, once the directory was released", async () => {
+    await using scratch = await scratchDirectory();
+    const store = await openStore(scratch);
+    await store.state.release();
+    expect(await store.files.save(main, blocking("192.0.2.1"), "")).toMatchObject({ state: "Failed" });
+  });
+});

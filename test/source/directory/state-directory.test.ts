@@ -1,0 +1,191 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import { type StateDirectory, openStateDirectory } from "../../../src/source/directory/state-directory.ts";
+import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+
+async function open(path: string, processId = process.pid): ReturnType<typeof openStateDirectory> {
+  return await openStateDirectory({ path, processId, clock: realClock });
+}
+
+async function opened(path: string): Promise<StateDirectory> {
+  const result = await open(path);
+  if (!result.ok) throw new Error(result.problem);
+  return result.state;
+}
+
+/** A process that lives until it is killed, or that tells on its standard output what came of it. */
+function start(code: string): ReturnType<typeof spawn> {
+  const child = spawn(process.execPath, ["--no-warnings", "--input-type=module", "--eval", code], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.add(child);
+  return child;
+}
+
+/** What a test that failed left running would keep the whole run from ending. */
+const children = new Set<ReturnType<typeof spawn>>();
+afterEach(() => {
+  for (const child of children) child.kill("SIGKILL");
+  children.clear();
+});
+
+const openModule = new URL("../../../src/source/directory/state-directory.ts", import.meta.url).href;
+const clockModule = new URL("../../../src/async/clock.ts", import.meta.url).href;
+
+/** Opens the state directory, prints what came of it, and stays. */
+function opener(path: string): ReturnType<typeof spawn> {
+  return start(`
+    const { openStateDirectory } = await import(${JSON.stringify(openModule)});
+    const { realClock } = await import(${JSON.stringify(clockModule)});
+    const result = await openStateDirectory({ path: ${JSON.stringify(path)}, processId: process.pid, clock: realClock });
+    console.log(JSON.stringify({ ok: result.ok, problem: result.problem }));
+    setInterval(() => {}, 1000);
+  `);
+}
+
+async function firstLine(child: ReturnType<typeof spawn>): Promise<{ ok: boolean; problem?: string }> {
+  const [chunk] = (await once(child.stdout!, "data")) as [Buffer];
+  return JSON.parse(chunk.toString()) as { ok: boolean };
+}
+
+async function end(child: ReturnType<typeof spawn>): Promise<void> {
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}
+
+describe("the state directory", () => {
+  test("is made for its owner alone, and keeps what is written", async () => {
+    await using scratch = await scratchDirectory();
+    const state = await opened(join(scratch.path, "new/state"));
+    expect((await stat(state.path)).mode & 0o777).toBe(0o700);
+    expect(await state.write(["a", "b.yaml"], "text")).toEqual({ ok: true, value: undefined });
+    expect((await stat(state.pathOf(["a", "b.yaml"]))).mode & 0o777).toBe(0o600);
+    expect(await state.read(["a", "b.yaml"], 100)).toEqual({ ok: true, value: "text" });
+    expect(await state.list(["a"])).toEqual({ ok: true, value: ["b.yaml"] });
+    expect(await state.remove(["a", "b.yaml"])).toEqual({ ok: true, value: undefined });
+    expect(await state.read(["a", "b.yaml"], 100)).toEqual({ ok: true, value: undefined });
+    expect(await state.list(["nowhere"])).toEqual({ ok: true, value: [] });
+    await state.release();
+  });
+
+  test("refuses files that are too big, and names that lead out of it", async () => {
+    await using scratch = await scratchDirectory({ "big.yaml": "12345" });
+    const state = await opened(scratch.path);
+    expect(await state.read(["big.yaml"], 4)).toMatchObject({ ok: false, problem: expect.stringContaining("too big") });
+    expect(() => state.pathOf([".."])).toThrow(RangeError);
+    expect(() => state.pathOf(["a/b"])).toThrow(RangeError);
+    await state.release();
+  });
+
+  test("that is a file, or below one, is a problem in one sentence", async () => {
+    await using scratch = await scratchDirectory({ file: "" });
+    for (const path of ["file", "file/below"]) {
+      expect(await open(join(scratch.path, path))).toMatchObject({
+        ok: false,
+        problem: expect.stringMatching(/cannot be used: a file is in the place of a folder\.$/),
+      });
+    }
+  });
+
+  test("writes whole files: many at once leave one of them, and nothing else", async () => {
+    await using scratch = await scratchDirectory();
+    const state = await opened(scratch.path);
+    const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000));
+    await Promise.all(texts.map(async (text) => await state.write(["x", "file.yaml"], text)));
+    expect(texts).toContain(await readFile(state.pathOf(["x", "file.yaml"]), "utf8"));
+    expect(await readdir(join(scratch.path, "x"))).toEqual(["file.yaml"]);
+    await state.release();
+  });
+
+  test("says why a file cannot be written", async () => {
+    await using scratch = await scratchDirectory({ "inventory/file": "" });
+    const state = await opened(scratch.path);
+    expect(await state.write(["inventory", "file", "below.yaml"], "")).toMatchObject({
+      ok: false,
+      problem: expect.stringMatching(/below\.yaml cannot be written: a file is in the place of a folder\.$/),
+    });
+    await state.release();
+  });
+
+  test("cleans up what a killed writer left behind", async () => {
+    await using scratch = await scratchDirectory({ "a/.1234.wafsync-tmp": "half", "a/kept.yaml": "whole" });
+    const state = await opened(scratch.path);
+    expect(await readdir(join(scratch.path, "a"))).toEqual(["kept.yaml"]);
+    await state.release();
+  });
+
+  test("moves a file that would grow too big aside when it appends", async () => {
+    await using scratch = await scratchDirectory();
+    const state = await opened(scratch.path);
+    for (const line of ["one\n", "two\n", "three\n"]) await state.append(["log"], line, 8, ["log.1"]);
+    expect(await state.read(["log"], 100)).toMatchObject({ value: "three\n" });
+    expect(await state.read(["log.1"], 100)).toMatchObject({ value: "one\ntwo\n" });
+    await state.release();
+  });
+
+  test("writes nothing after it was released", async () => {
+    await using scratch = await scratchDirectory();
+    const state = await opened(scratch.path);
+    await state.release();
+    expect(await state.write(["a"], "")).toMatchObject({ ok: false, problem: expect.stringContaining("is ending") });
+    expect(await readdir(scratch.path)).toEqual([]);
+  });
+});
+
+describe("the lock of the state directory", () => {
+  test("keeps a second use in the same process out until it is released", async () => {
+    await using scratch = await scratchDirectory();
+    const state = await opened(scratch.path);
+    expect(await open(scratch.path)).toMatchObject({
+      ok: false,
+      problem: expect.stringContaining("this process already"),
+    });
+    await state.release();
+    await (await opened(scratch.path)).release();
+  });
+
+  test("keeps a second process out and names the first, until that is killed", async () => {
+    await using scratch = await scratchDirectory();
+    const first = opener(scratch.path);
+    expect(await firstLine(first)).toEqual({ ok: true });
+    expect(await open(scratch.path)).toEqual({
+      ok: false,
+      problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that one, or give this one another state directory.`,
+    });
+    await end(first);
+    await (await opened(scratch.path)).release();
+  });
+
+  test("is not taken for held when the process id was given to another process since", async () => {
+    await using scratch = await scratchDirectory();
+    const other = start("setInterval(() => {}, 1000)");
+    await writeFile(join(scratch.path, `lock.${other.pid}.12345-abcdef01`), "");
+    await (await opened(scratch.path)).release();
+    await end(other);
+  });
+
+  test("leaves files alone that are not its own", async () => {
+    await using scratch = await scratchDirectory({ "lock.yaml": "", "lock.x.y": "" });
+    await mkdir(join(scratch.path, "lock.folder"));
+    await (await opened(scratch.path)).release();
+    expect((await readdir(scratch.path)).sort()).toEqual(["lock.folder", "lock.x.y", "lock.yaml"]);
+  });
+
+  test("goes to exactly one of several processes that start at once, over the lock of a dead one", async () => {
+    await using scratch = await scratchDirectory();
+    const dead = opener(scratch.path);
+    await firstLine(dead);
+    await end(dead);
+    const racers = Array.from({ length: 5 }, () => opener(scratch.path));
+    const results = await Promise.all(racers.map(firstLine));
+    expect(results.filter(({ ok }) => ok)).toHaveLength(1);
+    const winner = racers[results.findIndex(({ ok }) => ok)];
+    for (const { ok, problem } of results) if (!ok) expect(problem).toContain(`in use by process ${winner?.pid}`);
+    await Promise.all(racers.map(end));
+  });
+});

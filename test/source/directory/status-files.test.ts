@@ -1,0 +1,115 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import type { ResourceRef } from "../../../src/model/resource.ts";
+import { openStateDirectory } from "../../../src/source/directory/state-directory.ts";
+import { type StatusFiles, createStatusFiles, eventsBytesMax } from "../../../src/source/directory/status-files.ts";
+import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+
+const rule: ResourceRef = { kind: "WafIpRule", namespace: "shop", name: "office" };
+
+interface Opened extends AsyncDisposable {
+  readonly path: string;
+  readonly status: StatusFiles;
+  readonly problems: string[];
+  reopen(): StatusFiles;
+  release(): Promise<void>;
+}
+
+async function openStatus(): Promise<Opened> {
+  const scratch = await scratchDirectory();
+  const opened = await openStateDirectory({ path: scratch.path, processId: process.pid, clock: realClock });
+  if (!opened.ok) throw new Error(opened.problem);
+  const { state } = opened;
+  const problems: string[] = [];
+  const clock = { ...realClock, nowMs: () => 0 };
+  const reopen = (): StatusFiles => createStatusFiles({ state, clock, onProblem: (problem) => problems.push(problem) });
+  return {
+    path: scratch.path,
+    status: reopen(),
+    problems,
+    reopen,
+    release: async () => await state.release(),
+    async [Symbol.asyncDispose]() {
+      await state.release();
+      await scratch[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("status in files", () => {
+  test("is YAML below kind and namespace, and is read again by the next process", async () => {
+    await using files = await openStatus();
+    expect(files.status.read(rule)).toBeUndefined();
+    await files.status.write(rule, { progress: "1/2", left: undefined });
+    const path = join(files.path, "status/WafIpRule/shop/office.yaml");
+    expect(await readFile(path, "utf8")).toBe(
+      "kind: WafIpRule\nmetadata:\n  namespace: shop\n  name: office\nstatus:\n  progress: 1/2\n",
+    );
+    expect(files.status.read(rule)).toEqual({ progress: "1/2" });
+    expect(files.reopen().read(rule)).toEqual({ progress: "1/2" });
+  });
+
+  test("is written only when it changed", async () => {
+    await using files = await openStatus();
+    const path = join(files.path, "status/WafIpRule/shop/office.yaml");
+    await files.status.write(rule, { progress: "1/2" });
+    const { ino } = await stat(path);
+    await files.status.write(rule, { progress: "1/2" });
+    await files.reopen().write(rule, { progress: "1/2" });
+    expect((await stat(path)).ino).toBe(ino);
+    await files.status.write(rule, { progress: "2/2" });
+    expect(files.reopen().read(rule)).toEqual({ progress: "2/2" });
+  });
+
+  test("of objects that are gone is removed", async () => {
+    await using files = await openStatus();
+    const other = { ...rule, name: "other" };
+    await files.status.write(rule, { a: 1 });
+    await files.status.write(other, { a: 1 });
+    await files.status.keepOnly([other]);
+    expect(files.status.read(rule)).toBeUndefined();
+    expect(files.reopen().read(rule)).toBeUndefined();
+    expect(files.reopen().read(other)).toEqual({ a: 1 });
+  });
+
+  test("that cannot be written is reported, fails nothing, and is tried again", async () => {
+    await using files = await openStatus();
+    await files.release();
+    await files.status.write(rule, { a: 1 });
+    await files.status.write(rule, { a: 1 });
+    expect(files.problems).toHaveLength(2);
+    expect(files.problems[0]).toMatch(/cannot be written/);
+  });
+});
+
+describe("events in a file", () => {
+  test("are a line each, in their order", async () => {
+    await using files = await openStatus();
+    for (const message of ["one", "two\nlines"])
+      files.status.event(rule, { type: "Normal", reason: "Synced", message });
+    await files.status.flush();
+    const lines = (await readFile(join(files.path, "events.ndjson"), "utf8")).trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(
+      ["one", "two\nlines"].map((message) => ({
+        time: "1970-01-01T00:00:00.000Z",
+        type: "Normal",
+        ...rule,
+        reason: "Synced",
+        message,
+      })),
+    );
+  });
+
+  test("never take more than twice their limit of the disk", async () => {
+    await using files = await openStatus();
+    const message = "x".repeat(100_000);
+    for (let count = 0; count < 30; count += 1) {
+      files.status.event(rule, { type: "Normal", reason: "Synced", message });
+      await files.status.flush();
+    }
+    expect((await stat(join(files.path, "events.ndjson"))).size).toBeLessThanOrEqual(eventsBytesMax);
+    expect((await stat(join(files.path, "events.1.ndjson"))).size).toBeLessThanOrEqual(eventsBytesMax);
+  });
+});
