@@ -73,7 +73,7 @@ export function viewInstance(facts: ConvergeFacts, readStatus: ReadStatus): Inst
 function viewObject(meta: ResourceMeta, status: Readonly<Record<string, unknown>> | undefined): ObjectView {
   const conditions = (status?.["conditions"] ?? []) as readonly Condition[];
   const ready = findCondition(conditions, "Ready");
-  const progress = status?.["progress"] ?? status?.["state"];
+  const progress = status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
   return {
     kind: meta.kind,
     namespace: meta.namespace,
