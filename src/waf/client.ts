@@ -147,7 +147,7 @@ class Caller {
     const timeoutMs = isRead ? requestTimeoutMs : Math.min(requestTimeoutMs, writeTimeoutMsMax);
     const bodyBytesMax = isRead ? readBodyBytesMax : writeBodyBytesMax;
     const startMs = clock.monotonicMs();
-    const exchange = await sendRequest(connection, this.#request(call), { timeoutMs, bodyBytesMax, signal, clock });
+    const exchange = await sendRequest(connection, this.#request(call), { timeoutMs, bodyBytesMax, signal });
     const result = this.#judge(call, exchange, timeoutMs);
     onCall?.({
       operation: call.name,

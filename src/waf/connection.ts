@@ -13,12 +13,18 @@ export interface Connection {
   reset(): void;
 }
 
-export type OpenDispatcher = (origin: string) => Dispatcher;
+/** What a connection is made of: every dispatcher of undici is one. */
+export interface Transport {
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): unknown;
+  destroy(): Promise<void>;
+}
+
+export type OpenTransport = (origin: string) => Transport;
 
 const connectTimeoutMs = 10_000;
 
 /** HTTP/1.1 and no pipelining: a request goes out when the answer to the one before is in. */
-export const openClient: OpenDispatcher = (origin) => {
+export const openClient: OpenTransport = (origin) => {
   const connect = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
   // The connector gives back its socket, though its type does not say so.
   let opening: { destroy(error: Error): void } | undefined;
@@ -32,33 +38,33 @@ export const openClient: OpenDispatcher = (origin) => {
       }) as unknown as typeof opening;
     },
   });
-  return Object.assign(client, {
-    // undici lets a socket that is still being opened go on until its own time-out. Without a callback its own method
-    // calls this one again with one: what it passes must go on unchanged.
-    async destroy(...outcome: []) {
-      const destroyed = Client.prototype.destroy.apply(client, outcome);
+  return {
+    dispatch: (options, handler) => client.dispatch(options, handler),
+    async destroy() {
+      const destroyed = client.destroy();
+      // undici would let a socket that is still being opened go on until its own time-out.
       opening?.destroy(new Error("The connection is not wanted any more."));
       await destroyed;
     },
-  });
+  };
 };
 
 export class LaneConnection implements Connection {
   readonly deadline: DeadlineTimer;
   readonly #origin: string;
-  readonly #open: OpenDispatcher;
-  #dispatcher: Dispatcher | undefined;
+  readonly #open: OpenTransport;
+  #transport: Transport | undefined;
 
-  constructor(origin: string, open: OpenDispatcher, clock: Clock) {
+  constructor(origin: string, open: OpenTransport, clock: Clock) {
     this.deadline = new DeadlineTimer(clock);
     this.#origin = origin;
     this.#open = open;
   }
 
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#dispatcher ??= this.#open(this.#origin);
+    this.#transport ??= this.#open(this.#origin);
     options.origin = this.#origin;
-    this.#dispatcher.dispatch(options, handler);
+    this.#transport.dispatch(options, handler);
   }
 
   reset(): void {
@@ -72,8 +78,8 @@ export class LaneConnection implements Connection {
   }
 
   async #drop(): Promise<void> {
-    const dispatcher = this.#dispatcher;
-    this.#dispatcher = undefined;
-    await dispatcher?.destroy().catch(() => undefined);
+    const transport = this.#transport;
+    this.#transport = undefined;
+    await transport?.destroy().catch(() => undefined);
   }
 }

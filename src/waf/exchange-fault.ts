@@ -10,6 +10,9 @@ import { failureAnswer, parseAnswer } from "./wire.ts";
 
 export const messageLengthMax = 300;
 
+/** What came is not HTTP as it should be, and will not be when asked again. */
+const notHttpCodes: ReadonlySet<string> = new Set(["UND_ERR_HTTP_PARSER", "UND_ERR_HEADERS_OVERFLOW"]);
+
 export interface ExchangeContext {
   readonly effect: Effect;
   /** Of logs, failures may come as plain text: their documented bodies are sentences. */
@@ -96,8 +99,7 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
     case "NotText":
       return unclear("ContractBroken", "the answer is not UTF-8 text", exchange, context);
     default: {
-      // The parser's codes: what came is not HTTP, and will not be when asked again.
-      const code = errorCode?.startsWith("HPE_") === true ? "ContractBroken" : "Unavailable";
+      const code = notHttpCodes.has(errorCode ?? "") ? "ContractBroken" : "Unavailable";
       return unclear(
         code,
         `the connection failed before the whole answer was there (${errorCode ?? "network error"})`,

@@ -4,7 +4,7 @@ import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import { openClient } from "./connection.ts";
-import type { OpenDispatcher } from "./connection.ts";
+import type { OpenTransport } from "./connection.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 
@@ -29,14 +29,14 @@ export interface LaneRegistryOptions {
   readonly clock: Clock;
   readonly waitingMax?: number;
   /** How to reach an origin: by default one undici client; a proxy or own certificates would come in here. */
-  readonly open?: OpenDispatcher;
+  readonly open?: OpenTransport;
 }
 
 export class LaneRegistry {
   readonly #lanes = new Map<string, SerialLane>();
   readonly #clock: Clock;
   readonly #waitingMax: number;
-  readonly #open: OpenDispatcher;
+  readonly #open: OpenTransport;
   #isClosed = false;
 
   constructor({ clock, waitingMax = laneWaitingMax, open = openClient }: LaneRegistryOptions) {

@@ -2,7 +2,7 @@
 // keeps the least time between two starts, and can be held as a whole. A turn that was not begun can always be withdrawn.
 import type { Clock } from "../async/clock.ts";
 import { LaneConnection } from "./connection.ts";
-import type { Connection, OpenDispatcher } from "./connection.ts";
+import type { Connection, OpenTransport } from "./connection.ts";
 import { TurnQueue } from "./turn-queue.ts";
 import type { Urgency } from "./turn-queue.ts";
 
@@ -41,7 +41,7 @@ interface QueuedTurn {
 
 export interface LaneOptions {
   readonly origin: string;
-  readonly open: OpenDispatcher;
+  readonly open: OpenTransport;
   readonly clock: Clock;
   readonly waitingMax: number;
 }
@@ -62,7 +62,7 @@ export class SerialLane {
   constructor({ origin, open, clock, waitingMax }: LaneOptions) {
     this.#clock = clock;
     this.#waitingMax = waitingMax;
-    this.#connection = new LaneConnection(origin, open);
+    this.#connection = new LaneConnection(origin, open, clock);
   }
 
   get waiting(): number {

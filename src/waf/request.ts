@@ -3,7 +3,6 @@
 // that no byte of the request left: then a write can't have taken effect.
 import { isUtf8 } from "node:buffer";
 import type { Dispatcher } from "undici";
-import type { Clock } from "../async/clock.ts";
 import type { Connection } from "./connection.ts";
 
 export interface HttpRequest {
@@ -19,7 +18,6 @@ export interface RequestLimits {
   /** Of a body with a 2xx status. */
   readonly bodyBytesMax: number;
   readonly signal?: AbortSignal | undefined;
-  readonly clock: Clock;
 }
 
 /** The body of any other status: an explanation, so it may be cut off. */
@@ -47,14 +45,13 @@ export interface Exchange {
 export async function sendRequest(
   connection: Connection,
   request: HttpRequest,
-  { timeoutMs, bodyBytesMax, signal, clock }: RequestLimits,
+  { timeoutMs, bodyBytesMax, signal }: RequestLimits,
 ): Promise<Exchange> {
   const handler = new ExchangeHandler(bodyBytesMax, () => connection.reset());
   if (signal?.aborted === true) handler.fail("Aborted");
-  const finished = new AbortController();
   const abort = (): void => handler.fail("Aborted");
   signal?.addEventListener("abort", abort, { once: true });
-  void clock.sleep(timeoutMs, finished.signal).then(() => handler.fail("Deadline"));
+  connection.deadline.arm(timeoutMs, () => handler.fail("Deadline"));
   try {
     if (!handler.isSettled) connection.dispatch(dispatchOptions(request, timeoutMs), handler);
   } catch (error) {
@@ -62,7 +59,7 @@ export async function sendRequest(
   }
   const exchange = await handler.exchange;
   signal?.removeEventListener("abort", abort);
-  finished.abort();
+  connection.deadline.disarm();
   return exchange;
 }
 
@@ -70,10 +67,11 @@ const plainHeaders = { accept: "application/json", "user-agent": "wafsync" };
 const formHeaders = { ...plainHeaders, "content-type": "application/x-www-form-urlencoded" };
 
 function dispatchOptions({ method, path, form }: HttpRequest, timeoutMs: number): Dispatcher.DispatchOptions {
-  const timeouts = { headersTimeout: timeoutMs + backstopMs, bodyTimeout: timeoutMs + backstopMs };
+  // `reset: false`: undici gives the connection up after a DELETE with a body unless it is told that this API expects one.
+  const fixed = { reset: false, headersTimeout: timeoutMs + backstopMs, bodyTimeout: timeoutMs + backstopMs };
   return form === ""
-    ? { method, path, headers: plainHeaders, ...timeouts }
-    : { method, path, headers: formHeaders, body: form, ...timeouts };
+    ? { method, path, headers: plainHeaders, ...fixed }
+    : { method, path, headers: formHeaders, body: form, ...fixed };
 }
 
 class ExchangeHandler implements Dispatcher.DispatchHandler {
@@ -160,8 +158,13 @@ export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status <= 299;
 }
 
+/** By which undici marks errors of its parser, whose code says only which rule was broken, if anything. */
+const parserErrorMark = Symbol.for("undici.error.UND_ERR_HTTP_PARSER");
+
 /** The code alone: messages of network errors may quote what was received. */
 function errorCodeOf(error: unknown): string | undefined {
-  const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
+  if (!Error.isError(error)) return undefined;
+  if (parserErrorMark in error) return "UND_ERR_HTTP_PARSER";
+  const code: unknown = "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code) ? code : undefined;
 }

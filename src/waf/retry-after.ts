@@ -1,4 +1,4 @@
-// The Retry-After header (RFC 9110, section 10.2.3): a number of seconds, or one of the three forms of an HTTP date.
+// The Retry-After header of RFC 9110: a number of seconds, or one of the three forms of an HTTP date.
 
 /** No server holds a lane for longer than this with one answer. */
 export const retryAfterMsMax = 3_600_000;

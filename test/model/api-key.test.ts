@@ -1,0 +1,201 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { ApiKey, apiKeyLengthMax, validateApiKey } from "../../src/model/api-key.ts";
+
+const secret = `K3y/+%"&<é=7f3a9c0d`;
+const key = new ApiKey(secret);
+
+function percentEncodeAll(text: string): string {
+  return [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+}
+
+function unicodeEscapeAll(text: string): string {
+  return text.replaceAll(/[^]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function htmlEscape(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;").replaceAll("/", "&#x2F;");
+}
+
+/** Any letter case for the hexadecimal digits of percent-encoding. */
+function mixCase(text: string, upper: readonly boolean[]): string {
+  let position = 0;
+  const pick = (digits: string): string => (upper[position++ % upper.length] === true ? digits.toUpperCase() : digits);
+  return text.replaceAll(
+    /%([0-9a-f])([0-9a-f])/gi,
+    (_, a: string, b: string) => `%${pick(a.toLowerCase())}${pick(b.toLowerCase())}`,
+  );
+}
+
+const spellings: Readonly<Record<string, (text: string) => string>> = {
+  plain: (text) => text,
+  "as a URL component": encodeURIComponent,
+  "percent-encoded in lower case": (text) => encodeURIComponent(text).toLowerCase(),
+  "percent-encoded throughout": percentEncodeAll,
+  "percent-encoded twice": (text) => encodeURIComponent(encodeURIComponent(text)),
+  "as form data": (text) => new URLSearchParams({ k: text }).toString().slice(2),
+  "in JSON": (text) => JSON.stringify(text).slice(1, -1),
+  "in JSON that is in JSON": (text) => JSON.stringify(JSON.stringify(text)).slice(3, -3),
+  "in JSON with slashes escaped": (text) =>
+    JSON.stringify(text)
+      .slice(1, -1)
+      .replaceAll("/", String.raw`\/`),
+  "in JSON with every character escaped": unicodeEscapeAll,
+  "in HTML": htmlEscape,
+  "in a JSON of a URL": (text) => JSON.stringify(`https://h/clear/${encodeURIComponent(text)}`),
+  "in base64": (text) => Buffer.from(text).toString("base64"),
+  "in base64url": (text) => Buffer.from(text).toString("base64url"),
+  "in base64 with a line break": (text) => Buffer.from(`${text}\n`).toString("base64"),
+  "in base64 of basic authentication": (text) => Buffer.from(`u:${text}`).toString("base64"),
+  "in base64 of a longer text": (text) => Buffer.from(`ab${text}cd`).toString("base64url"),
+};
+
+/** Everything that one of the spellings would let a reader recover. */
+function leaks(text: string, hidden: string): readonly string[] {
+  return Object.entries(spellings)
+    .filter(([, spell]) => text.toLowerCase().includes(spell(hidden).toLowerCase()))
+    .map(([name]) => name);
+}
+
+describe("redaction", () => {
+  test.each(Object.entries(spellings))("finds the key %s", (_, spell) => {
+    const redacted = key.redact(`before ${spell(secret)} after`);
+    expect(redacted).toContain("[api key]");
+    expect(redacted).toMatch(/^before .*after$/);
+    expect(leaks(redacted, secret)).toEqual([]);
+  });
+
+  test("leaves every other text as it is", () => {
+    const text = `GET /api/blocklist_ips?api_key=%20 "x" \\u0041 &amp; 2001:db8::/32`;
+    expect(key.redact(text)).toBe(text);
+    expect(key.occursIn(text)).toBe(false);
+  });
+
+  test("replaces every occurrence, in different spellings too", () => {
+    const text = `${secret} and ${encodeURIComponent(secret)} and ${Buffer.from(secret).toString("base64")}`;
+    expect(key.redact(text)).toBe("[api key] and [api key] and [api key]");
+  });
+
+  test("takes no text as a replacement pattern and no key as a regular expression", () => {
+    const awkward = new ApiKey(String.raw`$&.*(a|b)[^]{2}\d^`);
+    expect(awkward.redact(String.raw`x $&.*(a|b)[^]{2}\d^ y`)).toBe("x [api key] y");
+  });
+
+  test("finds a short key only as a word of its own", () => {
+    const short = new ApiKey("test");
+    expect(short.redact("the latest testing of contest")).toBe("the latest testing of contest");
+    expect(short.redact(`/clear/test?api_key=TEST&x="test"`)).toBe(`/clear/[api key]?api_key=[api key]&x="[api key]"`);
+    expect(short.redact(String.raw`%20test%20 \ntest\n %74est`)).toBe(
+      String.raw`%20[api key]%20 \n[api key]\n [api key]`,
+    );
+  });
+
+  test("does nothing for an empty key", () => {
+    expect(new ApiKey("").redact("some text")).toBe("some text");
+  });
+
+  test("lets no mix of spellings through, whatever the key and the text around it", () => {
+    const keys = fc
+      .string({ minLength: 8, maxLength: 40, unit: "binary" })
+      .filter((text) => !"[api key]".includes(text));
+    const around = fc.string({ maxLength: 20, unit: "grapheme" });
+    const spelling = fc.constantFrom(...Object.values(spellings));
+    const cases = fc.array(fc.boolean(), { minLength: 1, maxLength: 8 });
+    fc.assert(
+      fc.property(
+        keys.filter((text) => text.isWellFormed()),
+        around,
+        around,
+        spelling,
+        cases,
+        (text, before, after, spell, upper) => {
+          const spelt = mixCase(spell(text), upper);
+          const redacted = new ApiKey(text).redact(`${before} ${spelt} ${after}`);
+          expect(redacted).toContain("[api key]");
+          expect(redacted).not.toContain(spelt);
+        },
+      ),
+      { numRuns: 1500 },
+    );
+  });
+
+  test("finds a key of which each character is spelt in its own way", () => {
+    const ways = [
+      (text: string) => text,
+      percentEncodeAll,
+      unicodeEscapeAll,
+      (text: string) => `&#${text.codePointAt(0)};`,
+    ];
+    const choices = fc.array(fc.nat({ max: 3 }), { minLength: 40, maxLength: 40 });
+    fc.assert(
+      fc.property(fc.string({ minLength: 8, maxLength: 40 }), choices, (text, chosen) => {
+        const spelt = Array.from(text, (character, index) => ways[chosen[index] ?? 0]?.(character) ?? "").join("");
+        expect(new ApiKey(text).redact(`x=${spelt}`)).toContain("[api key]");
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test("takes time in proportion to the text, for texts and keys made to confuse it", () => {
+    const confusing: readonly (readonly [string, string])[] = [
+      [`${"\\".repeat(100)}x`, "\\".repeat(200_000)],
+      ["%25".repeat(14), "%25".repeat(60_000)],
+      [`${"&amp;".repeat(8)}x`, "&amp;".repeat(40_000)],
+      [`${"&".repeat(30)}x`, "&amp;amp;".repeat(20_000)],
+      [`a${"\\\\".repeat(20)}b`, "a\\".repeat(100_000)],
+    ];
+    const startMs = performance.now();
+    for (const [awkward, text] of confusing) expect(new ApiKey(awkward).redact(text).length).toBeGreaterThan(0);
+    // A pattern that backtracks without bound would take hours.
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+  });
+});
+
+describe("an API key", () => {
+  test("is not printed by accident", () => {
+    for (const text of [String(key), JSON.stringify({ key }), inspect(key), inspect({ key }, { showHidden: true })]) {
+      expect(text).toContain("[api key]");
+      expect(leaks(text, secret)).toEqual([]);
+    }
+  });
+
+  test("has a fingerprint that is equal for equal keys alone, and does not show the key", () => {
+    expect(key.fingerprint()).toMatch(/^[0-9a-f]{32}$/);
+    expect(new ApiKey(secret).fingerprint()).toBe(key.fingerprint());
+    expect(new ApiKey(`${secret}x`).fingerprint()).not.toBe(key.fingerprint());
+  });
+});
+
+describe("validating an API key", () => {
+  test.each([
+    ["as it is", "abcd1234", "abcd1234"],
+    ["without the line break of echo", "abcd1234\n", "abcd1234"],
+    ["without the line break of Windows", "abcd1234\r\n", "abcd1234"],
+    ["with every printable character", `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~é`, `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~é`],
+  ])("accepts a key %s", (_, text, expected) => {
+    const result = validateApiKey(text);
+    expect(result.ok && result.key.reveal()).toBe(expected);
+  });
+
+  test.each([
+    ["", "is empty"],
+    ["\n", "is empty"],
+    [" \n ", "nothing but white space"],
+    [" abcd1234", "begins with white space"],
+    ["abcd1234 ", "ends with more white space"],
+    ["abcd1234\n\n", "ends with more white space"],
+    ["abcd 1234", "white space inside"],
+    ["abcd\n1234", "white space inside"],
+    ["abcd\u00001234", "control or an invisible character"],
+    ["abcd\u200B1234", "control or an invisible character"],
+    ["abcd\uFFFD1234", "not text"],
+    ["abcd\uD8001234", "not text"],
+    ["abc", "too short"],
+    ["x".repeat(apiKeyLengthMax + 1), "too long"],
+  ])("refuses %j: it %s", (text, problem) => {
+    const result = validateApiKey(text);
+    expect(result).toEqual({ ok: false, problem: expect.stringContaining(problem) });
+    if (text.includes("abcd")) expect(JSON.stringify(result)).not.toContain("abcd");
+  });
+});

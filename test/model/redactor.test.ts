@@ -1,0 +1,28 @@
+import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../src/model/api-key.ts";
+import { Redactor, redactorKeysMax } from "../../src/model/redactor.ts";
+
+describe("a redactor", () => {
+  test("takes all of its keys out of a text", () => {
+    const redactor = new Redactor();
+    expect(redactor.redact("one-key-of-two")).toBe("one-key-of-two");
+    redactor.add(new ApiKey("first-key"));
+    redactor.add(new ApiKey("second-key"));
+    expect(redactor.redact("first-key, second%2Dkey, third-key")).toBe("[api key], [api key], third-key");
+  });
+
+  test("replaces a key as a whole when another one is inside it", () => {
+    const redactor = new Redactor();
+    redactor.add(new ApiKey("inner-key"));
+    redactor.add(new ApiKey("outer-inner-key-outer"));
+    expect(redactor.redact("outer-inner-key-outer")).toBe("[api key]");
+  });
+
+  test("forgets the key that was added least recently when it holds too many", () => {
+    const redactor = new Redactor();
+    for (let index = 0; index < redactorKeysMax; index += 1) redactor.add(new ApiKey(`key-number-${index}-`));
+    redactor.add(new ApiKey("key-number-0-"));
+    redactor.add(new ApiKey("one-key-too-many"));
+    expect(redactor.redact("key-number-0- key-number-1- one-key-too-many")).toBe("[api key] key-number-1- [api key]");
+  });
+});

@@ -1,0 +1,613 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../src/model/api-key.ts";
+import type { WafResult } from "../../src/model/waf-result.ts";
+import type { CallRecord, WafClient } from "../../src/waf/client.ts";
+import { writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
+import { createVirtualClock } from "../support/clock/virtual-clock.ts";
+import { clientFor, json, raw, silent, startScriptedWaf, testKey, text } from "../support/waf/scripted-waf.ts";
+import type { Script } from "../support/waf/scripted-waf.ts";
+
+const domain = "shop.example";
+const accepted = json(200, { success: true, domain, message: "done" });
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function start(script: Script, options: Parameters<typeof clientFor>[1] = {}) {
+  const server = await startScriptedWaf(script);
+  closers.push(async () => await server.close());
+  const client = clientFor(server.baseUrl, options);
+  closers.push(async () => await client.lanes.close());
+  return { server, ...client };
+}
+
+/** The code and status of a fault, after checking that nothing of the key is in it. */
+function faultIn(result: WafResult<unknown>) {
+  const printed = JSON.stringify(result);
+  for (const part of [testKey, encodeURIComponent(testKey), "7f3a9c0d"]) expect(printed).not.toContain(part);
+  if (result.ok) return { code: "none" };
+  expect(result.fault.message).not.toMatch(/\p{Cc}/u);
+  return result.fault;
+}
+
+const read = async (waf: WafClient) => await waf.readList("blocklist");
+const write = async (waf: WafClient) => await waf.addEntry("blocklist", "192.0.2.1");
+
+describe("the requests", () => {
+  test("are those of the documented contract", async () => {
+    const { server, waf } = await start(accepted);
+    await waf.readOrigins();
+    await waf.addOrigin("a.example", "Alternate");
+    await waf.addOrigin("b.example", "Backup");
+    await waf.removeOrigin("a.example");
+    await waf.readList("blocklist");
+    await waf.addEntry("blocklist", "2001:db8::/32");
+    await waf.removeEntry("blocklist", "192.0.2.1/32");
+    await waf.readList("allowlist");
+    await waf.addEntry("allowlist", "192.0.2.1");
+    await waf.removeEntry("allowlist", "192.0.2.1");
+    await waf.clearCache();
+    await waf.queryLogs({ startDate: "2026-01-01", endDate: "2026-01-02", perPage: 10 });
+    await waf.scrollLogs("a+b/c=");
+    const keyField = new URLSearchParams({ api_key: testKey }).toString();
+    const keySegment = encodeURIComponent(testKey);
+    expect(server.requests.map(({ method, url, body }) => `${method} ${url} ${body}`.trim())).toEqual([
+      `GET /api/origins?${keyField}`,
+      `POST /api/origins ${keyField}&origin=a.example&origin_type=alternate`,
+      `POST /api/origins ${keyField}&origin=b.example&origin_type=backup`,
+      `DELETE /api/origins ${keyField}&origin=a.example`,
+      `GET /api/blocklist_ips?${keyField}`,
+      `POST /api/blocklist_ip ${keyField}&ip=2001%3Adb8%3A%3A%2F32`,
+      `DELETE /api/blocklist_ip ${keyField}&ip=192.0.2.1%2F32`,
+      `GET /api/allowlist_ips?${keyField}`,
+      `POST /api/allowlist_ip ${keyField}&ip=192.0.2.1`,
+      `DELETE /api/allowlist_ip ${keyField}&ip=192.0.2.1`,
+      `POST /clear/${keySegment}`,
+      `GET /api/logs/query?${keyField}&start_date=2026-01-01&end_date=2026-01-02&per_page=10`,
+      `GET /api/logs/scroll?${keyField}&scroll_id=a%2Bb%2Fc%3D`,
+    ]);
+    const form = server.requests.filter((request) => request.body !== "");
+    for (const { headers } of form) expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
+    for (const { url } of server.requests)
+      expect(new URL(url, "http://h").searchParams.get("api_key") ?? testKey).toBe(testKey);
+    expect(server.connections()).toBe(1);
+  });
+
+  test("hang below the path of the base URL", async () => {
+    const { server, lane } = await start(accepted);
+    const { waf } = clientFor(`${server.baseUrl}/waf/v1/`, { lane });
+    await waf.clearCache();
+    await waf.readOrigins();
+    expect(server.requests.map(({ url }) => url.replace(/[?].*|%.*/, ""))).toEqual([
+      "/waf/v1/clear/K3y",
+      "/waf/v1/api/origins",
+    ]);
+  });
+});
+
+describe("documented answers", () => {
+  test("of origins give the primary, and every host if there ever is a list", async () => {
+    const { server, waf } = await start(json(200, { success: true, domain, origin: "a.example", more: { of: "it" } }));
+    expect(await waf.readOrigins()).toEqual({
+      ok: true,
+      value: { domain, primary: "a.example", hosts: ["a.example"] },
+    });
+    server.answer(json(200, { success: true, domain, origin: ["a.example", "b.example"] }));
+    expect(await waf.readOrigins()).toMatchObject({
+      value: { primary: "a.example", hosts: ["a.example", "b.example"] },
+    });
+  });
+
+  test("of lists give the spelling of the API", async () => {
+    const { server, waf } = await start(json(200, ["192.0.2.1/32", "2001:DB8::/32"]));
+    expect(await read(waf)).toEqual({ ok: true, value: ["192.0.2.1/32", "2001:DB8::/32"] });
+    server.answer(json(200, []));
+    expect(await read(waf)).toEqual({ ok: true, value: [] });
+  });
+
+  test("of writes give the domain and the API's words, which origins leave out", async () => {
+    const { server, waf } = await start(accepted);
+    expect(await write(waf)).toEqual({ ok: true, value: { domain, message: "done" } });
+    server.answer(json(200, { success: true, domain }));
+    expect(await waf.removeOrigin("a.example")).toEqual({ ok: true, value: { domain, message: "" } });
+  });
+
+  test("of logs give the page, and null as the end", async () => {
+    const entry = {
+      timestamp: "2026-01-01T00:00:00Z",
+      client_ip: "192.0.2.1",
+      http_method: "GET",
+      request_path: `/clear/${encodeURIComponent(testKey)}?x=1`,
+      http_status: 403,
+      response_size: 12,
+      referrer: null,
+      user_agent: "curl",
+      block_reason: "SQLI 17",
+      country: "DE",
+      cache_hit: false,
+    };
+    const page = {
+      _scroll_id: "next",
+      hits: {
+        total: { value: 2, relation: "eq" },
+        hits: [
+          { ...entry, extra: 1 },
+          { ...entry, request_path: "/" },
+        ],
+      },
+    };
+    const { server, waf } = await start(json(200, page));
+    const result = await waf.queryLogs({ startDate: "2026-01-01", endDate: "2026-01-01", perPage: 2 });
+    expect(result).toEqual({
+      ok: true,
+      value: {
+        scrollId: "next",
+        total: 2,
+        entries: [
+          { ...entry, request_path: "/clear/[api key]?x=1" },
+          { ...entry, request_path: "/" },
+        ],
+      },
+    });
+    server.answer(json(200, { _scroll_id: null, hits: { total: { value: 2 }, hits: [] } }));
+    expect(await waf.scrollLogs("next")).toEqual({ ok: true, value: { scrollId: null, total: 2, entries: [] } });
+  });
+
+  test("may arrive in many pieces", async () => {
+    const list = JSON.stringify(Array.from({ length: 5_000 }, (_, index) => `2001:db8::${index.toString(16)}`));
+    const { waf } = await start((_, response) => {
+      response.write(list.slice(0, 7));
+      setImmediate(() => response.end(list.slice(7)));
+    });
+    expect(await read(waf)).toMatchObject({ ok: true, value: { length: 5_000 } });
+  });
+});
+
+const html = "<!doctype html><html><body>Bad gateway</body></html>";
+const failure = (message: string) => ({ success: false, domain, message });
+
+describe("what an answer means to a read and to a write", () => {
+  const cases: readonly (readonly [string, Script, string, string])[] = [
+    ["403 for a wrong key", json(403, { success: false, message: "Bad API Key Value" }), "BadApiKey", "BadApiKey"],
+    [
+      "403 for a missing key",
+      json(403, { success: false, message: "Missing parameter api_key" }),
+      "MissingApiKey",
+      "MissingApiKey",
+    ],
+    ["403 from something else", text(403, html), "ContractBroken", "OutcomeUnknown"],
+    ["400 with the API's message", json(400, failure("IP already on the list")), "Rejected", "Rejected"],
+    ["400 from something else", text(400, html), "ContractBroken", "OutcomeUnknown"],
+    ["404 of the API", json(404, failure("No WAF configured for this account")), "NotFound", "NotFound"],
+    ["404 from something else", text(404, html), "ContractBroken", "OutcomeUnknown"],
+    ["429", text(429, "slow down"), "RateLimited", "RateLimited"],
+    ["401", json(401, failure("who are you")), "ContractBroken", "OutcomeUnknown"],
+    ["405", json(405, failure("wrong verb")), "ContractBroken", "OutcomeUnknown"],
+    ["409", json(409, failure("busy")), "ContractBroken", "OutcomeUnknown"],
+    ["500", json(500, failure("internal")), "Unavailable", "OutcomeUnknown"],
+    ["502 with HTML", text(502, html), "Unavailable", "OutcomeUnknown"],
+    ["503", text(503, ""), "Unavailable", "OutcomeUnknown"],
+    ["504", text(504, ""), "Unavailable", "OutcomeUnknown"],
+    ["200 with success false", json(200, failure("no")), "ContractBroken", "OutcomeUnknown"],
+    ["200 with HTML", text(200, html), "ContractBroken", "OutcomeUnknown"],
+    ["200 with nothing", text(200, ""), "ContractBroken", "OutcomeUnknown"],
+    ["204", text(204, ""), "ContractBroken", "OutcomeUnknown"],
+    ["200 with null", json(200, null), "ContractBroken", "OutcomeUnknown"],
+    ["200 with an object that is something else", json(200, { items: [] }), "ContractBroken", "OutcomeUnknown"],
+    ["200 with items that are no strings", json(200, ["192.0.2.1", 7]), "ContractBroken", "OutcomeUnknown"],
+    ["200 with an item that is too long", json(200, ["1".repeat(600)]), "ContractBroken", "OutcomeUnknown"],
+    [
+      "200 with no UTF-8",
+      (_, response) => response.end(Buffer.from([0x5b, 0x22, 0xff, 0x22, 0x5d])),
+      "ContractBroken",
+      "OutcomeUnknown",
+    ],
+    [
+      "200 cut off by the connection",
+      raw('HTTP/1.1 200 OK\r\ncontent-length: 50\r\n\r\n["192.'),
+      "Unavailable",
+      "OutcomeUnknown",
+    ],
+    ["200 cut off at its own end", text(200, `["192.0.2.1"`), "ContractBroken", "OutcomeUnknown"],
+    [
+      "chunks cut off",
+      raw('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\n["19\r\n'),
+      "Unavailable",
+      "OutcomeUnknown",
+    ],
+    ["a reset before any answer", (_, __, socket) => socket.resetAndDestroy(), "Unavailable", "OutcomeUnknown"],
+    ["an end before any answer", (_, __, socket) => socket.end(), "Unavailable", "OutcomeUnknown"],
+    ["something that is not HTTP", raw("SSH-2.0-OpenSSH\r\n\r\n"), "ContractBroken", "OutcomeUnknown"],
+    ["301", text(301, "", { location: "/elsewhere" }), "ContractBroken", "OutcomeUnknown"],
+    ["307", text(307, "", { location: "/elsewhere" }), "ContractBroken", "OutcomeUnknown"],
+  ];
+
+  test.each(cases)("%s", async (_, script, codeOfRead, codeOfWrite) => {
+    const { server, waf } = await start(script);
+    expect([faultIn(await read(waf)).code, faultIn(await write(waf)).code]).toEqual([codeOfRead, codeOfWrite]);
+    // Redirects are not followed, and nothing is tried again.
+    expect(server.requests).toHaveLength(2);
+    expect(server.overlap()).toBe(1);
+    // And the lane goes on as if nothing had been.
+    server.answer(accepted);
+    expect(await write(waf)).toMatchObject({ ok: true });
+  });
+
+  test("an interim answer is not the answer", async () => {
+    const { waf } = await start((request, response, socket) => {
+      response.writeEarlyHints({ link: "</style.css>; rel=preload" });
+      json(200, ["192.0.2.1"])(request, response, socket);
+    });
+    expect(await read(waf)).toEqual({ ok: true, value: ["192.0.2.1"] });
+  });
+
+  test("the words of a rejection are handed on in one line", async () => {
+    const { server, waf } = await start(json(400, failure("Invalid\nIP \u001B[31maddress")));
+    expect(faultIn(await write(waf))).toEqual({ code: "Rejected", status: 400, message: "Invalid IP [31maddress" });
+    server.answer(json(400, failure("x".repeat(5_000))));
+    expect(faultIn(await write(waf))).toMatchObject({ message: `${"x".repeat(300)}…` });
+  });
+
+  test("failures of logs may be plain sentences", async () => {
+    const { server, waf } = await start(text(400, "Invalid scroll_id"));
+    expect(faultIn(await waf.scrollLogs("x"))).toEqual({ code: "Rejected", status: 400, message: "Invalid scroll_id" });
+    server.answer(json(404, "No WAF configured for this account"));
+    expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({
+      code: "NotFound",
+      message: "No WAF configured for this account",
+    });
+    server.answer(text(400, html));
+    expect(faultIn(await waf.scrollLogs("x"))).toMatchObject({ code: "ContractBroken" });
+  });
+});
+
+describe("limits of an answer", () => {
+  test("stop a write's body that is too large", async () => {
+    const { waf } = await start(json(200, { success: true, domain, message: "x".repeat(writeBodyBytesMax) }));
+    expect(faultIn(await write(waf))).toMatchObject({
+      code: "OutcomeUnknown",
+      message: expect.stringContaining("larger"),
+    });
+  });
+
+  test("stop a body that never ends, whatever its status", async () => {
+    const endless: Script = (_, response) => {
+      response.writeHead(500);
+      const more = (): void => void (!response.destroyed && response.write("x".repeat(65_536), more));
+      more();
+    };
+    const { server, waf } = await start(endless);
+    expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable", status: 500 });
+    server.answer(json(200, ["192.0.2.1"]));
+    expect(await read(waf)).toMatchObject({ ok: true });
+  });
+
+  test("stop headers that never end", async () => {
+    const { waf } = await start(raw(`HTTP/1.1 200 OK\r\nx: ${"y".repeat(100_000)}\r\n\r\n[]`));
+    expect(faultIn(await read(waf))).toMatchObject({ code: "ContractBroken" });
+  });
+});
+
+describe("deadlines", () => {
+  const slow: readonly (readonly [string, Script])[] = [
+    ["no answer", silent],
+    ["no body", raw("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", { stayOpen: true })],
+    ["half a body", raw('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["', { stayOpen: true })],
+  ];
+
+  test.each(slow)("end a read at its time-out when there is %s", async (_, script) => {
+    const clock = createVirtualClock();
+    const { server, waf, lanes } = await start(script, { clock, requestTimeoutMs: 25_000 });
+    const result = read(waf);
+    await server.received(1);
+    await clock.advance(24_999);
+    expect(clock.sleeperCount()).toBe(1);
+    await clock.advance(1);
+    expect(faultIn(await result)).toMatchObject({ code: "TimedOut" });
+    server.answer(json(200, []));
+    expect(await read(waf)).toEqual({ ok: true, value: [] });
+    await lanes.close();
+    expect(clock.sleeperCount()).toBe(0);
+  });
+
+  test.each(slow)("end a write after ten seconds at most when there is %s", async (_, script) => {
+    const clock = createVirtualClock();
+    const { server, waf } = await start(script, { clock, requestTimeoutMs: 25_000 });
+    const result = write(waf);
+    await server.received(1);
+    await clock.advance(writeTimeoutMsMax);
+    expect(faultIn(await result)).toMatchObject({ code: "OutcomeUnknown" });
+  });
+
+  test("count from the start of the request, so that a body that drips does not extend them", async () => {
+    const clock = createVirtualClock();
+    let drip = (): void => undefined;
+    const dripping: Script = (_, response) => {
+      response.writeHead(200);
+      drip = () => void response.write(" ");
+    };
+    const { server, waf } = await start(dripping, { clock, requestTimeoutMs: 5_000 });
+    const result = read(waf);
+    await server.received(1);
+    for (let second = 0; second < 5; second += 1) {
+      drip();
+      await clock.advance(1_000);
+    }
+    expect(faultIn(await result)).toMatchObject({ code: "TimedOut" });
+  });
+
+  test("do not count the time that a call waits for its turn", async () => {
+    const clock = createVirtualClock();
+    const { server, waf, lane } = await start(accepted, { clock, requestTimeoutMs: 1_000 });
+    lane.pauseUntil(clock.monotonicMs() + 60_000);
+    const result = write(waf);
+    await clock.advance(59_999);
+    expect(server.requests).toHaveLength(0);
+    await clock.advance(1);
+    expect(await result).toMatchObject({ ok: true });
+  });
+
+  test("are kept by the HTTP client too, should the clock stand still", async () => {
+    const { waf } = await start(silent, { clock: createVirtualClock(), requestTimeoutMs: 1 });
+    expect(faultIn(await read(waf))).toMatchObject({ code: "TimedOut" });
+  });
+});
+
+describe("when nothing can have been sent", () => {
+  test("a refused connection makes a write unavailable, not unknown", async () => {
+    const { server, waf } = await start(accepted);
+    await server.close();
+    expect(faultIn(await write(waf))).toMatchObject({
+      code: "Unavailable",
+      message: expect.stringContaining("ECONNREFUSED"),
+    });
+    expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable" });
+  });
+
+  test("so does a host that does not exist", async () => {
+    const { waf, lanes } = clientFor("http://waf.invalid");
+    closers.push(async () => await lanes.close());
+    expect(faultIn(await write(waf))).toMatchObject({
+      code: "Unavailable",
+      message: expect.stringContaining("nothing was sent"),
+    });
+  });
+
+  test("so does a TLS handshake that never ends, and what was dropped is never sent later", async () => {
+    let received = "";
+    const tcp = createServer((socket) => {
+      socket.on("data", (chunk) => (received += chunk.toString("latin1")));
+      socket.on("error", () => undefined);
+    });
+    await new Promise<void>((resolve) => tcp.listen(0, "127.0.0.1", resolve));
+    const clock = createVirtualClock();
+    const { waf, lanes } = clientFor(`https://127.0.0.1:${(tcp.address() as AddressInfo).port}`, { clock });
+    const connected = new Promise((resolve) => tcp.once("connection", resolve));
+    const result = write(waf);
+    await connected;
+    await clock.advance(10_000);
+    expect(faultIn(await result)).toMatchObject({ code: "Unavailable", message: expect.stringContaining("10000 ms") });
+    const controller = new AbortController();
+    const again = waf.addEntry("blocklist", "192.0.2.1", { signal: controller.signal });
+    await clock.settle();
+    controller.abort();
+    expect(faultIn(await again)).toMatchObject({ code: "Aborted" });
+    await lanes.close();
+    await new Promise((resolve) => tcp.close(resolve));
+    expect(received).not.toContain("HTTP/1.1");
+  });
+});
+
+describe("a signal", () => {
+  test("that aborts while a write is under way leaves its outcome unknown, and closes the connection", async () => {
+    const { server, waf } = await start(silent);
+    const controller = new AbortController();
+    const result = waf.addEntry("blocklist", "192.0.2.1", { signal: controller.signal });
+    await server.received(1);
+    controller.abort();
+    expect(faultIn(await result)).toMatchObject({ code: "OutcomeUnknown" });
+    server.answer(accepted);
+    expect(await write(waf)).toMatchObject({ ok: true });
+    expect(server.connections()).toBe(2);
+  });
+
+  test("that aborts while a read is under way withdraws it", async () => {
+    const { server, waf } = await start(silent);
+    const controller = new AbortController();
+    const result = waf.readList("blocklist", { signal: controller.signal });
+    await server.received(1);
+    controller.abort();
+    expect(faultIn(await result)).toMatchObject({ code: "Aborted" });
+  });
+
+  test("that aborts while the call waits, or before, means that nothing is sent", async () => {
+    const { server, waf } = await start(silent);
+    const running = new AbortController();
+    const waiting = new AbortController();
+    const first = waf.addEntry("blocklist", "192.0.2.1", { signal: running.signal });
+    const second = waf.addEntry("blocklist", "192.0.2.2", { signal: waiting.signal });
+    await server.received(1);
+    waiting.abort();
+    expect(faultIn(await second)).toMatchObject({ code: "Aborted" });
+    expect(faultIn(await waf.addEntry("blocklist", "192.0.2.3", { signal: waiting.signal }))).toMatchObject({
+      code: "Aborted",
+    });
+    running.abort();
+    await first;
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("the permit", () => {
+  test("is asked for each write, by operation, and stops it before anything is sent", async () => {
+    const asked: string[] = [];
+    const permit = (operation: string) => {
+      asked.push(operation);
+      return { permitted: false, reason: "This is a dry run." } as const;
+    };
+    const { server, waf } = await start(json(200, []), { permit });
+    const writes = [
+      write,
+      (client: WafClient) => client.removeEntry("allowlist", "192.0.2.1"),
+      (client: WafClient) => client.clearCache(),
+    ];
+    writes.push(
+      (client) => client.addOrigin("a.example", "Backup"),
+      (client) => client.removeOrigin("a.example"),
+    );
+    for (const act of writes)
+      expect(faultIn(await act(waf))).toEqual({ code: "NotPermitted", message: "This is a dry run." });
+    expect(asked).toEqual(["AddEntry", "RemoveEntry", "ClearCache", "AddOrigin", "RemoveOrigin"]);
+    expect(server.requests).toHaveLength(0);
+    expect(await read(waf)).toEqual({ ok: true, value: [] });
+    expect(asked).toHaveLength(5);
+  });
+
+  test("is asked when the turn has come and not when the call was made", async () => {
+    let isLeader = true;
+    const permit = () =>
+      isLeader ? ({ permitted: true } as const) : ({ permitted: false, reason: "The lease is lost." } as const);
+    const { server, waf } = await start(silent, { permit });
+    const controller = new AbortController();
+    const first = waf.addEntry("blocklist", "192.0.2.1", { signal: controller.signal });
+    const second = write(waf);
+    await server.received(1);
+    isLeader = false;
+    controller.abort();
+    await first;
+    expect(faultIn(await second)).toMatchObject({ code: "NotPermitted" });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("429", () => {
+  test("holds all that use the lane for as long as the API asks", async () => {
+    const clock = createVirtualClock();
+    const { server, waf, lane } = await start(text(429, "", { "retry-after": "7" }), { clock });
+    const { waf: other } = clientFor(server.baseUrl, { clock, lane });
+    expect(faultIn(await write(waf))).toEqual({
+      code: "RateLimited",
+      status: 429,
+      retryAfterMs: 7_000,
+      message: "The WAF asks to wait for 7 s (429).",
+    });
+    server.answer(accepted);
+    const next = write(other);
+    await clock.advance(6_999);
+    expect(server.requests).toHaveLength(1);
+    await clock.advance(1);
+    expect(await next).toMatchObject({ ok: true });
+  });
+
+  test("without a delay, or with one that means nothing, holds nothing", async () => {
+    const { server, waf } = await start(text(429, "", { "retry-after": "soon" }));
+    expect(faultIn(await read(waf))).toEqual({
+      code: "RateLimited",
+      status: 429,
+      message: "The WAF asks to wait without saying for how long (429).",
+    });
+    server.answer(json(200, []));
+    expect(await read(waf)).toMatchObject({ ok: true });
+  });
+
+  test("counts as such when its body does not arrive, and 503 hands its delay on", async () => {
+    const { server, waf } = await start(raw("HTTP/1.1 429 Too Many\r\nretry-after: 0\r\ncontent-length: 9\r\n\r\nx"));
+    expect(faultIn(await write(waf))).toMatchObject({ code: "RateLimited", retryAfterMs: 0 });
+    server.answer(text(503, "", { "retry-after": "3" }));
+    expect(faultIn(await read(waf))).toMatchObject({ code: "Unavailable", retryAfterMs: 3_000 });
+  });
+});
+
+describe("a key that the API echoes", () => {
+  const spellings = [
+    testKey,
+    encodeURIComponent(testKey),
+    encodeURIComponent(testKey).toLowerCase(),
+    JSON.stringify(testKey),
+    Buffer.from(testKey).toString("base64"),
+  ];
+
+  test.each(spellings)("as %s is in no result", async (spelt) => {
+    const { server, waf } = await start(accepted);
+    const bodies = [
+      failure(`Key ${spelt} is bad`),
+      { success: true, domain, message: `Hello ${spelt}` },
+      { success: true, domain: spelt, origin: spelt },
+      [spelt],
+      spelt,
+      { [spelt]: 1 },
+    ];
+    for (const status of [200, 302, 400, 403, 404, 409, 429, 500]) {
+      for (const body of bodies) {
+        server.answer(json(status, body, { "retry-after": "0", location: `/x?${encodeURIComponent(spelt)}` }));
+        faultIn(await read(waf));
+        faultIn(await write(waf));
+        faultIn(await waf.readOrigins());
+        faultIn(await waf.scrollLogs("x"));
+      }
+    }
+    server.answer(text(500, `${"x".repeat(290)}${spelt}`));
+    faultIn(await read(waf));
+    server.answer(raw(`HTTP/1.1 200 ${encodeURIComponent(spelt)}\r\nbroken ${encodeURIComponent(spelt)}\r\n\r\n`));
+    faultIn(await write(waf));
+  });
+
+  test("is taken out of messages, and refused where it stands for data", async () => {
+    const { server, waf } = await start(json(200, { success: true, domain, message: `Key ${testKey}` }));
+    expect(await write(waf)).toEqual({ ok: true, value: { domain, message: "Key [api key]" } });
+    server.answer(json(200, ["192.0.2.1", testKey]));
+    expect(faultIn(await read(waf))).toMatchObject({ code: "ContractBroken" });
+    server.answer(json(200, { success: true, domain: testKey }));
+    expect(faultIn(await write(waf))).toMatchObject({ code: "OutcomeUnknown" });
+  });
+
+  test("leaves data alone when it is so short that it may be there by chance", async () => {
+    const { waf } = await start(json(200, ["2001:db8::/32"]), { key: new ApiKey("2001") });
+    expect(await read(waf)).toEqual({ ok: true, value: ["2001:db8::/32"] });
+  });
+});
+
+describe("what is told of each call", () => {
+  test("is what metrics need, without key, host or address", async () => {
+    const calls: CallRecord[] = [];
+    const { server, waf } = await start(accepted, { onCall: (call) => calls.push(call) });
+    await write(waf);
+    await waf.clearCache();
+    server.answer(text(500, ""));
+    await read(waf);
+    await waf.readList("allowlist", { signal: AbortSignal.abort() });
+    expect(calls).toEqual([
+      {
+        operation: "AddEntry",
+        method: "POST",
+        endpoint: "/api/blocklist_ip",
+        effect: "Write",
+        status: 200,
+        faultCode: undefined,
+        durationMs: expect.any(Number),
+      },
+      {
+        operation: "ClearCache",
+        method: "POST",
+        endpoint: "/clear/{api_key}",
+        effect: "Write",
+        status: 200,
+        faultCode: undefined,
+        durationMs: expect.any(Number),
+      },
+      {
+        operation: "ReadList",
+        method: "GET",
+        endpoint: "/api/blocklist_ips",
+        effect: "Read",
+        status: 500,
+        faultCode: "Unavailable",
+        durationMs: expect.any(Number),
+      },
+    ]);
+  });
+});

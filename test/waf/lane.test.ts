@@ -1,0 +1,276 @@
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../src/model/api-key.ts";
+import { LaneRegistry } from "../../src/waf/lane-registry.ts";
+import type { HeldLane } from "../../src/waf/lane-registry.ts";
+import { bulkWaitMsMax } from "../../src/waf/turn-queue.ts";
+import type { Urgency } from "../../src/waf/turn-queue.ts";
+import { createVirtualClock } from "../support/clock/virtual-clock.ts";
+import { clientFor, json, startScriptedWaf } from "../support/waf/scripted-waf.ts";
+
+const baseUrl = "http://127.0.0.1:1";
+const key = new ApiKey("0123456789abcdef");
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+function createLane({ waitingMax = 100, minRequestIntervalMs = 0 } = {}) {
+  const clock = createVirtualClock();
+  const lanes = new LaneRegistry({ clock, waitingMax });
+  closers.push(async () => await lanes.close());
+  return { clock, lanes, lane: lanes.acquire({ baseUrl, key, minRequestIntervalMs }) };
+}
+
+/** Runs turns that end when the test says so, and notes their order. */
+function createRecorder(lane: HeldLane) {
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  return {
+    begun,
+    turn: async (name: string, urgency: Urgency = "Normal", signal?: AbortSignal) => {
+      const result = await lane.run({ urgency, signal }, async () => {
+        begun.push(name);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        return name;
+      });
+      return result.ran ? result.value : result.refusal;
+    },
+    endOne: () => ends.shift()?.(),
+  };
+}
+
+describe("a lane", () => {
+  test("runs one turn at a time, in the order they came", async () => {
+    const { clock, lane } = createLane();
+    const { begun, turn, endOne } = createRecorder(lane);
+    const turns = ["a", "b", "c"].map(async (name) => await turn(name));
+    expect(begun).toEqual(["a"]);
+    expect(lane.waiting).toBe(2);
+    endOne();
+    await clock.settle();
+    expect(begun).toEqual(["a", "b"]);
+    endOne();
+    await clock.settle();
+    endOne();
+    expect(await Promise.all(turns)).toEqual(["a", "b", "c"]);
+  });
+
+  test("lets the urgent go before the normal, and both before bulk", async () => {
+    const { clock, lane } = createLane();
+    const { begun, turn, endOne } = createRecorder(lane);
+    const order: readonly (readonly [string, Urgency])[] = [
+      ["running", "Normal"],
+      ["bulk 1", "Bulk"],
+      ["normal 1", "Normal"],
+      ["bulk 2", "Bulk"],
+      ["urgent 1", "Urgent"],
+      ["normal 2", "Normal"],
+      ["urgent 2", "Urgent"],
+    ];
+    const turns = order.map(async ([name, urgency]) => await turn(name, urgency));
+    for (let index = 0; index < order.length; index += 1) {
+      await clock.settle();
+      endOne();
+    }
+    await Promise.all(turns);
+    expect(begun).toEqual(["running", "urgent 1", "urgent 2", "normal 1", "normal 2", "bulk 1", "bulk 2"]);
+  });
+
+  test("lets whoever makes one call after the other go on before a bulk turn", async () => {
+    const { clock, lane } = createLane();
+    const order: string[] = [];
+    const write = async (name: string) => await lane.run({ urgency: "Normal" }, async () => order.push(name));
+    const loop = (async () => {
+      for (const name of ["write 1", "write 2", "write 3"]) await write(name);
+    })();
+    const bulk = lane.run({ urgency: "Bulk" }, async () => order.push("bulk"));
+    await Promise.all([loop, bulk]);
+    await clock.settle();
+    expect(order).toEqual(["write 1", "write 2", "write 3", "bulk"]);
+  });
+
+  test("gives a bulk turn its turn once it has waited for very long", async () => {
+    const { clock, lane } = createLane();
+    const { begun, turn, endOne } = createRecorder(lane);
+    const turns = [turn("running"), turn("bulk", "Bulk")];
+    await clock.advance(bulkWaitMsMax);
+    turns.push(turn("normal"), turn("urgent", "Urgent"));
+    for (let index = 0; index < turns.length; index += 1) {
+      endOne();
+      await clock.settle();
+    }
+    await Promise.all(turns);
+    expect(begun).toEqual(["running", "urgent", "bulk", "normal"]);
+  });
+
+  test("withdraws a waiting turn whose signal aborts, and no other", async () => {
+    const { clock, lane } = createLane();
+    const { begun, turn, endOne } = createRecorder(lane);
+    const controller = new AbortController();
+    const turns = [turn("a"), turn("b", "Normal", controller.signal), turn("c")];
+    controller.abort();
+    expect(await turns[1]).toBe("Aborted");
+    expect(lane.waiting).toBe(1);
+    endOne();
+    await clock.settle();
+    endOne();
+    await Promise.all(turns);
+    expect(begun).toEqual(["a", "c"]);
+    expect(await turn("d", "Normal", controller.signal)).toBe("Aborted");
+  });
+
+  test("leaves a turn that runs to itself when its signal aborts", async () => {
+    const { clock, lane } = createLane();
+    const { turn, endOne } = createRecorder(lane);
+    const controller = new AbortController();
+    const running = turn("a", "Normal", controller.signal);
+    controller.abort();
+    await clock.settle();
+    endOne();
+    expect(await running).toBe("a");
+  });
+
+  test("refuses turns beyond its bound", async () => {
+    const { clock, lane } = createLane({ waitingMax: 2 });
+    const { turn, endOne } = createRecorder(lane);
+    const turns = ["a", "b", "c"].map(async (name) => await turn(name));
+    expect(await turn("d")).toBe("QueueFull");
+    for (let index = 0; index < 3; index += 1) {
+      endOne();
+      await clock.settle();
+    }
+    expect(await Promise.all(turns)).toEqual(["a", "b", "c"]);
+  });
+
+  test("keeps the least time between two starts", async () => {
+    const { clock, lane } = createLane({ minRequestIntervalMs: 500 });
+    const starts: number[] = [];
+    const turns = Array.from(
+      { length: 4 },
+      async () => await lane.run({ urgency: "Normal" }, async () => starts.push(clock.monotonicMs())),
+    );
+    await clock.advance(499);
+    expect(starts).toEqual([0]);
+    await clock.advance(5_000);
+    await Promise.all(turns);
+    expect(starts).toEqual([0, 500, 1000, 1500]);
+  });
+
+  test("keeps the longest interval that a holder asks for, until that holder lets go", async () => {
+    const { clock, lanes, lane } = createLane({ minRequestIntervalMs: 100 });
+    const slow = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 1_000 });
+    const starts: number[] = [];
+    const start = async () => await lane.run({ urgency: "Normal" }, async () => starts.push(clock.monotonicMs()));
+    const turns = [start(), start()];
+    await clock.advance(1_000);
+    await slow.release();
+    turns.push(start());
+    await clock.advance(1_000);
+    await Promise.all(turns);
+    expect(starts).toEqual([0, 1_000, 1_100]);
+  });
+
+  test("is held as a whole until the time it is paused until, and never for less than was asked before", async () => {
+    const { clock, lanes, lane } = createLane();
+    const other = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
+    lane.pauseUntil(clock.monotonicMs() + 3_000);
+    lane.pauseUntil(clock.monotonicMs() + 1_000);
+    const { begun, turn, endOne } = createRecorder(other);
+    const running = turn("a", "Urgent");
+    expect(other.pausedForMs).toBe(3_000);
+    await clock.advance(2_999);
+    expect(begun).toEqual([]);
+    await clock.advance(1);
+    expect(begun).toEqual(["a"]);
+    expect(other.pausedForMs).toBe(0);
+    endOne();
+    await running;
+  });
+
+  test("passes a failure on to its caller and goes on with the next turn", async () => {
+    const { lane } = createLane();
+    const failing = lane.run({ urgency: "Normal" }, () => {
+      throw Object.assign(new Error("broken"), { code: "Broken" });
+    });
+    const next = lane.run({ urgency: "Normal" }, async () => "next");
+    await expect(failing).rejects.toMatchObject({ code: "Broken" });
+    expect(await next).toEqual({ ran: true, value: "next" });
+  });
+});
+
+describe("the registry of lanes", () => {
+  test("gives one lane for two spellings of a base URL, and another for another key, path or host", async () => {
+    const { lanes } = createLane();
+    const same = ["http://127.0.0.1:1/", "HTTP://127.0.0.1:1", "http://127.0.0.1:0001"];
+    for (const spelling of same)
+      lanes.acquire({ baseUrl: spelling, key: new ApiKey(key.reveal()), minRequestIntervalMs: 0 });
+    expect(lanes.size).toBe(1);
+    lanes.acquire({ baseUrl, key: new ApiKey("another-key"), minRequestIntervalMs: 0 });
+    lanes.acquire({ baseUrl: `${baseUrl}/v2`, key, minRequestIntervalMs: 0 });
+    lanes.acquire({ baseUrl: "http://localhost:1", key, minRequestIntervalMs: 0 });
+    expect(lanes.size).toBe(4);
+  });
+
+  test("closes a lane when its last holder lets go, and gives the holders who come meanwhile the same one", async () => {
+    const { clock, lanes, lane } = createLane();
+    const { turn, endOne } = createRecorder(lane);
+    const running = turn("running");
+    const waiting = turn("waiting");
+    const released = lane.release();
+    expect(await waiting).toBe("Closed");
+    expect(await turn("late")).toBe("Closed");
+    const heir = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
+    const order: string[] = [];
+    const inherited = heir.run({ urgency: "Urgent" }, async () => order.push("heir"));
+    await clock.settle();
+    expect(order).toEqual([]);
+    endOne();
+    expect(await running).toBe("running");
+    await Promise.all([released, inherited]);
+    expect(lanes.size).toBe(1);
+    await heir.release();
+    expect(lanes.size).toBe(0);
+  });
+
+  test("closing refuses what waits and what comes later, and waits for what runs", async () => {
+    const { clock, lanes, lane } = createLane();
+    const { turn, endOne } = createRecorder(lane);
+    const running = turn("running");
+    const waiting = turn("waiting");
+    let isClosed = false;
+    const closed = lanes.close().then(() => (isClosed = true));
+    expect(await waiting).toBe("Closed");
+    await clock.settle();
+    expect(isClosed).toBe(false);
+    endOne();
+    await closed;
+    expect(await running).toBe("running");
+    expect(await turn("late")).toBe("Closed");
+    const late = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
+    expect(await createRecorder(late).turn("late")).toBe("Closed");
+  });
+});
+
+describe("a lane over a real connection", () => {
+  test("lets 50 callers and two clients of one key never overlap, over one connection", async () => {
+    const waf = await startScriptedWaf((_, response) => {
+      setImmediate(() =>
+        json(200, { success: true, domain: "shop.example", message: "done" })(_, response, response.socket as never),
+      );
+    });
+    closers.push(async () => await waf.close());
+    const { waf: one, lanes, lane } = clientFor(waf.baseUrl, { key });
+    closers.push(async () => await lanes.close());
+    const { waf: two } = clientFor(`${waf.baseUrl}/`, { key, lane });
+    const calls = Array.from({ length: 50 }, async (_, index) =>
+      index % 2 === 0
+        ? await one.addEntry("blocklist", `192.0.2.${index}`)
+        : await two.removeEntry("allowlist", `192.0.2.${index}`),
+    );
+    for (const result of await Promise.all(calls)) expect(result.ok).toBe(true);
+    expect(waf.requests).toHaveLength(50);
+    expect(waf.overlap()).toBe(1);
+    expect(waf.connections()).toBe(1);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { parseRetryAfter, retryAfterMsMax } from "../../src/waf/retry-after.ts";
+
+const nowMs = Date.UTC(2026, 10, 6, 8, 49, 0);
+
+describe("Retry-After", () => {
+  test.each([
+    ["0", 0],
+    ["120", 120_000],
+    [" 7 ", 7_000],
+    ["999999999999999999999", retryAfterMsMax],
+    ["Fri, 06 Nov 2026 08:49:37 GMT", 37_000],
+    ["Friday, 06-Nov-26 08:49:37 GMT", 37_000],
+    ["Fri Nov  6 08:49:37 2026", 37_000],
+    ["Fri, 06 Nov 2026 08:49:60 GMT", 60_000],
+    ["Sun, 06 Nov 1994 08:49:37 GMT", 0],
+    ["Sunday, 06-Nov-94 08:49:37 GMT", 0],
+    ["Fri, 06 Nov 2099 08:49:37 GMT", retryAfterMsMax],
+  ])("%j is %d ms", (header, expected) => {
+    expect(parseRetryAfter(header, nowMs)).toBe(expected);
+  });
+
+  test.each([
+    [undefined],
+    [""],
+    ["-1"],
+    ["1.5"],
+    ["1e3"],
+    ["soon"],
+    ["2026-11-06T08:49:37Z"],
+    ["Fri, 06 Nov 2026 08:49:37 CET"],
+    ["Fri, 31 Feb 2026 08:49:37 GMT"],
+    ["Fri, 00 Nov 2026 08:49:37 GMT"],
+    ["Fri, 06 Nov 2026 24:00:00 GMT"],
+    ["Fri, 06 Xyz 2026 08:49:37 GMT"],
+  ])("%j means nothing", (header) => {
+    expect(parseRetryAfter(header, nowMs)).toBeUndefined();
+  });
+
+  test("is never outside its bounds, whatever the header", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.integer().map(String),
+          fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+        ),
+        (header) => {
+          const delayMs = parseRetryAfter(header, nowMs);
+          expect(delayMs === undefined || (delayMs >= 0 && delayMs <= retryAfterMsMax)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  test("gives back the delay of any date within the hour", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 3600 }),
+        fc.date({ min: new Date(0), max: new Date("2090-01-01"), noInvalidDate: true }),
+        (seconds, now) => {
+          const wholeMs = Math.floor(now.getTime() / 1000) * 1000;
+          expect(parseRetryAfter(new Date(wholeMs + seconds * 1000).toUTCString(), wholeMs)).toBe(seconds * 1000);
+        },
+      ),
+    );
+  });
+});
