@@ -21,7 +21,7 @@ export const wafCacheClearSpec = withRules(
       .describe("Any text, for example a commit. The cache is cleared at the creation, and once for each new value."),
     suspend: z.boolean().default(false).describe("If true, no attempt is begun."),
     backoffLimit: withRules(z.int().min(0).max(100).default(3).meta({ format: "int32" }), [immutable]).describe(
-      "How many attempts may fail before it is given up.",
+      "How many times a failed attempt is repeated before it is given up.",
     ),
     activeDeadlineSeconds: withRules(z.int().min(1).max(86_400).default(300).meta({ format: "int32" }), [
       immutable,
@@ -51,9 +51,16 @@ export const wafCacheClearStatus = z
     ...commonStatus,
     startTime: dateTime.optional().describe("When work on the current trigger began."),
     completionTime: dateTime.optional().describe("When the clear was accepted by the API."),
-    attempts: count.optional().describe("How many calls were begun for the current trigger."),
+    attempts: count
+      .optional()
+      .describe("How many calls were begun for the current trigger; those that the API put off (429) don't count."),
+    lastAttemptTime: dateTime.optional().describe("When the last of them was begun."),
     message: z.string().max(1024).optional().describe("What came of the last attempt."),
-    lastTrigger: z.string().max(253).optional().describe("The trigger that was handled last."),
+    lastTrigger: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("The trigger that all of this is about; not there if the object had none."),
     coalescedWith: z
       .string()
       .max(512)

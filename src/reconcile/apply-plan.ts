@@ -150,6 +150,7 @@ async function confirm(pass: Pass): Promise<PassEnd | undefined> {
   pass.confirmedMs = pass.ports.clock.nowMs();
   if (confirmed.state === "Read") {
     if (confirmed.gathered === undefined) return { end: "Gone" };
+    if (!sameWaf(confirmed.gathered, pass.gathered)) return { end: "Outdated" };
     pass.gathered = confirmed.gathered;
   } else {
     const brokenSources = [...pass.gathered.brokenSources, confirmed.problem];

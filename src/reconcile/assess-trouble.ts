@@ -6,7 +6,7 @@ import type { ConvergeFacts } from "./converge-facts.ts";
 import type { Blocker } from "./pass-end.ts";
 
 /** The finding that overrides everything else, or undefined if the WAF was reached and could be worked on. */
-export function troubleOf(facts: ConvergeFacts): SyncedFinding | undefined {
+export function troubleOf(facts: Pick<ConvergeFacts, "end" | "desired">): SyncedFinding | undefined {
   const { end } = facts;
   if (end?.end === "Failed") return faultFinding(end.fault);
   if (end?.end === "Blocked") return blockerFinding(end.blocker, end.message);

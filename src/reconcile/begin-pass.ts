@@ -108,5 +108,7 @@ function newPass(
     done: { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0 },
     waiting: undefined,
     lastProgressMs: startedMs,
+    clearsSeen: undefined,
+    clearsNextMs: 0,
   };
 }

@@ -4,6 +4,7 @@
 //                           ▲                        │ something newer is declared,
 //                           └────────────────────────┘ or an outcome is unknown
 //
+// The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is spoken to.
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Gathered } from "../model/gathered.ts";
@@ -12,6 +13,8 @@ import { compileDesired } from "../plan/desired.ts";
 import { applyPlan, readAgain } from "./apply-plan.ts";
 import type { Declared } from "./begin-pass.ts";
 import { beginPass } from "./begin-pass.ts";
+import type { ClearLook } from "./clear-cache-look.ts";
+import { earliest, lookAtEnd, removeOutlived } from "./clear-cache-look.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
 import { factsOf } from "./converge-facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -35,6 +38,8 @@ export interface ConvergeOutcome {
   /** The facts as they were reported; undefined where there was nothing to report on. */
   readonly facts: ConvergeFacts | undefined;
   readonly wakeAtMs: number | undefined;
+  /** Cache clears that are neither finished nor suspended. */
+  readonly pendingClears: number;
   /** Of the source: what the pass has taken into account. */
   readonly version: number;
 }
@@ -47,7 +52,9 @@ export async function convergeInstance(
 ): Promise<ConvergeOutcome> {
   const version = ports.source.version(name);
   const gathered = await ports.source.gather(name);
-  if (gathered === undefined) return { end: { end: "Gone" }, facts: undefined, wakeAtMs: undefined, version };
+  if (gathered === undefined) {
+    return { end: { end: "Gone" }, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version };
+  }
   const desired = compileDesired(gathered, ports.clock.nowMs());
   const declared = { version, gathered, desired };
   if (isBackingOff(memory, gathered, ports.clock.nowMs())) return reportBackOff(ports, memory, declared);
@@ -101,8 +108,10 @@ async function reportBackOff(
   const end: PassEnd = memory.backOff?.end ?? { end: "Unsettled" };
   const nowMs = ports.clock.nowMs();
   const facts = factsOf({ gathered, desired, phase: "Ended", end, nowMs, retryAtMs: memory.backOff?.untilMs });
+  const clears = lookAtEnd(ports, memory, facts);
   await reportFacts(ports, memory, facts);
-  return { end, facts, wakeAtMs: memory.backOff?.untilMs, version };
+  await removeOutlived(ports, clears);
+  return { end, facts, ...wakeAt(memory.backOff?.untilMs, clears), version };
 }
 
 /** Applies and verifies, until a verification finds nothing left to do. */
@@ -142,11 +151,19 @@ async function finish(
       ? { untilMs: wakeAtMs, end, attempted: attemptOf(known.gathered) }
       : undefined;
   const facts = factsOf({ ...known, phase: "Ended", end, pass, nowMs, retryAtMs: wakeAtMs });
-  if (end.end !== "Interrupted" && end.end !== "Gone") {
-    tellOutcome(ports.status, memory, facts);
-    await reportFacts(ports, memory, facts);
+  if (end.end === "Interrupted" || end.end === "Gone") {
+    return { end, facts, wakeAtMs, pendingClears: 0, version: known.version };
   }
-  return { end, facts, wakeAtMs, version: known.version };
+  const clears = lookAtEnd(ports, memory, facts);
+  tellOutcome(ports.status, memory, facts);
+  await reportFacts(ports, memory, facts);
+  await removeOutlived(ports, clears);
+  return { end, facts, ...wakeAt(wakeAtMs, clears), version: known.version };
+}
+
+/** Cache clears have times of their own: a retry, a deadline, the end of a time to live. */
+function wakeAt(wakeAtMs: number | undefined, { due, waiting, nextMs }: ClearLook) {
+  return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
 }
 
 function rememberLists(pass: Pass, end: PassEnd, nowMs: number): void {

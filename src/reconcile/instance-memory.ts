@@ -5,6 +5,8 @@ import type { ApiKey } from "../model/api-key.ts";
 import type { Entry } from "../model/entry.ts";
 import type { LastSeen } from "../plan/drift.ts";
 import type { Observed } from "../plan/observed.ts";
+import type { ClearMemory } from "./clear-cache-records.ts";
+import { newClearMemory } from "./clear-cache-records.ts";
 import type { PassEnd } from "./pass-end.ts";
 
 export interface BackOff {
@@ -30,6 +32,7 @@ export interface InstanceMemory {
   releasingSinceMs: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;
+  readonly cacheClears: ClearMemory;
   /** What events told about last, so that each thing is told once. */
   readonly told: Map<string, string>;
 }
@@ -45,6 +48,7 @@ export function newInstanceMemory(): InstanceMemory {
     key: undefined,
     releasingSinceMs: undefined,
     ruleChangedMs: new Map(),
+    cacheClears: newClearMemory(),
     told: new Map(),
   };
 }

@@ -82,12 +82,12 @@ export function isOutdated(pass: Pass): boolean {
   return pass.ports.source.version(pass.name) !== pass.version;
 }
 
-/** Gathers anew and plans again. `Gone` if the instance is no more, or is to be released or handled otherwise first. */
+/** Gathers anew and plans again. `Gone` if the instance is no more, `Outdated` if it is to be begun anew. */
 export async function refresh(pass: Pass): Promise<PassEnd | undefined> {
   pass.version = pass.ports.source.version(pass.name);
   const gathered = await pass.ports.source.gather(pass.name);
   if (gathered === undefined) return { end: "Gone" };
-  if (!sameWaf(gathered, pass.gathered)) return { end: "Unsettled" };
+  if (!sameWaf(gathered, pass.gathered)) return { end: "Outdated" };
   pass.gathered = gathered;
   pass.confirmedMs = undefined;
   recompile(pass);
@@ -95,7 +95,7 @@ export async function refresh(pass: Pass): Promise<PassEnd | undefined> {
 }
 
 /** An instance that now points elsewhere, or is to be deleted, is begun anew rather than changed under way. */
-function sameWaf(a: Gathered, b: Gathered): boolean {
+export function sameWaf(a: Gathered, b: Gathered): boolean {
   if (a.instance.baseUrl !== b.instance.baseUrl || a.instance.meta.uid !== b.instance.meta.uid) return false;
   if (a.instance.meta.deleting !== b.instance.meta.deleting) return false;
   if (a.instance.expectedDomain !== b.instance.expectedDomain || a.sameKey.length !== b.sameKey.length) return false;

@@ -17,6 +17,8 @@ export interface SourcePort {
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Grows whenever what `gather` would answer may have changed. Cheap: asked before every call. */
   version(instance: ObjectName): number;
+  /** Deletes an object whose time is over, if it is still the same one. Never rejects. Absent where files are the users' own. */
+  removeObject?(object: ResourceMeta): Promise<void>;
 }
 
 export type ConfirmedGathering =

@@ -1,36 +1,54 @@
 // Writes what a pass knows to the status of the instance and of all that is attached to it. The port writes only what differs.
 import type { InstanceMemory } from "./instance-memory.ts";
+import { cacheClearStatus } from "./assess-cache-clear.ts";
 import { instanceStatus } from "./assess-instance.ts";
 import { originStatus } from "./assess-origin.ts";
 import { ruleStatus } from "./assess-rule.ts";
+import { recordOf } from "./clear-cache-records.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import type { StatusPort } from "./ports.ts";
 
 /** The annotation whose new value asks for a reconcile now. */
 const requestedAtAnnotation = "wafsync.dev/requested-at";
 
-export async function reportFacts(
-  ports: { readonly status: StatusPort },
-  memory: InstanceMemory,
-  facts: ConvergeFacts,
-): Promise<void> {
+interface ReportPorts {
+  readonly status: StatusPort;
+}
+
+export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, facts: ConvergeFacts): Promise<void> {
   const { status } = ports;
-  const write = async (meta: ResourceMeta, next: (before: object) => object): Promise<void> => {
-    const before: { readonly observedGeneration?: unknown } = status.read(meta) ?? {};
-    // What an earlier pass said stays true while the WAF is read once more.
-    if (facts.phase === "Started" && before.observedGeneration === meta.generation) return;
-    await status.write(meta, withoutUndefined({ ...next(before), ...heard(meta) }));
-  };
   const { meta } = facts.gathered.instance;
-  await write(meta, (before) => instanceStatus(before, facts, memory.lastSyncMs));
+  await write(status, meta, (before) => instanceStatus(before, facts, memory.lastSyncMs));
   for (const rule of facts.desired.rules) {
     if (rule.rule.meta.deleting) continue;
-    await write(rule.rule.meta, (before) => ruleStatus(before, rule, facts, memory.ruleChangedMs.get(rule.id)));
+    const changedMs = memory.ruleChangedMs.get(rule.id);
+    await write(status, rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));
   }
   for (const origin of facts.desired.compiledOrigins) {
-    await write(origin.origin.meta, (before) => originStatus(before, origin, facts));
+    await write(status, origin.origin.meta, (before) => originStatus(before, origin, facts));
   }
+  await reportClears(ports, memory, facts, facts.gathered.cacheClears);
+}
+
+/** Writes the status of some cache clears: ahead of a call, and as soon as they are done. */
+export async function reportClears(
+  { status }: ReportPorts,
+  memory: InstanceMemory,
+  facts: ConvergeFacts,
+  clears: readonly DeclaredCacheClear[],
+): Promise<void> {
+  for (const clear of clears) {
+    if (clear.meta.deleting) continue;
+    const record = recordOf(status, memory.cacheClears, clear);
+    await write(status, clear.meta, (before) => cacheClearStatus(before, clear, record, facts));
+  }
+}
+
+async function write(status: StatusPort, meta: ResourceMeta, next: (before: object) => object): Promise<void> {
+  const before = status.read(meta) ?? {};
+  await status.write(meta, withoutUndefined({ ...next(before), ...heard(meta) }));
 }
 
 function heard(meta: ResourceMeta): object {

@@ -1,0 +1,128 @@
+// Clears the cache for the WafCacheClear objects that are due: one call for all of them, and for those that wait. Each
+// attempt is recorded before its call, so that a process that is killed clears at most once more, and never not at all.
+import type { DeclaredCacheClear } from "../model/declared.ts";
+import { nameKey } from "../model/resource.ts";
+import type { WafFault } from "../model/waf-result.ts";
+import type { ClearFinish, ClearRecord } from "../plan/cache-clear.ts";
+import { decideAfterFault, withAttempt } from "../plan/cache-clear.ts";
+import { handledBy, withHandled } from "../plan/cache-clear-triggers.ts";
+import type { ClearLook } from "./clear-cache-look.ts";
+import { clearTroubleOf, lookAtClears, tellFinish } from "./clear-cache-look.ts";
+import { keepRecord, recordOf } from "./clear-cache-records.ts";
+import { factsOf } from "./converge-facts.ts";
+import type { Pass } from "./pass.ts";
+import { changeInventory, movedDomain, record, replan } from "./pass.ts";
+import type { PassEnd } from "./pass-end.ts";
+import { reportClears } from "./report-facts.ts";
+
+/** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
+const callIntervalMs = 2_000;
+
+/**
+ * Looks at the cache clears if something else is declared or a time has come, and calls once if any is due. Cheap
+ * otherwise, so that it can be asked before every write. Ends the pass for what concerns the whole instance.
+ */
+export async function clearDueCaches(pass: Pass): Promise<PassEnd | undefined> {
+  const nowMs = pass.ports.clock.nowMs();
+  if (pass.clearsSeen === pass.gathered && nowMs < pass.clearsNextMs) return undefined;
+  const look = lookAtClears(pass.ports.status, pass.memory.cacheClears, {
+    gathered: pass.gathered,
+    handled: pass.inventory.handledTriggers,
+    trouble: clearTroubleOf({ end: undefined, desired: pass.desired }),
+    nowMs,
+  });
+  pass.clearsSeen = pass.gathered;
+  pass.clearsNextMs = look.nextMs ?? Number.POSITIVE_INFINITY;
+  const ended = await remember(pass, look.handled, "Recalled");
+  await report(pass, look.finished);
+  if (ended !== undefined || look.due.length === 0) return ended;
+  if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+  return callOnce(pass, look);
+}
+
+async function callOnce(pass: Pass, { due, waiting }: ClearLook): Promise<PassEnd | undefined> {
+  const { clock } = pass.ports;
+  for (const clear of due) keep(pass, clear, withAttempt(known(pass, clear), clock.nowMs()));
+  await report(pass, due);
+  if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+  const result = await pass.waf.clearCache({ signal: pass.ports.abandon });
+  const nowMs = clock.nowMs();
+  pass.memory.cacheClears.notBeforeMs = nowMs + callIntervalMs;
+  pass.clearsNextMs = nowMs;
+  if (!result.ok) return settleFault(pass, due, result.fault);
+  return movedDomain(pass, result.value.domain) ?? settleCleared(pass, [...due, ...waiting], nowMs);
+}
+
+/** One call clears everything, so all that waited when it began are done. */
+async function settleCleared(
+  pass: Pass,
+  clears: readonly DeclaredCacheClear[],
+  nowMs: number,
+): Promise<PassEnd | undefined> {
+  const caller = clears[0] === undefined ? "" : nameKey(clears[0].meta);
+  const times = { atMs: nowMs, clearedAtMs: nowMs };
+  const finished = clears.map((clear): readonly [DeclaredCacheClear, ClearRecord] => {
+    const finish: ClearFinish =
+      clear === clears[0] ? { state: "Cleared", ...times } : { state: "Coalesced", ...times, with: caller };
+    return [clear, { ...known(pass, clear), message: "", finish }];
+  });
+  for (const [clear, record] of finished) keep(pass, clear, record);
+  const ended = await remember(pass, handledIn(finished), "Now");
+  await report(pass, clears);
+  for (const [clear, record] of finished) tellFinish(pass.ports.status, clear, record);
+  return ended;
+}
+
+async function settleFault(
+  pass: Pass,
+  due: readonly DeclaredCacheClear[],
+  fault: WafFault,
+): Promise<PassEnd | undefined> {
+  if (fault.code === "Aborted" || fault.code === "NotPermitted") return { end: "Interrupted" };
+  // Whether a call that was given up took effect is not known: the next process begins it again.
+  if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+  const { cacheClears } = pass.memory;
+  for (const clear of due) {
+    const { record, notBeforeMs } = decideAfterFault(clear, known(pass, clear), fault, pass.ports.clock.nowMs());
+    cacheClears.notBeforeMs = Math.max(cacheClears.notBeforeMs, notBeforeMs);
+    keep(pass, clear, record);
+    tellFinish(pass.ports.status, clear, record);
+  }
+  await report(pass, due);
+  const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
+  return isWrongKey ? { end: "Failed", fault } : undefined;
+}
+
+/** Stores with the instance what was handled, so that an object that is created again clears nothing. */
+async function remember(
+  pass: Pass,
+  handled: Parameters<typeof withHandled>[1],
+  when: Parameters<typeof withHandled>[2],
+): Promise<PassEnd | undefined> {
+  const handledTriggers = withHandled(pass.inventory.handledTriggers, handled, when);
+  if (handledTriggers === pass.inventory.handledTriggers) return undefined;
+  changeInventory(pass, (inventory) => ({ ...inventory, handledTriggers }));
+  replan(pass);
+  return record(pass);
+}
+
+function handledIn(finished: readonly (readonly [DeclaredCacheClear, ClearRecord])[]) {
+  return finished.flatMap(([clear, record]) => handledBy(nameKey(clear.meta), record) ?? []);
+}
+
+/** Every object that was looked at has a record. */
+function known(pass: Pass, clear: DeclaredCacheClear): ClearRecord {
+  const record = recordOf(pass.ports.status, pass.memory.cacheClears, clear);
+  if (record === undefined) throw new Error(`WafCacheClear ${nameKey(clear.meta)} was not looked at`);
+  return record;
+}
+
+function keep(pass: Pass, clear: DeclaredCacheClear, record: ClearRecord): void {
+  keepRecord(pass.memory.cacheClears, clear, record);
+}
+
+async function report(pass: Pass, clears: readonly DeclaredCacheClear[]): Promise<void> {
+  if (clears.length === 0) return;
+  const nowMs = pass.ports.clock.nowMs();
+  await reportClears(pass.ports, pass.memory, factsOf({ ...pass, phase: "Applying", pass, nowMs }), clears);
+}
