@@ -208,7 +208,7 @@ export class Standalone {
 
 /** A failure that may be over at the next pass; a wrong key is not. */
 function mayPass({ end }: ConvergeOutcome): boolean {
-  if (end.end === "Unsettled") return true;
+  if (end.end === "Unsettled" || end.end === "Outdated") return true;
   if (end.end !== "Failed") return false;
   const { code } = end.fault;
   return code !== "BadApiKey" && code !== "MissingApiKey" && code !== "NotFound" && code !== "ContractBroken";

@@ -13,19 +13,25 @@ export interface DriftedEntry {
 }
 
 export interface LastSeen {
+  /** Another domain is another WAF, and what it shows is no change. */
+  readonly domain: string;
   readonly lists: Readonly<Record<ListName, ObservedEntries>>;
   /** What wafsync itself removed in this process's life. */
   readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
 }
 
+/** Only what wafsync will correct is drift: where it writes nothing, or leaves to others what they add, there is none. */
 export function findDrift(desired: DesiredState, observed: Observed, last: LastSeen | undefined): DriftedEntry[] {
-  if (last === undefined) return [];
+  const { suspend, policies } = desired.instance;
+  if (last === undefined || last.domain !== observed.domain || suspend) return [];
   const drift: DriftedEntry[] = [];
   for (const list of listNames) {
+    if (policies[list] === "Observe") continue;
     const now = observed.lists[list];
     for (const entry of last.lists[list].keys()) {
       if (!now.has(entry) && desired.lists[list].has(entry)) drift.push({ list, entry, change: "Vanished" });
     }
+    if (policies[list] !== "Exclusive") continue;
     for (const entry of last.removed[list]) {
       if (!now.has(entry) || last.lists[list].has(entry) || desired.lists[list].has(entry)) continue;
       drift.push({ list, entry, change: "Reappeared" });

@@ -55,7 +55,7 @@ export function planOrigins(input: {
   for (const [host, record] of input.owned) {
     const declared = wanted.get(host);
     if (declared?.type === record.type) continue;
-    if (declared === undefined && record.retainedBy !== undefined && !input.existing.has(record.retainedBy)) continue;
+    if (declared === undefined && !input.removalsHeld && isLeftBehind(record, input.existing)) continue;
     owned.set(host, record);
     if (input.removalsHeld) continue;
     if (isPrimary(host)) {
@@ -91,6 +91,11 @@ export function planOrigins(input: {
     waitingForPrimary: waiting,
     refused,
   };
+}
+
+/** True if its WafOrigin was deleted and wished that it stays. */
+function isLeftBehind({ retainedBy }: OwnedOrigin, existing: ReadonlySet<string>): boolean {
+  return retainedBy !== undefined && !existing.has(retainedBy);
 }
 
 /** Host names are compared without case and without a trailing dot, as DNS does. */

@@ -75,13 +75,14 @@ export function planInstance(input: PlanInput): Plan {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals);
-  const existingRules = new Set(desired.rules.map(({ id }) => id));
+  const existingRules = new Set(desired.rules.flatMap(({ id, rule }) => (rule.meta.deleting ? [] : [id])));
   const drafts = eachList((list) => draftList(list, input, contested, refusals, existingRules));
   const heldBySources = eachList((list) => (desired.removalsHeldBy[list].length > 0 ? drafts[list].removals : []));
   const decision = decideRemovals(
     eachList((list) => ({
-      removals: heldBySources[list].length > 0 ? [] : drafts[list].removals,
-      live: observed.lists[list].size,
+      removals: drafts[list].removals,
+      waits: heldBySources[list].length > 0,
+      size: observed.lists[list].size + drafts[list].adds.length,
     })),
     desired.instance.guards,
     desired.instance.meta.annotations[approvalAnnotation],

@@ -13,8 +13,13 @@ const shareCountsFrom = 10;
 
 export interface RemovalRequest {
   readonly removals: readonly Entry[];
-  /** How many entries the list has now. */
-  readonly live: number;
+  /** They wait for something else: none is allowed, none counts, and what was approved stays approved. */
+  readonly waits: boolean;
+  /**
+   * How many entries the list has once the additions of the plan are done. Additions go first, so any other size would
+   * give another answer half-way.
+   */
+  readonly size: number;
 }
 
 export interface RemovalDecision {
@@ -41,16 +46,15 @@ export function decideRemovals(
   const approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   for (const list of listNames) {
     const before = approval?.removals[list];
+    const { removals, waits, size } = requests[list];
     const fresh: Entry[] = [];
-    for (const entry of requests[list].removals) {
-      if (before?.has(entry) !== true) {
-        fresh.push(entry);
-        continue;
-      }
-      allowed[list].add(entry);
-      approved[list].add(entry);
+    for (const entry of removals) {
+      if (before?.has(entry) === true) {
+        approved[list].add(entry);
+        if (!waits) allowed[list].add(entry);
+      } else if (!waits) fresh.push(entry);
     }
-    if (exceeds(fresh.length, requests[list].live, guards)) held[list] = fresh;
+    if (exceeds(fresh.length, size, guards)) held[list] = fresh;
     else for (const entry of fresh) allowed[list].add(entry);
   }
   const hash = hashRemovals(held);
@@ -73,10 +77,10 @@ export function decideRemovals(
   };
 }
 
-function exceeds(count: number, live: number, guards: Guards): boolean {
+function exceeds(count: number, size: number, guards: Guards): boolean {
   if (count === 0) return false;
   if (count > guards.maxRemovals) return true;
-  return live >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * live;
+  return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
 }
 
 /** Twelve hexadecimal digits that name a set of removals, whatever their order. */

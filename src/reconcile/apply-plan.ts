@@ -8,7 +8,7 @@ import { clearDueCaches } from "./clear-caches.ts";
 import { observeList } from "./observe-waf.ts";
 import type { Pass } from "./pass.ts";
 import type { PassEnd } from "./pass-end.ts";
-import { isOutdated, movedDomain, recompile, record, refresh, replan } from "./pass.ts";
+import { isOutdated, movedDomain, recompile, record, refresh, replan, sameWaf } from "./pass.ts";
 import { performOperation } from "./perform-operation.ts";
 import { settleAccepted, settleRead, settleRefused, settleUnknown } from "./settle-operation.ts";
 

@@ -151,7 +151,7 @@ async function finish(
       ? { untilMs: wakeAtMs, end, attempted: attemptOf(known.gathered) }
       : undefined;
   const facts = factsOf({ ...known, phase: "Ended", end, pass, nowMs, retryAtMs: wakeAtMs });
-  if (end.end === "Interrupted" || end.end === "Gone") {
+  if (end.end === "Interrupted" || end.end === "Gone" || end.end === "Outdated") {
     return { end, facts, wakeAtMs, pendingClears: 0, version: known.version };
   }
   const clears = lookAtEnd(ports, memory, facts);
@@ -170,7 +170,8 @@ function rememberLists(pass: Pass, end: PassEnd, nowMs: number): void {
   const { memory } = pass;
   memory.lastObserved = pass.observed;
   // A list whose last writes are not confirmed says nothing about drift.
-  memory.lastSeen = pass.unread.size === 0 ? { lists: pass.observed.lists, removed: memory.removed } : undefined;
+  const { domain, lists } = pass.observed;
+  memory.lastSeen = pass.unread.size === 0 ? { domain, lists, removed: memory.removed } : undefined;
   if (end.end === "Done") memory.lastSyncMs = nowMs;
 }
 
@@ -195,6 +196,8 @@ function wakeTime(
       const toldMs = end.end === "Failed" ? (end.fault.retryAfterMs ?? 0) : 0;
       return nowMs + Math.max(upwardBackOffDelayMs(options), toldMs);
     }
+    case "Outdated":
+      return nowMs;
     case "Interrupted":
     case "Gone":
       return undefined;

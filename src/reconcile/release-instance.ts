@@ -133,6 +133,7 @@ function reasonOf(end: PassEnd): string {
       return end.fault.message;
     case "Done":
     case "Unsettled":
+    case "Outdated":
     case "Interrupted":
     case "Gone":
       return "they could not be removed in time";

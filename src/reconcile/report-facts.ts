@@ -20,13 +20,17 @@ interface ReportPorts {
 export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, facts: ConvergeFacts): Promise<void> {
   const { status } = ports;
   const { meta } = facts.gathered.instance;
-  await write(status, meta, (before) => instanceStatus(before, facts, memory.lastSyncMs));
+  // What an earlier pass said stays true while the WAF is read once more.
+  const isToldAlready = (object: ResourceMeta): boolean =>
+    facts.phase === "Started" && status.read(object)?.["observedGeneration"] === object.generation;
+  if (!isToldAlready(meta)) await write(status, meta, (before) => instanceStatus(before, facts, memory.lastSyncMs));
   for (const rule of facts.desired.rules) {
-    if (rule.rule.meta.deleting) continue;
+    if (rule.rule.meta.deleting || isToldAlready(rule.rule.meta)) continue;
     const changedMs = memory.ruleChangedMs.get(rule.id);
     await write(status, rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));
   }
   for (const origin of facts.desired.compiledOrigins) {
+    if (isToldAlready(origin.origin.meta)) continue;
     await write(status, origin.origin.meta, (before) => originStatus(before, origin, facts));
   }
   await reportClears(ports, memory, facts, facts.gathered.cacheClears);

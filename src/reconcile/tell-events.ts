@@ -1,5 +1,8 @@
 // Events: what a person wants to know of an object, each thing told once. Counts, never a flood of single entries.
+import type { CompiledRule } from "../plan/compiled-rule.ts";
 import type { DriftedEntry } from "../plan/drift.ts";
+import type { Plan } from "../plan/plan.ts";
+import { asSentence } from "../plan/sentence.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { heldMessage } from "./assess-instance.ts";
 import { troubleOf } from "./assess-trouble.ts";
@@ -44,17 +47,28 @@ export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: C
     });
   }
   tellTrouble(status, memory, facts, meta);
-  const held = facts.plan !== undefined && (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
+  // Without a plan nothing is known of the rest: it is neither over nor new.
+  if (facts.plan !== undefined) {
+    tellHeld(status, memory, facts, meta);
+    tellContested(status, memory, facts.plan, meta);
+  }
+  tellRules(status, memory, facts);
+}
+
+function tellHeld(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts, meta: ResourceMeta): void {
+  const held = (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
   const heldText = held ? heldMessage(facts) : undefined;
-  if (facts.plan !== undefined && tellOnce(memory, "held", heldText) && heldText !== undefined) {
+  if (tellOnce(memory, "held", heldText) && heldText !== undefined) {
     status.event(meta, { type: "Warning", reason: "RemovalsHeld", message: heldText });
   }
-  const contested = facts.plan?.contested.map(({ list, entry }) => `${list} ${entry}`).join(", ") ?? "";
+}
+
+function tellContested(status: StatusPort, memory: InstanceMemory, plan: Plan, meta: ResourceMeta): void {
+  const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`).join(", ");
   if (tellOnce(memory, "contested", contested === "" ? undefined : contested) && contested !== "") {
     const message = `Somebody else keeps undoing declared entries, so they are left alone for a while: ${contested.slice(0, 500)}`;
     status.event(meta, { type: "Warning", reason: "Contested", message });
   }
-  tellRules(status, memory, facts);
 }
 
 function tellTrouble(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts, meta: ResourceMeta): void {
@@ -70,17 +84,8 @@ function tellTrouble(status: StatusPort, memory: InstanceMemory, facts: Converge
 
 function tellRules(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts): void {
   for (const rule of facts.desired.rules) {
-    const refused =
-      facts.plan === undefined
-        ? []
-        : [...rule.entries].filter((entry) => facts.plan?.refusals.has(`${rule.list} +${entry}`));
-    const refusedText = refused.length === 0 ? undefined : `${refused.length} refused`;
-    if (tellOnce(memory, `refused ${rule.id}`, refusedText) && refusedText !== undefined) {
-      const first = refused[0] ?? "";
-      const words = facts.plan?.refusals.get(`${rule.list} +${first}`)?.message ?? "";
-      const message = `The API refused ${refused.length} of its entries. ${first}: ${words}`;
-      status.event(rule.rule.meta, { type: "Warning", reason: "Rejected", message });
-    }
+    if (rule.rule.meta.deleting) continue;
+    if (facts.plan !== undefined) tellRefused(status, memory, rule, facts.plan);
     const objection = rule.verdict === "Accepted" ? undefined : `${rule.verdict}: ${rule.message}`;
     if (tellOnce(memory, `verdict ${rule.id}`, objection) && objection !== undefined) {
       status.event(rule.rule.meta, { type: "Warning", reason: rule.verdict, message: rule.message });
@@ -89,6 +94,17 @@ function tellRules(status: StatusPort, memory: InstanceMemory, facts: ConvergeFa
       status.event(rule.rule.meta, { type: "Normal", reason: "Expired", message: "The time of the rule is over." });
     }
   }
+}
+
+function tellRefused(status: StatusPort, memory: InstanceMemory, rule: CompiledRule, { refusals }: Plan): void {
+  const refused =
+    refusals.size === 0 ? [] : [...rule.entries].filter((entry) => refusals.has(`${rule.list} +${entry}`));
+  const first = refused[0];
+  const isNew = tellOnce(memory, `refused ${rule.id}`, first === undefined ? undefined : `${refused.length} refused`);
+  if (!isNew || first === undefined) return;
+  const words = refusals.get(`${rule.list} +${first}`)?.message ?? "";
+  const message = `The API refused ${refused.length} of its entries. ${first}: ${asSentence(words)}`;
+  status.event(rule.rule.meta, { type: "Warning", reason: "Rejected", message });
 }
 
 /** True if this is another text than last time under the same name. Undefined text: the matter is over. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../src/model/api-key.ts";
 import { addresses, anOrigin, blocking } from "../support/declared/declare.ts";
 import { anInventory, entry } from "../support/declared/gathered.ts";
 import { ConvergeWorld } from "../support/ports/converge-world.ts";
@@ -222,7 +223,7 @@ describe("A WAF that asks to slow down", () => {
 describe("A wrong key", () => {
   test("costs one call, then longer and longer waits, and ends when another key is there", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
-    world.waf.key = "another-key-altogether";
+    world.waf.keys.clear();
     const waits: number[] = [];
     for (let count = 1; count <= 10; count += 1) {
       const { end, wakeAtMs } = await world.pass();
@@ -241,8 +242,7 @@ describe("A wrong key", () => {
     expect(world.status.eventReasons()).toEqual(["BadApiKey"]);
     await world.pass();
     const calls = world.waf.calls.length;
-    world.waf.key = "a-key-of-the-tests-2";
-    const { ApiKey } = await import("../../src/model/api-key.ts");
+    world.waf.keys.add("a-key-of-the-tests-2");
     world.declare({ key: { state: "Present", key: new ApiKey("a-key-of-the-tests-2") } });
     expect((await world.pass()).end).toEqual({ end: "Done" });
     expect(world.waf.calls.length).toBeGreaterThan(calls);

@@ -64,7 +64,8 @@ export class FakeWaf {
   readonly origins = new Map<string, OriginType>();
   primary = "origin.shop.example";
   domain: string;
-  key = testKey;
+  /** The keys that it takes, all of this one WAF. */
+  readonly keys = new Set([testKey]);
   readonly calls: WafCall[] = [];
   cacheClears = 0;
   /** Calls that began while another one ran. */
@@ -154,7 +155,7 @@ export class FakeWaf {
     this.onCall?.(call);
     const { clock, latencyMs = 0 } = this.#options;
     if (latencyMs > 0) await clock.sleep(latencyMs, options?.signal);
-    if (key.reveal() !== this.key) return failed("BadApiKey", "The API says that the key is wrong.", 403);
+    if (!this.keys.has(key.reveal())) return failed("BadApiKey", "The API says that the key is wrong.", 403);
     const fault = this.#faultOf(call);
     if (fault?.effect === "Before") return answer(fault.fault, call);
     const result = effect();
