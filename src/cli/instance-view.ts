@@ -90,7 +90,7 @@ export function viewOperation(operation: Operation): OperationView {
   const { kind, reason } = operation;
   if (kind === "AddEntry") return { operation: kind, target: operation.list, value: operation.entry, reason };
   if (kind === "RemoveEntry") return { operation: kind, target: operation.list, value: operation.spelling, reason };
-  return { operation: kind, target: `origins (${operation.type})`, value: operation.host, reason };
+  return { operation: kind, target: `${operation.type.toLowerCase()} origin`, value: operation.host, reason };
 }
 
 function heldOperations({ plan }: ConvergeFacts): OperationView[] {

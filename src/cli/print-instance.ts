@@ -5,7 +5,7 @@ import { tableLines } from "./table.ts";
 /** More lines of operations than this are summed up; `-o json` has them all. */
 const operationsShownMax = 40;
 /** Of operations that have one reason, so many are shown. */
-const operationsPerReasonMax = 8;
+const operationsPerReasonMax = 5;
 const rejectedShownMax = 5;
 const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
 
@@ -113,7 +113,7 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
 /** The objects of all instances as a table, then what is wrong with any of them. */
 export function resultLines(views: readonly InstanceView[], paint: Paint): string[] {
   const rows = views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint)));
-  const lines = tableLines(objectHeader, rows);
+  const lines = objectTable(rows, paint);
   for (const view of views) {
     if (view.trouble !== undefined) {
       lines.push("", paint("red", `${view.namespace}/${view.name}: ${view.trouble}`));
@@ -122,6 +122,11 @@ export function resultLines(views: readonly InstanceView[], paint: Paint): strin
     lines.push("", countsLine(view, paint), ...problemLines(view, paint));
   }
   return lines;
+}
+
+function objectTable(rows: readonly (readonly string[])[], paint: Paint): string[] {
+  const header = objectHeader.map((title) => paint("dim", title));
+  return tableLines(header, rows);
 }
 
 /**
@@ -148,7 +153,7 @@ export class ChangedLines {
     const problems = [...trouble, ...problemLines(view, paint)];
     const isNewProblem = (this.#shownProblems.get(instance) ?? "") !== problems.join("\n");
     this.#shownProblems.set(instance, problems.join("\n"));
-    const lines = changed.length === 0 ? [] : tableLines(objectHeader, changed);
+    const lines = changed.length === 0 ? [] : objectTable(changed, paint);
     if (view.trouble === undefined && (changed.length > 0 || view.added + view.removed > 0)) {
       lines.push(countsLine(view, paint));
     }
@@ -162,10 +167,16 @@ function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string
   return [object.kind, object.namespace, object.name, progress, paint(style, object.ready), object.reason];
 }
 
+type ListCounts = NonNullable<InstanceView["lists"]>["blocklist"];
+
 function countsLine({ namespace, name, lists, added, removed }: InstanceView, paint: Paint): string {
   if (lists === undefined) return "";
-  const list = (title: string, counts: { live: number; managed: number; foreign: number }): string =>
-    `${title} ${counts.live} (${counts.managed} ours, ${counts.foreign} foreign)`;
+  const list = (title: string, { live, managed, foreign, held }: ListCounts): string => {
+    const parts = [`${managed} ours`];
+    if (foreign > 0) parts.push(`${foreign} foreign`);
+    if (held > 0) parts.push(`${held} held`);
+    return `${title} ${live} (${parts.join(", ")})`;
+  };
   const done = added + removed === 0 ? "nothing to change" : `${added} added, ${removed} removed`;
   return `${paint("bold", `${namespace}/${name}`)}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
 }

@@ -43,11 +43,11 @@ export class ProgressBar {
     this.#drawIfDue();
   }
 
-  /** Ends the line. Nothing is printed if there was no call. */
+  /** Ends the line, with a blank one after it. Nothing is printed if there was no call. */
   end(): void {
     if (this.#done === 0) return;
     if (this.#terminal.isInteractive) this.#redraw();
-    if (this.#isShown && this.#terminal.isInteractive) this.#terminal.line();
+    if (this.#isShown && this.#terminal.isInteractive) this.#terminal.write("\n\n");
   }
 
   #drawIfDue(): void {

@@ -8,6 +8,7 @@ import { printFaults, withSession } from "./directory-session.ts";
 import { viewInstance } from "./instance-view.ts";
 import { ChangedLines } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
+import { colour } from "./terminal.ts";
 
 /** @returns 0 when it was stopped by a signal. */
 export async function runFollow(options: DirectoryOptions): Promise<number> {
@@ -16,9 +17,7 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
   const how = {
     isDryRun: false,
     onEvent: (notes: Terminal) => (meta: ResourceMeta, event: ObjectEvent) => {
-      notes.line(
-        `${time()}  ${event.type.padEnd(7)}  ${meta.kind} ${nameKey(meta)}  ${event.reason}: ${event.message}`,
-      );
+      notes.line(eventLine(meta, event));
     },
   };
   return await withSession(options, how, async (session) => {
@@ -48,6 +47,12 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
   });
 }
 
+function eventLine(meta: ResourceMeta, { type, reason, message }: ObjectEvent): string {
+  const mark = colour(process.stderr, type === "Warning" ? "yellow" : "green", type.padEnd(7));
+  return `${time()}  ${mark}  ${meta.kind} ${nameKey(meta)}  ${colour(process.stderr, "bold", reason)}: ${message}`;
+}
+
+/** The time of day in UTC, as in every time stamp of a status. */
 function time(): string {
-  return new Date(realClock.nowMs()).toISOString().slice(11, 19);
+  return colour(process.stderr, "dim", `${new Date(realClock.nowMs()).toISOString().slice(11, 19)}Z`);
 }

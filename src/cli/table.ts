@@ -6,7 +6,7 @@ const gap = 3;
 /** The lines of a table; colours inside cells do not count as width. Rows are as long as the header. */
 export function tableLines(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = header.map((title, column) =>
-    Math.max(title.length, ...rows.map((row) => widthOf(row[column] ?? ""))),
+    Math.max(widthOf(title), ...rows.map((row) => widthOf(row[column] ?? ""))),
   );
   const render = (cells: readonly string[]): string =>
     cells
