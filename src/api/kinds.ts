@@ -24,7 +24,13 @@ export const kinds: Readonly<Record<ResourceKind, KindNames>> = {
 
 /** Asks for a reconcile now: any new value does. `status.lastHandledRequest` repeats the value that was heard. */
 export const requestedAtAnnotation = `${apiGroup}/requested-at`;
-/** On a ConfigMap, with the value `true`: a change of it is seen at once, and not at the next resync. */
+/**
+ * On a ConfigMap, with the value `true`: a change of it is seen at once, and not at the next resync.
+ * @public A published name: manifests and the operator use it.
+ */
 export const watchLabel = `${apiGroup}/watch`;
-/** Only instances have it: their entries are removed, or left on purpose, before they go. */
+/**
+ * Only instances have it: their entries are removed, or left on purpose, before they go.
+ * @public A published name: manifests and the operator use it.
+ */
 export const instanceFinalizer = `${apiGroup}/release-entries`;

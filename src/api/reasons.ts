@@ -86,10 +86,8 @@ export type ReasonOf<Type extends ConditionType> =
   | OwnReason<Type>
   | { [Repeated in RepeatedType<Type>]: OwnReason<Repeated> }[RepeatedType<Type>];
 
-export type ReadyReason = ReasonOf<"Ready">;
 export type AcceptedReason = ReasonOf<"Accepted">;
 export type SyncedReason = ReasonOf<"Synced">;
-export type StalledReason = ReasonOf<"Stalled">;
 
 /** Whether a condition of this type may have this reason with this status: what status conformance means. */
 export function isPublished(type: string, reason: string, status: string): boolean {

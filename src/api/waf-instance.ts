@@ -221,8 +221,6 @@ export const wafInstanceStatus = z
 
 export type WafInstanceSpec = z.output<typeof wafInstanceSpec>;
 export type WafInstanceStatus = z.output<typeof wafInstanceStatus>;
-export type ListStatus = z.output<typeof listStatus>;
-export type PlanSummary = z.output<typeof planSummary>;
 
 export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeof wafInstanceStatus> = {
   kind: "WafInstance",

@@ -119,7 +119,6 @@ export const wafIpRuleStatus = z
 
 export type WafIpRuleSpec = z.output<typeof wafIpRuleSpec>;
 export type WafIpRuleStatus = z.output<typeof wafIpRuleStatus>;
-export type RejectedEntry = z.output<typeof rejectedEntry>;
 
 export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wafIpRuleStatus> = {
   kind: "WafIpRule",

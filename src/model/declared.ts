@@ -61,7 +61,11 @@ export interface DeclaredInstance {
   readonly resyncIntervalMs: number;
   readonly requestTimeoutMs: number;
   readonly minRequestIntervalMs: number;
-  readonly policies: { readonly blocklist: ListPolicy; readonly allowlist: ListPolicy; readonly origins: OriginsPolicy };
+  readonly policies: {
+    readonly blocklist: ListPolicy;
+    readonly allowlist: ListPolicy;
+    readonly origins: OriginsPolicy;
+  };
   readonly guards: Guards;
   readonly cacheClear: { readonly afterRolloutOf: readonly WorkloadRef[]; readonly minIntervalMs: number };
   readonly logs: LogForwarding;

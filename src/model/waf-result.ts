@@ -38,8 +38,7 @@ export interface WafFault {
   readonly retryAfterMs?: number;
 }
 
-export type WafResult<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: WafFault };
+export type WafResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly fault: WafFault };
 
 export interface OriginsRead {
   readonly domain: string;

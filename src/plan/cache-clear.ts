@@ -193,8 +193,9 @@ export function decideAfterFault(
   switch (fault.code) {
     case "BadApiKey":
     case "MissingApiKey":
-    case "Rejected":
       return failed(fault.code, fault.message);
+    case "Rejected":
+      return failed("Rejected", `The API refused the clear with these words: "${fault.message}".`);
     case "RateLimited":
       return {
         record: { ...record, attempts: record.attempts - 1, message: fault.message },

@@ -9,7 +9,6 @@ import { listNames } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
-import { operationKey } from "../model/operation.ts";
 import { nameKey } from "../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
@@ -288,15 +287,6 @@ export function ruleProgress(rule: CompiledRule, observed: Observed, plan: Pick<
     }
   }
   return { desired: rule.entries.size, synced, pending: rule.entries.size - synced - refused.length, refused };
-}
-
-/** The entries that a plan's operations are about, by key: what a confirmation before removals is compared with. */
-export function removalKeys(operations: readonly Operation[]): ReadonlySet<string> {
-  return new Set(
-    operations.flatMap((operation) =>
-      operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin" ? [operationKey(operation)] : [],
-    ),
-  );
 }
 
 function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {

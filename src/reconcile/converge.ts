@@ -7,6 +7,7 @@
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is spoken to.
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
+import { requestedAtAnnotation } from "../api/kinds.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../plan/desired.ts";
@@ -95,7 +96,7 @@ function isBackingOff({ backOff }: InstanceMemory, gathered: Gathered, nowMs: nu
 /** Names all that an attempt depends on besides the WAF itself. */
 function attemptOf({ instance, key }: Gathered): string {
   const { meta, baseUrl, expectedDomain = "" } = instance;
-  const asked = meta.annotations["wafsync.dev/requested-at"] ?? "";
+  const asked = meta.annotations[requestedAtAnnotation] ?? "";
   const known = key.state === "Present" ? key.key.fingerprint() : "";
   return [meta.uid, meta.generation, baseUrl, expectedDomain, asked, known].join(" ");
 }

@@ -1,6 +1,6 @@
 // One pass over one instance: the state that its steps share. `refresh` and `replan` bring it up to date, `record` writes the
 // inventory ahead. The plan always belongs to the other fields: whoever changes one of them plans again.
-import type { DeclaredInstance, ListName } from "../model/declared.ts";
+import type { ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
@@ -55,10 +55,6 @@ export interface Pass {
 }
 
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
-
-export function instanceOf(pass: Pass): DeclaredInstance {
-  return pass.gathered.instance;
-}
 
 /** Plans again from what the pass knows now. Refused writes wait for the list to be read, and are not sent again before. */
 export function replan(pass: Pass): void {

@@ -1,4 +1,5 @@
 // Writes what a pass knows to the status of the instance and of all that is attached to it. The port writes only what differs.
+import { requestedAtAnnotation } from "../api/kinds.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { cacheClearStatus } from "./assess-cache-clear.ts";
 import { instanceStatus } from "./assess-instance.ts";
@@ -9,9 +10,6 @@ import type { ConvergeFacts } from "./converge-facts.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import type { StatusPort } from "./ports.ts";
-
-/** The annotation whose new value asks for a reconcile now. */
-const requestedAtAnnotation = "wafsync.dev/requested-at";
 
 interface ReportPorts {
   readonly status: StatusPort;

@@ -1,0 +1,224 @@
+// The stage of the demo: what a reader sees (titles, captions, commands, checks), and the processes that play on it.
+// Every process ends when the stage is closed, whatever happened before.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters, styleText } from "node:util";
+
+const ruleWidth = 94;
+const textWidth = 90;
+/** As far as the text of an event. */
+const eventIndent = " ".repeat(20);
+const pollIntervalMs = 20;
+const killAfterMs = 3_000;
+
+/** A step did not end as the demo promises. */
+export class DemoFailure extends Error {
+  readonly code = "Demo";
+}
+
+/** A process that goes on in the background, and the lines that it has printed. */
+export interface BackgroundProcess {
+  /** What it printed on both streams so far, without colours. */
+  readonly lines: readonly string[];
+  /** Waits for a line that matches. Fails if the process ends before, or takes too long. */
+  line(pattern: RegExp): Promise<RegExpExecArray>;
+  /** Sends the signal; resolves with the exit code when the process is gone. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+export interface StageOptions {
+  /** The program that `wafsync` stands for in the shown commands. */
+  readonly program: readonly string[];
+  readonly folder: string;
+  readonly environment: NodeJS.ProcessEnv;
+  /** Ends every wait. */
+  readonly signal: AbortSignal;
+  readonly stepTimeoutMs: number;
+}
+
+export function colour(style: Parameters<typeof styleText>[0], text: string): string {
+  return styleText(style, text, { stream: process.stdout });
+}
+
+export class Stage {
+  readonly #options: StageOptions;
+  readonly #children = new Set<ChildProcess>();
+  #steps = 0;
+  #isAfterBlank = false;
+
+  constructor(options: StageOptions) {
+    this.#options = options;
+  }
+
+  /** Begins a step: a title, and a caption that says what is to be seen and why it matters. */
+  step(title: string, caption: string): void {
+    this.#steps += 1;
+    const head = ` ${this.#steps}  ${title} `;
+    this.#print("");
+    this.#print(colour(["bold", "cyan"], `──${head}${"─".repeat(Math.max(0, ruleWidth - head.length))}`));
+    for (const line of wrap(caption, textWidth)) this.#print(`   ${line}`);
+  }
+
+  /** Something that happens outside of wafsync. */
+  act(text: string): void {
+    this.#print("");
+    this.#mark("yellow", "▸", text);
+  }
+
+  /** Says that what was promised is the case, or ends the demo. */
+  check(isSo: boolean, text: string): void {
+    if (!isSo) throw new DemoFailure(`not so: ${text}`);
+    this.#mark("green", "✓", text);
+  }
+
+  table(rows: readonly (readonly [string, string])[]): void {
+    const width = Math.max(...rows.map(([name]) => name.length));
+    this.#print("");
+    for (const [name, value] of rows) this.#print(`   ${colour("bold", name.padEnd(width))}   ${value}`);
+    this.#print("");
+  }
+
+  /** Runs `wafsync` with the terminal to itself, and checks its exit code. */
+  async run(parameters: readonly string[], exitCode: number, shown: string = parameters.join(" ")): Promise<void> {
+    this.#command(shown);
+    const child = this.#spawn(parameters, "inherit");
+    const [code] = (await this.#untilStopped(once(child, "close"))) as [number | null];
+    if (code !== exitCode)
+      throw new DemoFailure(`wafsync ${parameters[0]} ended with ${code} and not with ${exitCode}`);
+    this.#isAfterBlank = false;
+  }
+
+  /** Starts `wafsync` in the background and prints what it prints, if `isShown`. */
+  start(parameters: readonly string[], isShown: boolean): BackgroundProcess {
+    this.#command(parameters.join(" "));
+    const child = this.#spawn(parameters, "pipe");
+    const lines: string[] = [];
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on("line", (line) => {
+        lines.push(stripVTControlCharacters(line));
+        if (isShown) for (const part of wrapOnTerminal(line)) this.#print(part);
+      });
+    }
+    return {
+      lines,
+      line: async (pattern) =>
+        await this.until(`a line like ${String(pattern)}`, () => {
+          const found = lines.map((line) => pattern.exec(line)).find((match) => match !== null);
+          if (found === undefined && hasEnded(child)) throw new DemoFailure(`wafsync ${parameters[0]} ended too early`);
+          return found;
+        }),
+      stop: async (signal) => {
+        if (hasEnded(child)) return child.exitCode;
+        const closed = once(child, "close");
+        child.kill(signal);
+        const [code] = (await this.#untilStopped(closed)) as [number | null];
+        return code;
+      },
+    };
+  }
+
+  /** Waits until there is an answer, asking again and again. */
+  async until<T>(what: string, ask: () => T | undefined | Promise<T | undefined>): Promise<T> {
+    const { signal, stepTimeoutMs } = this.#options;
+    const deadlineMs = performance.now() + stepTimeoutMs;
+    while (performance.now() < deadlineMs) {
+      signal.throwIfAborted();
+      const answer = await ask();
+      if (answer !== undefined) return answer;
+      await sleep(pollIntervalMs, undefined, { signal });
+    }
+    throw new DemoFailure(`waited ${stepTimeoutMs / 1000} s in vain for ${what}`);
+  }
+
+  /** Ends every process that is still there, by force if need be. */
+  async close(): Promise<void> {
+    await Promise.all(
+      [...this.#children].map(async (child) => {
+        if (hasEnded(child)) return;
+        const closed = once(child, "close");
+        child.kill("SIGTERM");
+        const timer = setTimeout(() => child.kill("SIGKILL"), killAfterMs);
+        await closed;
+        clearTimeout(timer);
+      }),
+    );
+  }
+
+  #mark(style: "yellow" | "green", mark: string, text: string): void {
+    for (const [place, line] of wrap(text, textWidth).entries()) {
+      this.#print(colour(style, `   ${place === 0 ? mark : " "} ${line}`));
+    }
+  }
+
+  /** No two blank lines in a row, whoever prints them. */
+  #print(text: string): void {
+    const isBlank = text === "";
+    if (!isBlank || !this.#isAfterBlank) console.log(text);
+    this.#isAfterBlank = isBlank;
+  }
+
+  #command(shown: string): void {
+    this.#print("");
+    this.#print(colour("bold", `$ wafsync ${shown}`));
+  }
+
+  #spawn(parameters: readonly string[], output: "inherit" | "pipe"): ChildProcess {
+    const { program, folder, environment } = this.#options;
+    const [file = "", ...fixed] = program;
+    const child = spawn(file, [...fixed, ...parameters], {
+      cwd: folder,
+      env: output === "pipe" ? withColours(environment) : environment,
+      stdio: ["ignore", output, output],
+    });
+    this.#children.add(child);
+    return child;
+  }
+
+  async #untilStopped<T>(work: Promise<T>): Promise<T> {
+    const { signal, stepTimeoutMs } = this.#options;
+    const ended = new AbortController();
+    const timedOut = sleep(stepTimeoutMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).then(() => {
+      throw new DemoFailure(`a command took longer than ${stepTimeoutMs / 1000} s`);
+    });
+    try {
+      return await Promise.race([work, timedOut]);
+    } finally {
+      ended.abort();
+      timedOut.catch(() => undefined);
+    }
+  }
+}
+
+/** Breaks a text between words. Colours don't count as width. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && stripVTControlCharacters(longer).length > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line];
+}
+
+/** What does not fit on a line of a terminal goes on below, indented. */
+function wrapOnTerminal(line: string): string[] {
+  const columns = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  if (stripVTControlCharacters(line).length <= columns) return [line];
+  const [first = "", ...rest] = wrap(line, columns);
+  return [first, ...wrap(rest.join(" "), columns - eventIndent.length).map((part) => eventIndent + part)];
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
+/** A process behind a pipe sees no terminal: it is told whether the reader has one that shows colours. */
+function withColours(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return colour("bold", "x") === "x" ? environment : { ...environment, FORCE_COLOR: "1" };
+}
