@@ -1,0 +1,140 @@
+// What a newcomer copies: the examples work as they stand, and the YAML and the links of the documentation are right.
+import { existsSync } from "node:fs";
+import { cp, readFile, readdir, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { parseAllDocuments } from "yaml";
+import { isOurs, parseResource } from "../src/api/parse-resource.ts";
+import { startSimulator } from "../src/simulator/start-simulator.ts";
+import { runWafsync } from "./support/cli/wafsync-process.ts";
+import { scratchDirectory } from "./support/directory/scratch-directory.ts";
+
+const root = join(import.meta.dirname, "..");
+const simulatorUrl = "http://127.0.0.1:8080";
+const simulatorKey = "demo-key-0123456789";
+const domain = "www.example.com";
+const kinds = ["WafCacheClear", "WafInstance", "WafIpRule", "WafOrigin"];
+
+async function filesBelow(folder: string, ending: string): Promise<string[]> {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+function documentsOf(text: string): { readonly kind?: string }[] {
+  return parseAllDocuments(text).map((document) => {
+    expect(document.errors).toEqual([]);
+    return document.toJS() as { readonly kind?: string };
+  });
+}
+
+/** What is wrong with those of the documents that are for wafsync. */
+function faultsOf(documents: readonly unknown[]): string[] {
+  return documents.filter(isOurs).flatMap((document) => {
+    const parsed = parseResource(document, { defaultNamespace: "shop" });
+    return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
+  });
+}
+
+describe.each(["directory", "cluster"])("examples/%s", (name) => {
+  const folder = `examples/${name}`;
+
+  test("has every kind, and every document is valid", async () => {
+    const files = await filesBelow(folder, ".yaml");
+    const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
+    const documents = texts.flatMap(documentsOf);
+    expect(faultsOf(documents)).toEqual([]);
+    expect([...new Set(documents.map(({ kind }) => kind ?? ""))].sort()).toEqual(expect.arrayContaining(kinds));
+  });
+
+  test("holds addresses of the ranges for documentation only", async () => {
+    const files = await filesBelow(folder, ".yaml");
+    const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
+    const text = texts.join("\n").replaceAll(simulatorUrl, "");
+    const addresses = text.match(/\b(?:\d{1,3}\.){3}\d{1,3}\b|\b[\da-f]{1,4}:[\da-f:]+/gi) ?? [];
+    expect(addresses.length).toBeGreaterThan(30);
+    expect(
+      addresses.filter((address) => !/^(?:192\.0\.2|198\.51\.100|203\.0\.113)\.|^2001:db8:/.test(address)),
+    ).toEqual([]);
+  });
+
+  test("is planned and applied as it stands, and then there is nothing left to do", async () => {
+    const simulator = await startSimulator({ keys: [{ key: simulatorKey, domain }] });
+    await using files = await scratchDirectory({});
+    try {
+      await cp(join(root, folder), files.path, { recursive: true });
+      for (const file of await readdir(files.path)) {
+        const text = await readFile(join(files.path, file), "utf8");
+        await writeFile(join(files.path, file), text.replaceAll(simulatorUrl, simulator.baseUrl));
+      }
+      const from = ["-f", files.path, "--allow-insecure-http"];
+      expect((await runWafsync(["plan", ...from])).code).toBe(1);
+      const waf = simulator.waf(simulatorKey);
+      expect(waf.counters.changes).toBe(0);
+
+      const applied = await runWafsync(["apply", ...from, "-o", "json"]);
+      expect(applied.code).toBe(0);
+      const { instances } = JSON.parse(applied.stdout) as { instances: { objects: { ready: string }[] }[] };
+      expect(instances[0]?.objects.map(({ ready }) => ready)).toEqual(["True", "True", "True", "True", "True", "True"]);
+      expect(waf.blocklist).toHaveLength(37);
+      expect(waf.allowlist).toHaveLength(2);
+      expect(waf.origins).toEqual([{ host: "standby.example.com", type: "backup" }]);
+      expect(waf.counters.cacheClears).toBe(1);
+
+      const writes = waf.counters.changes;
+      expect((await runWafsync(["apply", ...from])).code).toBe(0);
+      expect(waf.counters.changes).toBe(writes);
+      expect(waf.counters.cacheClears).toBe(1);
+      const planned = await runWafsync(["plan", ...from]);
+      expect([planned.code, planned.stdout]).toEqual([0, expect.stringContaining("Nothing to do")]);
+      expect(waf.overlaps).toBe(0);
+    } finally {
+      await simulator.close();
+    }
+  });
+});
+
+test("the ConfigMap of the cluster example is watched", async () => {
+  const text = await readFile(join(root, "examples/cluster/3-threat-feed.yaml"), "utf8");
+  const configMap = documentsOf(text).find(({ kind }) => kind === "ConfigMap");
+  expect(configMap).toMatchObject({ metadata: { labels: { "wafsync.dev/watch": "true" } } });
+});
+
+describe("the documentation", () => {
+  test("shows every kind in the README, and no YAML of it is wrong", async () => {
+    const pages = ["README.md", ...(await filesBelow("docs", ".md"))];
+    const shown: Record<string, string[]> = {};
+    for (const page of pages) {
+      const text = await readFile(join(root, page), "utf8");
+      const documents = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].flatMap(([, block = ""]) => documentsOf(block));
+      expect([page, ...faultsOf(documents)]).toEqual([page]);
+      shown[page] = documents.map(({ kind }) => kind ?? "");
+    }
+    expect(shown["README.md"]).toEqual(expect.arrayContaining(kinds));
+  });
+
+  test("has no link to a page or a heading that is not there", async () => {
+    const pages = ["README.md", "CHANGELOG.md", "examples/README.md", ...(await filesBelow("docs", ".md"))];
+    const dead: string[] = [];
+    for (const page of pages) {
+      const text = (await readFile(join(root, page), "utf8")).replaceAll(/^```.*?^```$/gms, "");
+      for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue;
+        const [path = "", heading] = target.split("#");
+        const file = path === "" ? join(root, page) : join(root, dirname(page), path);
+        const isThere = existsSync(file) && (heading === undefined || (await headingsOf(file)).has(heading));
+        if (!isThere) dead.push(`${page}: ${target}`);
+      }
+    }
+    expect(dead).toEqual([]);
+  });
+});
+
+/** As code hosts name them. */
+async function headingsOf(file: string): Promise<ReadonlySet<string>> {
+  const text = await readFile(file, "utf8");
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase());
+  return new Set(headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
+}
