@@ -37,6 +37,11 @@ export class RecordedStatus implements StatusPort {
     for (const fault of statusFaults(object, before, after)) this.faults.push(`${key}: ${fault}`);
   }
 
+  /** The object was deleted, and its status with it. */
+  forget(object: ResourceMeta): void {
+    this.#statuses.delete(resourceKey(object));
+  }
+
   event(object: ResourceMeta, event: ObjectEvent): void {
     this.events.push({ object: resourceKey(object), ...event });
   }
