@@ -80,6 +80,8 @@ async function applyOperation(
       if (pass.refused.size >= refusedMax) return readAgain(pass);
       return afterOrigin(pass, operation);
     case "RateLimited":
+      // It was sent: if the API says next time that it is done already, it was this call that did it.
+      settleUnknown(pass, operation);
       streak.rateLimited += 1;
       if (streak.rateLimited > rateLimitedMax) return { end: "Failed", fault };
       return waitAsTold(pass, fault, streak.rateLimited, onProgress);

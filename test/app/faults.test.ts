@@ -1,0 +1,246 @@
+// Every fault that the simulator knows, at the first, a middle and the last write, and at every read: from the files to the
+// simulator's lists through everything that is in between. A directory of files, and time that goes faster.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { openStandalone } from "../../src/app/standalone.ts";
+import type { InstanceResult } from "../../src/app/standalone.ts";
+import { createStopping } from "../../src/app/stopping.ts";
+import { Redactor } from "../../src/model/redactor.ts";
+import type { FaultEffect, FaultMatch } from "../../src/simulator/fault-rule.ts";
+import { faultKinds } from "../../src/simulator/fault-rule.ts";
+import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import {
+  instanceDocument,
+  keySpellings,
+  originDocument,
+  ruleDocument,
+  secretDocument,
+  testDomain,
+  testKey,
+} from "../support/cli/waf-folder.ts";
+import { fastClock } from "../support/cli/fast-clock.ts";
+import { scratchDirectory } from "../support/directory/scratch-directory.ts";
+import type { ScratchDirectory } from "../support/directory/scratch-directory.ts";
+
+const foreignBlocked = "198.51.100.200";
+const foreignAllowed = "192.0.2.200";
+const blockedBefore = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
+const blockedAfter = ["203.0.113.3", "203.0.113.4", "2001:db8::5"];
+const allowedBefore = ["192.0.2.1", "192.0.2.2"];
+const allowedAfter = ["192.0.2.2", "192.0.2.3"];
+
+/** From before to after: an Allow-add, two Block-adds, two Block-removals, an Allow-removal. */
+const writes: Readonly<Record<string, FaultMatch>> = {
+  "the first write": { method: "POST", path: "/api/allowlist_ip" },
+  "a middle write": { method: "POST", path: "/api/blocklist_ip", nth: 2 },
+  "the first removal": { method: "DELETE", path: "/api/blocklist_ip" },
+  "the last write": { method: "DELETE", path: "/api/allowlist_ip" },
+};
+const reads: Readonly<Record<string, FaultMatch>> = {
+  "the read of the origins": { method: "GET", path: "/api/origins" },
+  "the first read of the blocklist": { method: "GET", path: "/api/blocklist_ips" },
+  "the first read of the allowlist": { method: "GET", path: "/api/allowlist_ips" },
+  "the last read of the blocklist": { method: "GET", path: "/api/blocklist_ips", nth: 2 },
+  "the last read of the allowlist": { method: "GET", path: "/api/allowlist_ips", nth: 2 },
+};
+
+const either = (effect: FaultEffect): FaultEffect[] => [
+  { ...effect, afterEffect: false },
+  { ...effect, afterEffect: true },
+];
+const effects: readonly FaultEffect[] = [
+  ...either({ kind: "Timeout" }),
+  ...either({ kind: "Reset" }),
+  ...either({ kind: "RateLimited", retryAfterSeconds: 1 }),
+  { kind: "RateLimited" },
+  { kind: "RateLimited", retryAfterDateInMs: 1000 },
+  ...either({ kind: "ServerError" }),
+  ...either({ kind: "SuccessFalse" }),
+  ...either({ kind: "Redirect" }),
+  ...either({ kind: "EchoKey" }),
+  ...either({ kind: "EchoKey", status: 500 }),
+  ...either({ kind: "Respond", body: "{}" }),
+  ...either({ kind: "NotJson" }),
+  { kind: "Slow", delayMs: 20 },
+  { kind: "TruncatedBody" },
+  { kind: "CutJson" },
+  { kind: "WrongDomain" },
+  { kind: "HugeBody", bytes: 66 * 1_048_576 },
+  { kind: "ListAsObject" },
+];
+
+/** A time-out of eight seconds passes in 200 ms. */
+const timesAsFast = 40;
+const instanceSpec = "  requestTimeout: 8s\n  guards: {maxRemovals: 1000, maxRemovalPercent: 100}\n";
+const inventoryFile = ".wafsync/inventory/shop/main.yaml";
+/** Refused writes are not tried again before. */
+const refusedForMs = 3_660_000;
+/** As often as somebody runs `run --once` again after it gave up. */
+const runsMax = 4;
+
+let simulator: Simulator;
+/** The inventory when all of the rules before is done. */
+let stateBefore: string | undefined;
+const told: string[] = [];
+
+beforeAll(async () => {
+  simulator = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
+});
+
+afterAll(async () => {
+  await simulator.close();
+});
+
+beforeEach(() => {
+  simulator.reset();
+  told.length = 0;
+});
+
+/** What one `run --once` does: nothing but the files is left of the one before. */
+async function runOnce(files: ScratchDirectory, laterMs: number): Promise<InstanceResult> {
+  const clock = fastClock(timesAsFast, laterMs);
+  const opened = await openStandalone({
+    directory: files.path,
+    stateDirectory: `${files.path}/.wafsync`,
+    baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
+    environmentKey: undefined,
+    isDryRun: false,
+    clock,
+    random: () => 0.5,
+    redactor: new Redactor(),
+    stopping: createStopping(clock),
+    observer: { waiting: (_instance, why) => told.push(why) },
+    onEvent: (_meta, event) => told.push(event.message),
+  });
+  if (!opened.ok) throw new Error(opened.problem);
+  try {
+    const [result] = await opened.standalone.applyOnce(async () => undefined);
+    if (result === undefined) throw new Error("There is no instance.");
+    return result;
+  } finally {
+    await opened.standalone.close();
+  }
+}
+
+async function runUntilSynced(files: ScratchDirectory, laterMs = 0): Promise<void> {
+  for (let run = 1; run <= runsMax; run += 1) {
+    const { outcome } = await runOnce(files, laterMs);
+    told.push(JSON.stringify(outcome.end));
+    if (outcome.end.end === "Done" && outcome.facts?.plan?.operations.length === 0) return;
+  }
+  throw new Error(`The declared state was not reached: ${told.join("\n")}`);
+}
+
+async function declare(files: ScratchDirectory, block: readonly string[], allow: readonly string[]): Promise<void> {
+  const rules =
+    ruleDocument("block", { addresses: block }) + ruleDocument("allow", { action: "Allow", addresses: allow });
+  await files.write("rules.yaml", rules);
+}
+
+/** A 400: the API says that it refused the write. With `afterEffect` it lies. */
+function isRefusal({ kind, status }: FaultEffect): boolean {
+  return kind === "EchoKey" && status === undefined;
+}
+
+describe("Every kind of fault", () => {
+  test("is played here", () => {
+    expect(new Set(effects.map(({ kind }) => kind))).toEqual(new Set(faultKinds));
+  });
+});
+
+/** The WAF and the state directory as they are when all of the rules until now is done. */
+async function syncedFiles(): Promise<ScratchDirectory> {
+  const files = await scratchDirectory({
+    "main.yaml": instanceDocument(simulator.baseUrl, { spec: instanceSpec }),
+    "secret.yaml": secretDocument(),
+  });
+  const waf = simulator.waf(testKey);
+  waf.add("blocklist", [foreignBlocked]);
+  waf.add("allowlist", [foreignAllowed]);
+  await declare(files, blockedBefore, allowedBefore);
+  if (stateBefore === undefined) {
+    await runUntilSynced(files);
+    stateBefore = await readFile(join(files.path, inventoryFile), "utf8");
+  } else {
+    waf.add("blocklist", blockedBefore);
+    waf.add("allowlist", allowedBefore);
+    await files.write(inventoryFile, stateBefore);
+  }
+  await declare(files, blockedAfter, allowedAfter);
+  return files;
+}
+
+async function expectDeclared(files: ScratchDirectory, laterMs: number): Promise<void> {
+  const waf = simulator.waf(testKey);
+  expect(waf.counters.faults).toBe(1);
+  expect(waf.blocklist.toSorted()).toEqual([foreignBlocked, ...blockedAfter].toSorted());
+  expect(waf.allowlist.toSorted()).toEqual([foreignAllowed, ...allowedAfter].toSorted());
+  const { changes, refusals } = waf.counters;
+  await runUntilSynced(files, laterMs);
+  expect(waf.counters).toMatchObject({ changes, refusals });
+  expect(waf.overlaps).toBe(0);
+  expect(simulator.internalErrors()).toEqual([]);
+  const everythingTold = told.join("\n");
+  expect(keySpellings().filter((spelling) => everythingTold.includes(spelling))).toEqual([]);
+}
+
+const named = (effect: FaultEffect) => [JSON.stringify(effect), effect] as const;
+
+const withoutAnswer = [
+  ...either({ kind: "Timeout" }),
+  ...either({ kind: "Reset" }),
+  ...either({ kind: "ServerError" }),
+  ...either({ kind: "RateLimited", retryAfterSeconds: 1 }),
+  { kind: "CutJson" } as const,
+];
+
+describe.each(["POST", "DELETE"])("A write of an origin (%s)", (method) => {
+  test.each(withoutAnswer.map(named))("that meets %s is done in the end, once", async (_, effect) => {
+    await using files = await syncedFiles();
+    const waf = simulator.waf(testKey);
+    if (method === "DELETE") {
+      await files.write("origin.yaml", originDocument("old", "old.shop.example"));
+      await runUntilSynced(files);
+      await files.remove("origin.yaml");
+    }
+    await files.write("new.yaml", originDocument("new", "new.shop.example", "Backup"));
+    simulator.addFaults({ match: { method, path: "/api/origins" }, effect });
+    await runUntilSynced(files);
+    await expectDeclared(files, 0);
+    expect(waf.origins).toEqual([{ host: "new.shop.example", type: "backup" }]);
+  });
+});
+
+describe.each(effects.map(named))("After %s", (_, effect) => {
+  test.each(Object.entries(writes))(
+    "at %s the declared state is reached and owned, and nothing else",
+    async (_, match) => {
+      await using files = await syncedFiles();
+      const waf = simulator.waf(testKey);
+      simulator.addFaults({ match, effect });
+      await runUntilSynced(files);
+      const laterMs = isRefusal(effect) ? refusedForMs : 0;
+      if (isRefusal(effect)) await runUntilSynced(files, laterMs);
+      await expectDeclared(files, laterMs);
+
+      // What is owned goes when nobody wants it any more.
+      await declare(files, [], []);
+      await runUntilSynced(files, laterMs);
+      // What the API says that it refused to add, and is there, was added by somebody else.
+      const disowned = isRefusal(effect) && effect.afterEffect === true && match.method === "POST" ? 1 : 0;
+      expect(waf.blocklist.length + waf.allowlist.length).toBe(2 + disowned);
+      expect(waf.has("blocklist", foreignBlocked) && waf.has("allowlist", foreignAllowed)).toBe(true);
+    },
+  );
+});
+
+describe.each(effects.filter(({ afterEffect }) => afterEffect !== true).map(named))("After %s", (_, effect) => {
+  test.each(Object.entries(reads))("at %s the declared state is reached", async (_, match) => {
+    await using files = await syncedFiles();
+    simulator.addFaults({ match, effect });
+    await runUntilSynced(files);
+    await expectDeclared(files, 0);
+  });
+});

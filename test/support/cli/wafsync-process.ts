@@ -1,0 +1,79 @@
+// The program as a person runs it: a process of its own, from the sources. All that it ever prints is kept, so that a suite
+// can look for the API key in it.
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { join } from "node:path";
+
+const program = join(import.meta.dirname, "../../../src/cli/main.ts");
+
+export interface FinishedProcess {
+  /** Undefined if a signal ended it. */
+  readonly code: number | undefined;
+  readonly signal: NodeJS.Signals | undefined;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunningProcess {
+  readonly child: ChildProcess;
+  readonly ended: Promise<FinishedProcess>;
+  /** What was printed until now, both streams. */
+  printed(): string;
+  /** Resolves as soon as what was printed fits; rejects if the process ends before. */
+  hasPrinted(pattern: RegExp): Promise<void>;
+}
+
+interface ProcessOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly workingDirectory?: string;
+}
+
+const transcripts: { readonly parameters: readonly string[]; text: string }[] = [];
+
+/** Everything that every process of this suite has printed. */
+export function everythingPrinted(): string {
+  return transcripts.map(({ parameters, text }) => `$ wafsync ${parameters.join(" ")}\n${text}`).join("\n");
+}
+
+export function startWafsync(parameters: readonly string[], options: ProcessOptions = {}): RunningProcess {
+  const transcript = { parameters, text: "" };
+  transcripts.push(transcript);
+  const child = spawn(process.execPath, [program, ...parameters], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.environment },
+    ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),
+  });
+  const texts = { stdout: "", stderr: "" };
+  const listeners = new Set<() => void>();
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      texts[name] += text;
+      transcript.text += text;
+      for (const listener of listeners) listener();
+    });
+  }
+  const ended = new Promise<FinishedProcess>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code: code ?? undefined, signal: signal ?? undefined, ...texts }));
+  });
+  return {
+    child,
+    ended,
+    printed: () => texts.stdout + texts.stderr,
+    hasPrinted: async (pattern) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const look = (): void => {
+        if (pattern.test(texts.stdout + texts.stderr)) resolve();
+      };
+      listeners.add(look);
+      void ended.then(() => reject(new Error(`It ended without printing ${pattern}: ${transcript.text}`)), reject);
+      look();
+      await promise.finally(() => listeners.delete(look));
+    },
+  };
+}
+
+/** Runs to the end. */
+export async function runWafsync(parameters: readonly string[], options?: ProcessOptions): Promise<FinishedProcess> {
+  return await startWafsync(parameters, options).ended;
+}
