@@ -26,14 +26,6 @@ export function planLines(view: InstanceView, paint: Paint): string[] {
   if (held.length > operationsPerReasonMax) {
     lines.push(paint("yellow", `  ! … and ${held.length - operationsPerReasonMax} more held (-o json shows all)`));
   }
-  if (view.approve !== undefined) {
-    lines.push(
-      paint(
-        "yellow",
-        `  To let the held removals through: annotate the instance with wafsync.dev/approve-removals: ${view.approve}`,
-      ),
-    );
-  }
   return [...lines, summaryLine(view, paint), ...problemLines(view, paint)];
 }
 
@@ -106,6 +98,14 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
     }
     if (object.rejected.length > rejectedShownMax)
       lines.push(paint("dim", `    … and ${object.rejected.length - rejectedShownMax} more`));
+  }
+  if (view.approve !== undefined) {
+    lines.push(
+      paint(
+        "yellow",
+        `    In a file, write among metadata.annotations of the WafInstance: wafsync.dev/approve-removals: "${view.approve}"`,
+      ),
+    );
   }
   return lines;
 }
