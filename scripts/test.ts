@@ -89,7 +89,8 @@ async function runTests(parameters: readonly string[]): Promise<{ readonly count
     // Started when the first suite asks for it, and shared by all that do.
     const controlPlane = await offerControlPlane();
     const command = [...jest, workers, "--json", `--outputFile=${reportFile}`, ...parameters];
-    const exitCode = await run(command, controlPlane.environment).finally(async () => await controlPlane.withdraw());
+    const exitCode = await run(command, controlPlane.environment);
+    await controlPlane.withdraw();
     const text = await readFile(reportFile, "utf8").catch(() => undefined);
     await rm(folder, { recursive: true, force: true });
     const result = readReport(text, exitCode);

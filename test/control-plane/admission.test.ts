@@ -149,7 +149,7 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
         "a time without a zone",
         "WafIpRule",
         { expiresAt: "2030-01-31 18:00" },
-        /spec\.expiresAt: Invalid value: .*date-time/,
+        /spec\.expiresAt: Invalid value: .*write a time such as/,
       ],
       [
         "a duration without a unit",
