@@ -102,9 +102,37 @@ function intervalOf(entry: Entry, network: Network): Interval {
   return { entry, first, last: String.fromCharCode(...lastAddress(network)) };
 }
 
+/**
+ * For each entry the narrowest other one of them that contains it whole; the ones that lie in no other, and opaque ones,
+ * are left out. Takes as long as sorting them.
+ */
+export function narrowestContainers(entries: Iterable<Entry>): ReadonlyMap<Entry, Entry> {
+  const intervals: Record<AddressFamily, Interval[]> = { ipv4: [], ipv6: [] };
+  for (const entry of new Set(entries)) {
+    if (isOpaque(entry)) continue;
+    const network = readCanonical(entry);
+    intervals[network.family].push(intervalOf(entry, network));
+  }
+  const containers = new Map<Entry, Entry>();
+  for (const family of ["ipv4", "ipv6"] as const) {
+    const open: Interval[] = [];
+    for (const interval of sortParentsFirst(intervals[family])) {
+      while ((open.at(-1)?.last ?? interval.first) < interval.first) open.pop();
+      const container = open.at(-1);
+      if (container !== undefined) containers.set(interval.entry, container.entry);
+      open.push(interval);
+    }
+  }
+  return containers;
+}
+
 /** Two networks are nested or disjoint, so in order of their first address, the wider one first, parents precede. */
+function sortParentsFirst(intervals: Interval[]): Interval[] {
+  return intervals.sort((a, b) => compareText(a.first, b.first) || compareText(b.last, a.last));
+}
+
 function widestOf(intervals: Interval[]): readonly Interval[] {
-  intervals.sort((a, b) => compareText(a.first, b.first) || compareText(b.last, a.last));
+  sortParentsFirst(intervals);
   const widest: Interval[] = [];
   for (const interval of intervals) {
     const previous = widest.at(-1);

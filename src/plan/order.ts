@@ -8,7 +8,7 @@
 //
 // So no address loses the protection or the access that it has both before and after.
 import type { Entry } from "../model/entry.ts";
-import { NetworkIndex } from "../model/entry-set.ts";
+import { narrowestContainers } from "../model/entry-set.ts";
 import type { Operation } from "../model/operation.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
@@ -74,27 +74,45 @@ function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, lef
   };
 }
 
-/**
- * Puts each Allow entry in front of the first Block entry that it may be an exception to. Networks are nested or
- * disjoint, so two that overlap lie inside the same widest one.
- */
+/** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */
 function exceptionsFirst(ordered: readonly AddEntry[]): AddEntry[] {
-  const allows = ordered.filter(({ list }) => list === "allowlist");
-  if (allows.length === 0 || allows.length === ordered.length) return [...ordered];
-  const index = new NetworkIndex(ordered.map(({ entry }) => entry));
-  const exceptions = new Map<Entry | undefined, AddEntry[]>();
-  for (const allow of allows) {
-    const widest = index.containing(allow.entry);
-    const others = exceptions.get(widest);
-    if (others === undefined) exceptions.set(widest, [allow]);
-    else others.push(allow);
-  }
+  const allows = byEntryOn("allowlist", ordered);
+  if (allows.size === 0 || allows.size === ordered.length) return [...ordered];
+  const exceptions = exceptionsByBlock(ordered, allows);
   const placed = new Set<AddEntry>();
   for (const operation of ordered) {
-    if (operation.list === "blocklist") {
-      for (const exception of exceptions.get(index.containing(operation.entry)) ?? []) placed.add(exception);
-    }
+    for (const exception of exceptions.get(operation) ?? []) placed.add(exception);
     placed.add(operation);
   }
   return [...placed];
+}
+
+/** Networks are nested or disjoint, so two overlap where one is among the containers of the other. */
+function exceptionsByBlock(
+  ordered: readonly AddEntry[],
+  allows: ReadonlyMap<Entry, AddEntry>,
+): ReadonlyMap<AddEntry, ReadonlySet<AddEntry>> {
+  const containers = narrowestContainers(ordered.map(({ entry }) => entry));
+  const blocks = byEntryOn("blocklist", ordered);
+  const exceptions = new Map<AddEntry, Set<AddEntry>>();
+  const note = (block: AddEntry | undefined, allow: AddEntry | undefined): void => {
+    if (block === undefined || allow === undefined) return;
+    const others = exceptions.get(block);
+    if (others === undefined) exceptions.set(block, new Set([allow]));
+    else others.add(allow);
+  };
+  for (const operation of ordered) {
+    let container = containers.get(operation.entry);
+    for (; container !== undefined; container = containers.get(container)) {
+      if (operation.list === "allowlist") note(blocks.get(container), operation);
+      else note(operation, allows.get(container));
+    }
+  }
+  return exceptions;
+}
+
+function byEntryOn(list: AddEntry["list"], operations: readonly AddEntry[]): ReadonlyMap<Entry, AddEntry> {
+  const found = new Map<Entry, AddEntry>();
+  for (const operation of operations) if (operation.list === list) found.set(operation.entry, operation);
+  return found;
 }

@@ -52,7 +52,8 @@ export function planOrigins(input: {
     return refusal !== undefined;
   };
 
-  for (const [host, record] of input.owned) {
+  // In the order of their names, since an inventory has none.
+  for (const [host, record] of [...input.owned].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const declared = wanted.get(host);
     if (declared?.type === record.type) continue;
     if (declared === undefined && !input.removalsHeld && isLeftBehind(record, input.existing)) continue;

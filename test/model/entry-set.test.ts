@@ -1,6 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { NetworkIndex, difference, intersection, observeSpellings, union } from "../../src/model/entry-set.ts";
+import {
+  NetworkIndex,
+  difference,
+  intersection,
+  narrowestContainers,
+  observeSpellings,
+  union,
+} from "../../src/model/entry-set.ts";
 import { type Entry, familyOf, readObservedEntry } from "../../src/model/entry.ts";
 import { anyNetwork, ipv4Network, ipv6Network, written } from "../support/entries/arbitraries.ts";
 
@@ -152,5 +159,44 @@ describe("an index of networks", () => {
     expect(many.every((entry) => index.containing(entry) === entry)).toBe(true);
     // A walk through all networks for each question would take minutes.
     expect(performance.now() - startedAtMs).toBeLessThan(5000);
+  });
+});
+
+describe("the narrowest containers", () => {
+  test("are the next wider ones of the same entries", () => {
+    const found = narrowestContainers(
+      entries(
+        "10.1.2.3",
+        "10.0.0.0/8",
+        "10.1.0.0/16",
+        "10.2.0.0/16",
+        "11.0.0.1",
+        "2001:db8::/32",
+        "2001:db8::1",
+        "office",
+      ),
+    );
+    expect(Object.fromEntries(found)).toEqual({
+      "10.1.0.0/16": "10.0.0.0/8",
+      "10.2.0.0/16": "10.0.0.0/8",
+      "10.1.2.3": "10.1.0.0/16",
+      "2001:db8::1": "2001:db8::/32",
+    });
+  });
+
+  test("are what a search through all entries finds", () => {
+    fc.assert(
+      fc.property(fc.array(anyNetwork, { maxLength: 20 }), (networks) => {
+        const all = [...new Set(networks.map((network) => readObservedEntry(written(network))))];
+        const found = narrowestContainers(all);
+        for (const entry of all) {
+          const wider = all.filter((other) => other !== entry && contains(other, entry));
+          // Networks that contain one address are nested, so the narrowest of them lies in all the others.
+          const narrowest = wider.find((one) => wider.every((other) => contains(other, one)));
+          expect(found.get(entry)).toBe(narrowest);
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
