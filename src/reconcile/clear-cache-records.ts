@@ -46,7 +46,7 @@ export function keepRecordsOf(memory: ClearMemory, clears: readonly DeclaredCach
 }
 
 /** The record that a status holds; undefined if nothing was begun. A status that can't be read counts as none. */
-export function readRecord(status: Readonly<Record<string, unknown>> | undefined): ClearRecord | undefined {
+function readRecord(status: Readonly<Record<string, unknown>> | undefined): ClearRecord | undefined {
   if (status === undefined) return undefined;
   const parsed = wafCacheClearStatus.safeParse(status);
   if (!parsed.success) return undefined;
