@@ -161,7 +161,7 @@ async function overtake(control: SimulatorControl, { blocklist }: WafState): Pro
   const waiting = secondWaveSize - inSecondWave(state);
   stage.check(
     place >= 0 && waiting > 0,
-    `blocked ${(later[place]?.timeMs ?? 0) - droppedAtMs + slowLatencyMs} ms later: ${place} other calls came before it, ${waiting} addresses still waited`,
+    `blocked ${(later[place]?.timeMs ?? 0) - droppedAtMs + slowLatencyMs} ms later: ${place === 1 ? "1 other call" : `${place} other calls`} came before it, ${waiting} addresses still waited`,
   );
   const expected = blocklist.length + 1 + secondWaveSize + 1;
   await stage.until("the rest", async () => ((await control.state()).blocklist.length === expected ? true : undefined));
