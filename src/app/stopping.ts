@@ -13,11 +13,14 @@ export interface Stopping {
 
 export interface StoppingControl extends Stopping {
   begin(reason: string): void;
+  /** Nothing runs any more: the process need not live until the running call would have been given up. */
+  done(): void;
 }
 
 export function createStopping(clock: Clock): StoppingControl {
   const stop = new AbortController();
   const abandon = new AbortController();
+  const ended = new AbortController();
   return {
     stop: stop.signal,
     abandon: abandon.signal,
@@ -27,7 +30,10 @@ export function createStopping(clock: Clock): StoppingControl {
         return;
       }
       stop.abort(reason);
-      void clock.sleep(graceMs).then(() => abandon.abort(reason));
+      void clock.sleep(graceMs, ended.signal).then(() => abandon.abort(reason));
+    },
+    done() {
+      ended.abort();
     },
   };
 }

@@ -43,6 +43,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     },
   });
   process.off("SIGINT", stop).off("SIGTERM", stop);
+  stopping.done();
   const text = options.output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, options);
   const stream = outcome.state === "Cleared" || options.output === "json" ? process.stdout : process.stderr;
   stream.write(`${key.redact(text)}\n`);
@@ -61,7 +62,7 @@ async function readKey(file: string | undefined): Promise<ApiKey> {
   }
   const validated = validateApiKey(text);
   if (validated.ok) return validated.key;
-  throw new CommandError(`the API key can't be used: ${validated.problem}`);
+  throw new CommandError(`the API key ${validated.problem}`);
 }
 
 function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOptions): string {

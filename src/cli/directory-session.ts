@@ -82,6 +82,7 @@ export async function withSession(
   } finally {
     removeHandlers();
     await opened.standalone.close();
+    stopping.done();
   }
 }
 

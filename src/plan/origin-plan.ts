@@ -6,7 +6,7 @@
 // Alternate       Alternate, added     any        nothing
 // Alternate       Alternate, unknown   no         add again: the API refuses a second one, harmlessly
 // Backup          Alternate            no         remove, then add (both written ahead)
-// –               any                  no         remove
+// –               any                  no         remove (recorded as unknown ahead)
 // any             any                  yes        never removed, never posted again: waits
 import type { DeclaredOrigin, OriginType } from "../model/declared.ts";
 import type { OwnedOrigin, Refusal } from "../model/inventory.ts";
@@ -65,7 +65,10 @@ export function planOrigins(input: {
     }
     const version = declared === undefined ? "" : versionOf(declared);
     const removal = removeOrigin(host, record.type, declared);
-    if (!blockedBy(removal, version)) removals.push(removal);
+    if (blockedBy(removal, version)) continue;
+    // Not known from now on: if the process ends after the call, a host that is wanted again must be added again.
+    owned.set(host, { ...record, addedAtMs: undefined });
+    removals.push(removal);
   }
   for (const [host, origin] of wanted) {
     const before = input.owned.get(host);

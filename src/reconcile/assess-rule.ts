@@ -12,7 +12,10 @@ import type { ConvergeFacts } from "./converge-facts.ts";
 
 const rejectedShownMax = 20;
 const entryLengthMax = 128;
+const sourceLengthMax = 512;
 const messageLengthMax = 1024;
+/** A status is for reading: where the items are long, fewer are shown. */
+const rejectedBytesMax = 6_000;
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
@@ -53,11 +56,19 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
 
 function rejectedOf(rule: CompiledRule, progress: RuleProgress | undefined): WafIpRuleStatus["rejected"] {
   const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
-  return [...rule.rejected, ...refused].slice(0, rejectedShownMax).map(({ entry, source, message }) => ({
-    entry: shortened(entry, entryLengthMax),
-    source: shortened(source, 512),
-    message: shortened(message, messageLengthMax),
-  }));
+  const shown: WafIpRuleStatus["rejected"] = [];
+  let bytes = 0;
+  for (const { entry, source, message } of [...rule.rejected, ...refused].slice(0, rejectedShownMax)) {
+    const item = {
+      entry: shortened(entry, entryLengthMax),
+      source: shortened(source, sourceLengthMax),
+      message: shortened(message, messageLengthMax),
+    };
+    bytes += Buffer.byteLength(JSON.stringify(item));
+    if (shown.length > 0 && bytes > rejectedBytesMax) break;
+    shown.push(item);
+  }
+  return shown;
 }
 
 export function shortened(text: string, lengthMax: number): string {

@@ -52,3 +52,12 @@ export function newInstanceMemory(): InstanceMemory {
     told: new Map(),
   };
 }
+
+/** Forgets the rules that are no more: another one of the same name begins anew. */
+export function forgetRulesBut(memory: InstanceMemory, existing: ReadonlySet<string>): void {
+  for (const id of memory.ruleChangedMs.keys()) if (!existing.has(id)) memory.ruleChangedMs.delete(id);
+  for (const name of memory.told.keys()) {
+    const id = name.slice(name.indexOf(" ") + 1);
+    if (id !== name && !existing.has(id)) memory.told.delete(name);
+  }
+}

@@ -8,6 +8,7 @@ import { heldMessage } from "./assess-instance.ts";
 import { troubleOf } from "./assess-trouble.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import { forgetRulesBut } from "./instance-memory.ts";
 import type { StatusPort } from "./ports.ts";
 
 const examplesMax = 5;
@@ -23,7 +24,7 @@ export function tellDrift(status: StatusPort, instance: ResourceMeta, drift: rea
       change === "Vanished"
         ? `${entries.length} declared ${plural(entries.length)} had been removed by somebody else and ${entries.length === 1 ? "is" : "are"} added again`
         : `${entries.length} ${plural(entries.length)} that wafsync had removed came back`;
-    const message = `${what}: ${examples.join(", ")}${more}`;
+    const message = `${what}: ${examples.join(", ")}${more === "" ? "." : more}`;
     status.event(instance, { type: "Warning", reason: "DriftDetected", message });
   }
 }
@@ -46,6 +47,7 @@ export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: C
       message: `Added ${originsAdded} ${originsAdded === 1 ? "origin" : "origins"}.`,
     });
   }
+  forgetRulesBut(memory, new Set(facts.desired.rules.map(({ id }) => id)));
   tellTrouble(status, memory, facts, meta);
   // Without a plan nothing is known of the rest: it is neither over nor new.
   if (facts.plan !== undefined) {
@@ -66,7 +68,7 @@ function tellHeld(status: StatusPort, memory: InstanceMemory, facts: ConvergeFac
 function tellContested(status: StatusPort, memory: InstanceMemory, plan: Plan, meta: ResourceMeta): void {
   const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`).join(", ");
   if (tellOnce(memory, "contested", contested === "" ? undefined : contested) && contested !== "") {
-    const message = `Somebody else keeps undoing declared entries, so they are left alone for a while: ${contested.slice(0, 500)}`;
+    const message = `Somebody else keeps undoing declared entries, so they are left alone for a while: ${contested.length <= 500 ? `${contested}.` : `${contested.slice(0, 500)}…`}`;
     status.event(meta, { type: "Warning", reason: "Contested", message });
   }
 }

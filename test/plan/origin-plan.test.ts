@@ -60,7 +60,7 @@ describe("An origin", () => {
       backup,
       added,
       false,
-      { ...none, operations: [`origins -${host} Alternate`], owned: "Alternate added" },
+      { ...none, operations: [`origins -${host} Alternate`], owned: "Alternate unsure" },
     ],
     [
       "declared with another type, and the primary",
@@ -74,7 +74,7 @@ describe("An origin", () => {
       undefined,
       added,
       false,
-      { ...none, operations: [`origins -${host} Alternate`], owned: "Alternate added" },
+      { ...none, operations: [`origins -${host} Alternate`], owned: "Alternate unsure" },
     ],
     [
       "declared by nobody, and recorded ahead",

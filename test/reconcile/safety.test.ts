@@ -404,6 +404,20 @@ describe("Under way", () => {
     }
   });
 
+  test("an origin whose removal nobody heard of any more is added again when it is wanted after all", async () => {
+    for (const effect of ["Before", "After"] as const) {
+      const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+      await world.pass();
+      world.declare({ origins: [] });
+      world.waf.failOn({ on: "RemoveOrigin", effect, fault: "Crash" });
+      await world.passOrCrash();
+      world.declare({ origins: [anOrigin("a.example")] });
+      await world.pass();
+      expect([...world.waf.origins]).toEqual([["a.example", "Alternate"]]);
+      expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state: "Added" });
+    }
+  });
+
   test("the primary origin is not removed before another host is the primary", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
     await world.pass();
@@ -481,7 +495,7 @@ describe("A fight over an entry", () => {
         object: "WafInstance edge/shop",
         type: "Warning",
         reason: "DriftDetected",
-        message: "1 declared entry had been removed by somebody else and is added again: 192.0.2.1",
+        message: "1 declared entry had been removed by somebody else and is added again: 192.0.2.1.",
       },
     ]);
   });

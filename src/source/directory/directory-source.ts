@@ -138,7 +138,7 @@ class WatchedDirectory implements DirectorySource {
   }
 
   async watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void> {
-    const { clock, logger, debounceMs = 10, rescanIntervalMs = 30_000 } = this.#options;
+    const { clock, logger, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     let seen = this.#version;
     const look = async (): Promise<"Settled" | "LookAgain"> => {
@@ -156,7 +156,7 @@ class WatchedDirectory implements DirectorySource {
         skip: this.#skip,
         clock,
         debounceMs,
-        debounceMsMax: debounceMs * 5,
+        debounceMsMax: debounceMs * 50,
         rescanIntervalMs,
         onHint: look,
         onProblem: (code) => logger?.warn({ code, directory: this.#directory }, "the directory cannot be watched"),

@@ -10,7 +10,10 @@ export interface WatchOptions {
   /** Absolute paths that are not looked at. */
   readonly skip: readonly string[];
   readonly clock: Clock;
-  /** Quiet time after an event before `onHint`: short after a long silence, and the longer one soon after another hint. */
+  /**
+   * Quiet time after an event before `onHint`: the shorter one after a silence, so that an urgent file is read at once. It
+   * doubles with every further hint of a burst, up to the longer one, so that thousands of files cost few looks.
+   */
   readonly debounceMs: number;
   readonly debounceMsMax: number;
   readonly rescanIntervalMs: number;
@@ -24,7 +27,7 @@ export interface WatchOptions {
 }
 
 const retryDelayMsMin = 250;
-/** After so long without a hint the next comes at once. */
+/** After so long without a hint a burst is over. */
 const silenceMs = 500;
 /** The latest moment for a hint in a burst that does not end. */
 const burstMsMax = 500;
@@ -108,6 +111,7 @@ async function hintAfterBursts(options: WatchOptions, burst: Burst, signal: Abor
   let retryDelayMs = retryDelayMsMin;
   let retries = 0;
   let hintedMs = Number.NEGATIVE_INFINITY;
+  let quietMs = debounceMs;
   const retryLater = async (): Promise<void> => {
     retries += 1;
     await clock.sleep(retryDelayMs, signal);
@@ -117,7 +121,7 @@ async function hintAfterBursts(options: WatchOptions, burst: Burst, signal: Abor
   while (!signal.aborted) {
     await burst.waitForEvent(signal);
     const firstMs = burst.firstMs ?? clock.monotonicMs();
-    const quietMs = firstMs - hintedMs < silenceMs ? debounceMsMax : debounceMs;
+    quietMs = firstMs - hintedMs < silenceMs ? Math.min(quietMs * 2, debounceMsMax) : debounceMs;
     for (let leftMs = quietMs; leftMs > 0 && !signal.aborted;) {
       await clock.sleep(leftMs, signal);
       leftMs = Math.min(burst.lastMs + quietMs, firstMs + burstMsMax) - clock.monotonicMs();

@@ -2,8 +2,11 @@
 // can look for the API key in it.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+/** The types are taken out of the sources once, and not by every process anew. */
+const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
 const program = join(import.meta.dirname, "../../../src/cli/main.ts");
 
 export interface FinishedProcess {
@@ -40,7 +43,12 @@ export function startWafsync(parameters: readonly string[], options: ProcessOpti
   transcripts.push(transcript);
   const child = spawn(process.execPath, [program, ...parameters], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.environment },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      NODE_COMPILE_CACHE: compileCache,
+      ...options.environment,
+    },
     ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),
   });
   const texts = { stdout: "", stderr: "" };

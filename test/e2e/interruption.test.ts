@@ -1,0 +1,140 @@
+// A process that is asked to stop, or is killed, at whatever moment: it ends in time, and the next one goes on from there.
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { RequestRecord } from "../../src/simulator/simulator-world.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/cli/waf-folder.ts";
+import type { WafFolder } from "../support/cli/waf-folder.ts";
+import { runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
+import type { FinishedProcess } from "../support/cli/wafsync-process.ts";
+
+const addresses = Array.from({ length: 60 }, (_, index) => `203.0.113.${index + 1}`);
+const foreign = "198.51.100.7";
+const endsWithinMs = 1000;
+
+/** Brings the folder to its declared state, and proves that each address was added once, and is owned. */
+async function expectGoesOn(folder: WafFolder): Promise<void> {
+  const { simulator, files, from } = folder;
+  simulator.clearFaults();
+  simulator.settings.latencyMs = 0;
+  const waf = simulator.waf(testKey);
+  const finished = await runWafsync(["run", ...from, "--once"]);
+  expect(finished).toMatchObject({ code: 0, stderr: "" });
+  expect(waf.blocklist.toSorted()).toEqual([foreign, ...addresses].toSorted());
+  const added = waf.requests.filter(({ method, status }) => method === "POST" && status === 200);
+  expect(new Set(added.map(({ parameters }) => parameters["ip"])).size).toBe(added.length);
+  expect(waf.counters.refusals).toBe(0);
+  expect(waf.overlaps).toBe(0);
+  const inventory = await readFile(join(files.path, ".wafsync/inventory/shop/main.yaml"), "utf8");
+  const owned = inventory.split("\n").map((line) => line.trim());
+  expect(owned.filter((line) => /^203\.0\.113\./.test(line)).toSorted()).toEqual(addresses.toSorted());
+  expect(inventory).not.toContain(foreign);
+  expect(simulator.internalErrors()).toEqual([]);
+}
+
+/** A folder whose process gets the signal as soon as the simulator sees the request that `when` chooses. */
+async function interruptedAt(
+  signal: NodeJS.Signals,
+  when: (record: Readonly<RequestRecord>, count: number) => boolean,
+  faults: readonly FaultRule[] = [],
+): Promise<{ readonly folder: WafFolder; readonly finished: FinishedProcess; readonly endedAfterMs: number }> {
+  let count = 0;
+  const seen = Promise.withResolvers<void>();
+  const folder = await wafFolder({
+    onRequest: (record) => {
+      count += 1;
+      if (when(record, count)) seen.resolve();
+    },
+  });
+  folder.simulator.waf(testKey).add("blocklist", [foreign]);
+  folder.simulator.addFaults(...faults);
+  await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
+  const running = startWafsync(["apply", ...folder.from]);
+  await seen.promise;
+  const startMs = performance.now();
+  running.child.kill(signal);
+  await once(running.child, "exit");
+  const endedAfterMs = performance.now() - startMs;
+  return { folder, finished: await running.ended, endedAfterMs };
+}
+
+const isPost = ({ method }: Readonly<RequestRecord>): boolean => method === "POST";
+const slowWrite: FaultRule = { match: { method: "POST", nth: 20 }, effect: { kind: "Slow", delayMs: 20_000 } };
+const askedToWait: FaultRule = {
+  match: { method: "POST", nth: 20 },
+  effect: { kind: "RateLimited", retryAfterSeconds: 60 },
+};
+const unreachable: FaultRule = { match: { method: "GET" }, times: 50, effect: { kind: "ServerError" } };
+
+const moments: readonly (readonly [
+  string,
+  (record: Readonly<RequestRecord>, count: number) => boolean,
+  FaultRule[],
+])[] = [
+  ["during the first read", (_, count) => count === 1, []],
+  [
+    "during a read that hangs",
+    (_, count) => count === 2,
+    [{ match: { path: "/api/blocklist_ips" }, effect: { kind: "Timeout" } }],
+  ],
+  ["at the first write", (_, count) => count === 4, []],
+  ["in the middle of the writes", (_, count) => count === 33, []],
+  ["at the last write", (_, count) => count === 3 + addresses.length, []],
+  ["during the read that verifies", (_, count) => count === 4 + addresses.length, []],
+  ["while a write is answered slowly", (record, count) => isPost(record) && count === 23, [slowWrite]],
+  ["while it waits as told by a 429", (record, count) => isPost(record) && count === 23, [askedToWait]],
+  ["while it backs off", (_, count) => count === 1, [unreachable]],
+];
+
+describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
+  // The two are handled alike: for the second one, every fourth moment is enough.
+  const chosen = signal === "SIGINT" ? moments : moments.filter((_, index) => index % 4 === 3);
+  test.each(chosen)("%s ends the process within a second, and the next one goes on", async (_, when, faults) => {
+    const { folder, finished, endedAfterMs } = await interruptedAt(signal, when, faults);
+    await using _folder = folder;
+    expect(endedAfterMs).toBeLessThan(endsWithinMs);
+    expect(finished.signal).toBeUndefined();
+    expect(finished.stderr).toContain("run the command again to go on");
+    expect(finished.code).toBe(130);
+    await expectGoesOn(folder);
+  });
+
+  test("ends `run` while it has nothing to do", async () => {
+    await using folder = await wafFolder({});
+    folder.simulator.waf(testKey).add("blocklist", [foreign]);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
+    const running = startWafsync(["run", ...folder.from]);
+    await running.hasPrinted(/Synced|Ready/);
+    const startMs = performance.now();
+    running.child.kill(signal);
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(performance.now() - startMs).toBeLessThan(endsWithinMs);
+    await expectGoesOn(folder);
+  });
+
+  test("ends a process that has only just started", async () => {
+    await using folder = await wafFolder({});
+    folder.simulator.waf(testKey).add("blocklist", [foreign]);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
+    const running = startWafsync(["run", ...folder.from]);
+    await once(running.child, "spawn");
+    const startMs = performance.now();
+    running.child.kill(signal);
+    await running.ended;
+    expect(performance.now() - startMs).toBeLessThan(endsWithinMs);
+    await expectGoesOn(folder);
+  });
+});
+
+describe("A process that is killed", () => {
+  test.each([1, 4, 5, 34, 3 + addresses.length, 4 + addresses.length])(
+    "at request %d leaves nothing that is not owned, and the next one goes on",
+    async (nth) => {
+      const { folder } = await interruptedAt("SIGKILL", (_, count) => count === nth);
+      await using _folder = folder;
+      await expectGoesOn(folder);
+    },
+  );
+});
