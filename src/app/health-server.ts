@@ -1,0 +1,81 @@
+// What a cluster asks of the process: is it alive, is it ready, what does it measure. Plain HTTP, GET only.
+import { createServer } from "node:http";
+import type { Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface HealthChecks {
+  /** Undefined while the process is alive and gets on; else what is wrong. */
+  readonly liveness: () => string | undefined;
+  /** Undefined when the process has seen all objects; else what is still missing. */
+  readonly readiness: () => string | undefined;
+  readonly metrics: () => Promise<string>;
+  readonly metricsContentType: string;
+}
+
+export interface HealthServer {
+  readonly healthPort: number;
+  readonly metricsPort: number;
+  close(): Promise<void>;
+}
+
+const requestTimeoutMs = 10_000;
+
+/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another; 0 takes a free port. */
+export async function startHealthServer(
+  checks: HealthChecks,
+  where: { readonly host: string; readonly healthPort: number; readonly metricsPort: number },
+): Promise<HealthServer> {
+  const health = listenOn((path, response) => {
+    if (path === "/healthz") answerCheck(response, checks.liveness());
+    else if (path === "/readyz") answerCheck(response, checks.readiness());
+    else answer(response, 404, "Here are /healthz and /readyz.\n");
+  });
+  const metrics = listenOn((path, response) => {
+    if (path !== "/metrics") {
+      answer(response, 404, "Here is /metrics.\n");
+      return;
+    }
+    checks.metrics().then(
+      (text) => answer(response, 200, text, checks.metricsContentType),
+      () => answer(response, 500, "The metrics can't be collected.\n"),
+    );
+  });
+  const healthPort = await start(health, where.host, where.healthPort);
+  const metricsPort = await start(metrics, where.host, where.metricsPort);
+  return {
+    healthPort,
+    metricsPort,
+    close: async () => {
+      await Promise.all([stop(health), stop(metrics)]);
+    },
+  };
+}
+
+function listenOn(handle: (path: string, response: ServerResponse) => void): Server {
+  return createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
+    if (request.method !== "GET" && request.method !== "HEAD") answer(response, 405, "Only GET.\n");
+    else handle((request.url ?? "").split("?")[0] ?? "", response);
+  });
+}
+
+function answerCheck(response: ServerResponse, problem: string | undefined): void {
+  answer(response, problem === undefined ? 200 : 503, problem === undefined ? "ok\n" : `${problem}\n`);
+}
+
+function answer(response: ServerResponse, status: number, body: string, type = "text/plain; charset=utf-8"): void {
+  response.writeHead(status, { "content-type": type }).end(body);
+}
+
+async function start(server: Server, host: string, port: number): Promise<number> {
+  const listening = Promise.withResolvers<void>();
+  server.once("error", listening.reject);
+  server.listen(port, host, () => listening.resolve());
+  await listening.promise;
+  return (server.address() as AddressInfo).port;
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}

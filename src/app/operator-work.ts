@@ -1,0 +1,196 @@
+// What the operator works with: the objects of the cluster, the passes over instances, status and events. Watching goes on in
+// every replica; passes, status and events are the leader's alone.
+import type { Clock } from "../async/clock.ts";
+import { ChangeSignal } from "../async/change-signal.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { Redactor } from "../model/redactor.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ConvergePorts } from "../reconcile/ports.ts";
+import { reportUnattached } from "../reconcile/report-unattached.ts";
+import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import { createClusterSource } from "../source/cluster/cluster-source.ts";
+import { createClusterRecords } from "../source/cluster/cluster-records.ts";
+import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import { baseUrlObjection } from "./base-url-policy.ts";
+import { InstanceController } from "./instance-controller.ts";
+import type { Leadership } from "./leadership.ts";
+import { measureOutcome, measuringObserver } from "./measure-passes.ts";
+import type { Stopping } from "./stopping.ts";
+import { WafAccess } from "./waf-access.ts";
+
+export interface OperatorWork {
+  /** Follows the objects of the cluster until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Resolves when all objects were seen once, or the signal aborts. */
+  whenSynced(signal: AbortSignal): Promise<void>;
+  /** Runs passes until the signal aborts and those that run have ended. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Resolves when no pass runs. */
+  ended(): Promise<void>;
+  notReadyBecause(): string | undefined;
+  close(eventFlushMs: number): Promise<void>;
+}
+
+export interface OperatorWorkOptions {
+  readonly api: ApiServer;
+  readonly metrics: Metrics;
+  readonly leadership: Leadership;
+  readonly namespace: string | undefined;
+  readonly podName: string;
+  readonly baseUrls: BaseUrlPolicy;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly redactor: Redactor;
+  readonly log: Logger;
+  readonly stopping: Stopping;
+}
+
+/** Objects without an instance are looked at together, this long after a change. */
+const unattachedDelayMs = 500;
+
+export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
+  return new Work(options);
+}
+
+class Work implements OperatorWork {
+  readonly #options: OperatorWorkOptions;
+  readonly #source: ClusterSource;
+  readonly #records: ClusterRecords;
+  readonly #access: WafAccess;
+  readonly #controller: InstanceController;
+  readonly #changed = new ChangeSignal();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: OperatorWorkOptions) {
+    this.#options = options;
+    const { api, clock, random, namespace, metrics, log, leadership, podName } = options;
+    this.#source = createClusterSource({
+      api,
+      clock,
+      random,
+      namespace,
+      onChange: (instance, reason) => {
+        this.#changed.notify();
+        this.#controller.wake(instance, reason);
+      },
+      onProblem: (problem) => log.warn("objects can't be read", { problem }),
+    });
+    this.#records = createClusterRecords({
+      api,
+      clock,
+      random,
+      source: this.#source,
+      podName,
+      mayWrite: () => leadership.mayWrite(),
+      onEventDropped: (reason) => metrics.eventDropped(reason),
+      onProblem: (problem) => log.warn("a record could not be written", { problem }),
+    });
+    this.#access = new WafAccess({
+      clock,
+      permit: () => this.#permission(),
+      onCall: (instance, call) => metrics.wafCalled(instance, call),
+    });
+    const queueMetrics = metrics.queue("instances");
+    this.#controller = new InstanceController({
+      ports: this.#ports(),
+      clock,
+      random,
+      queueObserver: queueMetrics,
+      onOutcome: (instance, outcome, durationMs) => {
+        const { end } = outcome;
+        log.debug("pass ended", { instance: nameKey(instance), end: end.end, durationMs: Math.round(durationMs) });
+        measureOutcome(metrics, clock, (meta) => this.#records.status.read(meta), instance, outcome);
+        if (end.end === "Gone") void this.#access.forget(nameKey(instance));
+      },
+      onError: (instance, error) => log.error("a pass failed unexpectedly", { instance, error }),
+    });
+    queueMetrics.follow(() => this.#controller.stats());
+    for (const { kind, health } of this.#source.watches()) metrics.watch(kind, health);
+  }
+
+  async watch(signal: AbortSignal): Promise<void> {
+    await this.#source.run(signal);
+  }
+
+  async whenSynced(signal: AbortSignal): Promise<void> {
+    await this.#source.whenSynced(signal);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    for (const instance of this.#source.instances()) {
+      this.#options.metrics.addInstance(nameKey(instance));
+      this.#controller.wake(instance, "start");
+    }
+    const running = Promise.all([this.#controller.run(signal), this.#reportUnattached(signal)]);
+    this.#running = running;
+    await running;
+  }
+
+  async ended(): Promise<void> {
+    await this.#running;
+  }
+
+  notReadyBecause(): string | undefined {
+    return this.#source.notReadyBecause();
+  }
+
+  async close(eventFlushMs: number): Promise<void> {
+    await this.#access.close();
+    await this.#records.close(eventFlushMs);
+  }
+
+  #permission() {
+    const { leadership, stopping } = this.#options;
+    if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." } as const;
+    if (!leadership.mayWrite()) return { permitted: false, reason: "This process does not hold the Lease." } as const;
+    return { permitted: true } as const;
+  }
+
+  async #reportUnattached(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const { version } = this.#changed;
+      await reportUnattached(this.#records.status, this.#source.unattached(), clock.nowMs());
+      await this.#changed.wait(version, signal);
+      await clock.sleep(unattachedDelayMs, signal);
+    }
+  }
+
+  #ports(): ConvergePorts {
+    const { clock, random, metrics, redactor, stopping, baseUrls, log } = this.#options;
+    const source = this.#source;
+    const measuring = measuringObserver(metrics);
+    return {
+      source: {
+        gather: async (name: ObjectName) => {
+          const gathered = await source.gather(name);
+          if (gathered?.key.state === "Present") redactor.add(gathered.key.key);
+          return gathered;
+        },
+        confirm: async (name: ObjectName) => await source.confirm(name),
+        version: (name: ObjectName) => source.version(name),
+      },
+      inventory: this.#records.inventory,
+      lifecycle: this.#records.lifecycle,
+      status: this.#records.status,
+      openWaf: (instance, key) => this.#access.open(instance, key),
+      clock,
+      random,
+      observer: {
+        ...measuring,
+        failed: (instance, fault) => {
+          log.warn("the WAF could not be worked on", { instance: nameKey(instance), code: fault.code });
+          if (fault.code === "BadApiKey" || fault.code === "MissingApiKey") source.secretRefused(instance);
+        },
+        waiting: (instance, why, delayMs) => log.info("waiting", { instance: nameKey(instance), why, delayMs }),
+      },
+      baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
+      stopping: stopping.stop,
+      abandon: stopping.abandon,
+    };
+  }
+}

@@ -1,0 +1,69 @@
+// `wafsync operator`: keep all WAFs of a cluster in the state that its custom resources declare, until a signal comes.
+import { hostname } from "node:os";
+import packageJson from "../../package.json" with { type: "json" };
+import { readEnvironment } from "../app/config.ts";
+import { runOperator } from "../app/operator.ts";
+import { createStopping } from "../app/stopping.ts";
+import { realClock } from "../async/clock.ts";
+import { Redactor } from "../model/redactor.ts";
+import type { LogLevel } from "../telemetry/log.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { CommandError } from "./describe-error.ts";
+
+export interface OperatorCommandOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
+  readonly leaderElect: boolean;
+  readonly leaseNamespace?: string;
+  readonly leaseName: string;
+  readonly allowedBaseUrls?: string;
+  readonly allowInsecureHttp: boolean;
+  readonly logLevel: LogLevel;
+  readonly host: string;
+  readonly healthPort: number;
+  readonly metricsPort: number;
+}
+
+/** @returns 0 when it was stopped by a signal, 1 when the Lease was lost. */
+export async function runOperatorCommand(options: OperatorCommandOptions): Promise<number> {
+  const environment = readEnvironment();
+  const redactor = new Redactor();
+  const log = createLogger({ level: options.logLevel, redact: (text) => redactor.redact(text) });
+  const stopping = createStopping(realClock);
+  const stop = (signal: NodeJS.Signals): void => {
+    log.info("stopping", { signal });
+    stopping.begin(signal);
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+  const leaseNamespace = options.leaseNamespace ?? environment.podNamespace ?? options.namespace;
+  if (options.leaderElect && leaseNamespace === undefined) {
+    throw new CommandError(
+      "it is not known in which namespace the Lease belongs",
+      "Say so with --lease-namespace, or set the environment variable POD_NAMESPACE.",
+    );
+  }
+  const outcome = await runOperator({
+    kubeConfig: {
+      ...(options.kubeconfig === undefined ? {} : { file: options.kubeconfig }),
+      ...(options.context === undefined ? {} : { context: options.context }),
+    },
+    namespace: options.namespace,
+    lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: options.leaseName } : undefined,
+    podName: environment.podName ?? hostname(),
+    baseUrls: {
+      allowInsecureHttp: options.allowInsecureHttp,
+      allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+    },
+    version: packageJson.version,
+    ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },
+    clock: realClock,
+    random: Math.random,
+    redactor,
+    log,
+    stopping,
+  });
+  if (outcome.state === "NotStarted") throw new CommandError(outcome.problem, outcome.hint);
+  return outcome.state === "LeaseLost" ? 1 : 0;
+}

@@ -1,0 +1,106 @@
+// The objects of the cluster that desired state is read from: where they are, what is kept of them, and what of a change
+// of them matters. What is kept is smaller than what came, and shares the spec with the former version where that is
+// equal: whoever parsed a spec once recognizes it, whatever happened to status and labels.
+import { apiGroup, apiVersion, apiVersionName, kinds } from "../../api/kinds.ts";
+import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
+import type { ResourceType } from "../../kube/resource-path.ts";
+import { sameJson } from "../../kube/status-diff.ts";
+import type { ObjectName, ResourceKind } from "../../model/resource.ts";
+
+export interface ClusterObject extends KubeObject {
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+export interface ConfigMapObject extends KubeObject {
+  readonly data?: Readonly<Record<string, string>> | null;
+}
+
+export const configMapType: ResourceType = { group: "", version: "v1", plural: "configmaps", namespaced: true };
+export const secretType: ResourceType = { group: "", version: "v1", plural: "secrets", namespaced: true };
+export const namespaceType: ResourceType = { group: "", version: "v1", plural: "namespaces", namespaced: false };
+
+export function typeOfKind(kind: ResourceKind): ResourceType {
+  return { group: apiGroup, version: apiVersionName, plural: kinds[kind].plural, namespaced: true };
+}
+
+/** As large as the object itself, and of use to kubectl alone. */
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** What is stored of an object of ours. `former` is the version that was stored before, if there was one. */
+export function slimObject(
+  kind: ResourceKind,
+  object: ClusterObject,
+  former: ClusterObject | undefined,
+): ClusterObject {
+  const { metadata, spec, status } = object;
+  const isSame = former?.metadata.uid === metadata.uid && sameJson(former.spec, spec);
+  return { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
+}
+
+/** Of a Namespace only the metadata matters, of a ConfigMap the text. */
+export function slimNamespace({ metadata }: KubeObject): KubeObject {
+  const { annotations: _annotations, ...rest } = slimMetadata(metadata);
+  return { metadata: rest };
+}
+
+export function slimConfigMap({ metadata, data }: ConfigMapObject): ConfigMapObject {
+  const { namespace = "", name, uid, resourceVersion } = metadata;
+  return { metadata: { namespace, name, uid, resourceVersion }, data: data ?? {} };
+}
+
+function slimMetadata(metadata: KubeObjectMeta): KubeObjectMeta {
+  const { managedFields: _managedFields, ownerReferences: _ownerReferences, annotations, ...rest } = metadata;
+  if (annotations === undefined) return rest;
+  const { [lastAppliedAnnotation]: _lastApplied, ...kept } = annotations;
+  return { ...rest, annotations: kept };
+}
+
+/** Which instance the object refers to; undefined if that cannot be read. */
+export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | undefined {
+  const reference = isRecord(spec) ? spec["instanceRef"] : undefined;
+  if (!isRecord(reference) || typeof reference["name"] !== "string") return undefined;
+  const namespace = reference["namespace"] ?? metadata.namespace;
+  return typeof namespace === "string" ? { namespace, name: reference["name"] } : undefined;
+}
+
+/** `namespace/name` of every ConfigMap that a rule takes addresses from. */
+export function configMapKeysOf({ metadata, spec }: ClusterObject): string[] {
+  const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
+  if (!Array.isArray(sources)) return [];
+  const names = sources.flatMap((source: unknown) => {
+    const reference = isRecord(source) ? source["configMapKeyRef"] : undefined;
+    const name = isRecord(reference) ? reference["name"] : undefined;
+    return typeof name === "string" ? [`${metadata.namespace ?? ""}/${name}`] : [];
+  });
+  return [...new Set(names)];
+}
+
+/** Whether a change may change what is to be done: writes of status alone do not, unless they wiped what stood there. */
+export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
+  const { metadata: before, spec } = old;
+  const { metadata: after } = next;
+  return (
+    before.uid !== after.uid ||
+    before.generation !== after.generation ||
+    spec !== next.spec ||
+    before.deletionTimestamp !== after.deletionTimestamp ||
+    !sameJson(before.annotations ?? {}, after.annotations ?? {}) ||
+    !sameJson(before.labels ?? {}, after.labels ?? {}) ||
+    !sameJson(before.finalizers ?? [], after.finalizers ?? []) ||
+    isStatusWiped(old.status, next.status)
+  );
+}
+
+function isStatusWiped(before: unknown, after: unknown): boolean {
+  return observedGenerationOf(after) < observedGenerationOf(before) || (hasConditions(before) && !hasConditions(after));
+}
+
+function observedGenerationOf(status: unknown): number {
+  const generation = isRecord(status) ? status["observedGeneration"] : undefined;
+  return typeof generation === "number" ? generation : -1;
+}
+
+function hasConditions(status: unknown): boolean {
+  return isRecord(status) && Array.isArray(status["conditions"]) && status["conditions"].length > 0;
+}

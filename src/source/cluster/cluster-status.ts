@@ -1,0 +1,103 @@
+// Status and events of the custom resources in a cluster. What was written last is read back even before the watch shows
+// it, so that a pass never builds on a status that it has itself replaced. Trouble is told to `onProblem`, and never fails
+// the work that is reported.
+import { apiVersion } from "../../api/kinds.ts";
+import type { Clock } from "../../async/clock.ts";
+import { LruMap } from "../../async/lru-map.ts";
+import type { ApiResult } from "../../kube/api-result.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import { isRecord } from "../../kube/kube-object.ts";
+import { isOlderVersion } from "../../kube/resource-version.ts";
+import { statusApi } from "../../kube/status-api.ts";
+import { type StatusApi, type StatusObject, StatusWriter } from "../../kube/status-writer.ts";
+import { type ResourceMeta, type ResourceRef, resourceKey } from "../../model/resource.ts";
+import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
+
+const writtenMax = 20_000;
+
+type Status = Readonly<Record<string, unknown>>;
+
+export interface ClusterStatus {
+  /** The status as it stands there, as far as this process can know; undefined if there is none. */
+  read(object: ResourceMeta): Status | undefined;
+  /** Written only where it differs, and never to another object of the same name. Never rejects. */
+  write(object: ResourceMeta, status: Status): Promise<void>;
+  event(
+    object: ResourceMeta,
+    event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly message: string },
+  ): void;
+}
+
+export interface ClusterStatusOptions {
+  readonly api: ApiServer;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** The object as the watch last saw it. */
+  readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
+  readonly events: Pick<EventRecorder, "record">;
+  /** Told what could not be written, and why. */
+  readonly onProblem?: (object: ResourceRef, problem: string) => void;
+}
+
+export function createClusterStatus(options: ClusterStatusOptions): ClusterStatus {
+  return new WrittenStatus(options);
+}
+
+class WrittenStatus implements ClusterStatus {
+  readonly #options: ClusterStatusOptions;
+  readonly #writer: StatusWriter;
+  /** By UID: what the server returned after the last write. */
+  readonly #written = new LruMap<string, { readonly resourceVersion: string; readonly status: unknown }>(writtenMax);
+
+  constructor(options: ClusterStatusOptions) {
+    this.#options = options;
+    this.#writer = new StatusWriter({ api: this.#noting(statusApi(options.api)), clock: options.clock });
+  }
+
+  read(meta: ResourceMeta): Status | undefined {
+    const stored = this.#stored(meta);
+    const written = this.#written.get(meta.uid);
+    const isAhead =
+      stored !== undefined &&
+      written !== undefined &&
+      isOlderVersion(stored.metadata.resourceVersion, written.resourceVersion);
+    const status = isAhead ? written.status : stored?.status;
+    return isRecord(status) ? status : undefined;
+  }
+
+  async write(meta: ResourceMeta, status: Status): Promise<void> {
+    const object = this.#stored(meta);
+    if (object === undefined) return;
+    // As the API server will see it, so that equal is equal.
+    const desired = JSON.parse(JSON.stringify(status)) as Status;
+    const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute: () => desired });
+    if (result.kind !== "Failed") return;
+    const problem = `The status of ${resourceKey(meta)} could not be written: ${result.fault.message}`;
+    this.#options.onProblem?.(meta, problem);
+  }
+
+  event(
+    { kind, namespace, name, uid }: ResourceMeta,
+    { type, reason, message }: Parameters<ClusterStatus["event"]>[1],
+  ): void {
+    this.#options.events.record({ object: { apiVersion, kind, namespace, name, uid }, type, reason, message });
+  }
+
+  #stored(meta: ResourceMeta): ClusterObject | undefined {
+    const object = this.#options.objectOf(meta);
+    return object?.metadata.uid === meta.uid ? object : undefined;
+  }
+
+  #noting(api: StatusApi): StatusApi {
+    const note = (result: ApiResult<StatusObject>): ApiResult<StatusObject> => {
+      if (!result.ok) return result;
+      const { uid, resourceVersion } = result.value.metadata;
+      this.#written.set(uid, { resourceVersion, status: result.value.status });
+      return result;
+    };
+    return {
+      get: async (type, address) => note(await api.get(type, address)),
+      patchStatus: async (type, address, body) => note(await api.patchStatus(type, address, body)),
+    };
+  }
+}

@@ -1,0 +1,183 @@
+// Everything that is watched, and the stores that the watches keep: the four kinds, namespaces for their labels, and the
+// ConfigMaps that are labelled for it. Says of each kind whether what is stored can be relied on.
+import { category, watchLabel } from "../../api/kinds.ts";
+import type { Clock } from "../../async/clock.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import { createListWatch, type ListWatch, type ListWatchHealth, type ListWatchProblem } from "../../kube/list-watch.ts";
+import type { ObjectChange } from "../../kube/mirror.ts";
+import type { ResourceType } from "../../kube/resource-path.ts";
+import { createObjectStore, type ObjectStore, type ObjectView } from "../../kube/store.ts";
+import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.ts";
+import {
+  type ClusterObject,
+  type ConfigMapObject,
+  configMapKeysOf,
+  configMapType,
+  instanceNameOf,
+  namespaceType,
+  slimConfigMap,
+  slimNamespace,
+  slimObject,
+  typeOfKind,
+} from "./cluster-object.ts";
+import { parseObject } from "./parse-object.ts";
+
+/** After the server did not know a kind, its objects may be missing because they have not been restored yet. */
+const returnGraceMs = 300_000;
+/** Where objects are indexed whose instance cannot be read; no instance has this name. */
+export const unreadableInstance = "";
+
+export interface ClusterStores {
+  readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
+  readonly configMaps: ObjectView<ConfigMapObject>;
+  /** Undefined where only one namespace is watched: the others are out of reach, and so are their labels. */
+  readonly namespaces: ObjectView<KubeObject> | undefined;
+}
+
+export interface WatchHealth extends ListWatchHealth {
+  /** Lower-case plural, for example `wafiprules`. */
+  readonly plural: string;
+}
+
+export interface ClusterWatchesOptions {
+  readonly api: ApiServer;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** All namespaces if undefined. */
+  readonly namespace: string | undefined;
+  readonly onObject: (kind: ResourceKind, change: ObjectChange<ClusterObject>) => void;
+  readonly onConfigMap: (change: ObjectChange<ConfigMapObject>) => void;
+  readonly onNamespace: (change: ObjectChange<KubeObject>) => void;
+  readonly onProblem: (plural: string, problem: ListWatchProblem) => void;
+}
+
+interface Watch {
+  readonly plural: string;
+  readonly kind: ResourceKind | undefined;
+  readonly listWatch: Pick<ListWatch<never>, "run" | "whenSynced" | "health">;
+  /** When the server last said that it does not know the kind, although it once did. */
+  missingMs: number | undefined;
+}
+
+export class ClusterWatches {
+  readonly stores: ClusterStores;
+  readonly #options: ClusterWatchesOptions;
+  readonly #watches: Watch[] = [];
+
+  constructor(options: ClusterWatchesOptions) {
+    this.#options = options;
+    const { namespace, onConfigMap, onNamespace } = options;
+    const byKind = Object.fromEntries(resourceKinds.map((kind) => [kind, this.#watchKind(kind)]));
+    const configMaps = createObjectStore<ConfigMapObject>();
+    this.#watch({
+      type: configMapType,
+      kind: undefined,
+      store: configMaps,
+      labelSelector: `${watchLabel}=true`,
+      transform: slimConfigMap,
+      onChange: onConfigMap,
+    });
+    const namespaces = namespace === undefined ? createObjectStore<KubeObject>() : undefined;
+    if (namespaces !== undefined) {
+      this.#watch({
+        type: namespaceType,
+        kind: undefined,
+        store: namespaces,
+        transform: slimNamespace,
+        onChange: onNamespace,
+      });
+    }
+    this.stores = { byKind: byKind as Record<ResourceKind, ObjectStore<ClusterObject>>, configMaps, namespaces };
+  }
+
+  /** Runs until the signal aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#watches.map(({ listWatch }) => listWatch.run(signal)));
+  }
+
+  /** True as soon as everything was listed once; false if the signal aborts before. */
+  async whenSynced(signal?: AbortSignal): Promise<boolean> {
+    const synced = await Promise.all(this.#watches.map(({ listWatch }) => listWatch.whenSynced(signal)));
+    return synced.every(Boolean);
+  }
+
+  health(): WatchHealth[] {
+    return this.#watches.map(({ plural, listWatch }) => ({ plural, ...listWatch.health() }));
+  }
+
+  /** Why the stores may lack objects of the four kinds, one sentence each. */
+  gaps(): string[] {
+    return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : this.#gapsOf(watch, watch.kind)));
+  }
+
+  /** The kind is being removed from the API server: from now on nothing follows from what it lacks, for a while. */
+  noteLeaving(kind: ResourceKind): void {
+    for (const watch of this.#watches) if (watch.kind === kind) watch.missingMs = this.#options.clock.monotonicMs();
+  }
+
+  #gapsOf({ listWatch, missingMs }: Watch, kind: ResourceKind): string[] {
+    const { activity, isSynced, lastFault } = listWatch.health();
+    if (activity === "WaitingForKind") {
+      return [`The API server does not know the kind ${kind}: install the custom resource definitions of ${category}.`];
+    }
+    if (!isSynced) return [`No ${kind} has been listed yet${lastFault === undefined ? "" : `: ${lastFault.message}`}.`];
+    if (missingMs === undefined || this.#options.clock.monotonicMs() - missingMs >= returnGraceMs) return [];
+    const minutes = returnGraceMs / 60_000;
+    return [`The kind ${kind} was gone for a while: its objects get ${minutes} minutes to come back.`];
+  }
+
+  #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
+    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? instanceIndexes : attachedIndexes);
+    this.#watch({
+      type: typeOfKind(kind),
+      kind,
+      store,
+      transform: (object) => slimObject(kind, object, store.get(nameKey({ namespace: "", ...object.metadata }))),
+      onChange: (change) => this.#options.onObject(kind, change),
+    });
+    return store;
+  }
+
+  #watch<T extends KubeObject>(watched: {
+    readonly type: ResourceType;
+    readonly kind: ResourceKind | undefined;
+    readonly store: ObjectStore<T>;
+    readonly labelSelector?: string;
+    readonly transform: (object: T) => T;
+    readonly onChange: (change: ObjectChange<T>) => void;
+  }): void {
+    const { api, clock, random, namespace, onProblem } = this.#options;
+    const { kind, ...options } = watched;
+    const { plural, namespaced } = watched.type;
+    const listWatch = createListWatch<T>({
+      ...options,
+      api,
+      clock,
+      random,
+      ...(namespace === undefined || !namespaced ? {} : { namespace }),
+      onProblem: (problem) => {
+        if (problem.code === "NotFound" && watch.listWatch.health().isSynced) watch.missingMs = clock.monotonicMs();
+        onProblem(plural, problem);
+      },
+    });
+    const watch: Watch = { plural, kind, listWatch, missingMs: undefined };
+    this.#watches.push(watch);
+  }
+}
+
+const attachedIndexes = {
+  instance: (object: ClusterObject): string[] => {
+    const name = instanceNameOf(object);
+    return [name === undefined ? unreadableInstance : nameKey(name)];
+  },
+  namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
+  configMap: configMapKeysOf,
+};
+
+const instanceIndexes = {
+  baseUrl: (object: ClusterObject): string[] => {
+    const parsed = parseObject("WafInstance", object);
+    return parsed.ok ? [parsed.declared.baseUrl] : [];
+  },
+};

@@ -1,0 +1,171 @@
+// From changes of objects to the instances that they concern: each gets a higher version, and whoever wakes the passes is
+// told. Nothing is decided or read here, so a handler of a watch is done at once.
+import { requestedAtAnnotation } from "../../api/kinds.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import type { ObjectChange } from "../../kube/mirror.ts";
+import { sameJson } from "../../kube/status-diff.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
+import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
+import type { AddressTexts } from "./address-texts.ts";
+import type { ApiKeys } from "./api-keys.ts";
+import {
+  type ClusterObject,
+  configMapKeysOf,
+  type ConfigMapObject,
+  instanceNameOf,
+  isMeaningfulChange,
+} from "./cluster-object.ts";
+import type { ClusterStores } from "./cluster-watches.ts";
+import { parseObject } from "./parse-object.ts";
+
+export interface InstanceChangesOptions {
+  readonly stores: ClusterStores;
+  readonly keys: ApiKeys;
+  readonly texts: AddressTexts;
+  readonly onChange: (instance: ObjectName, reason: string) => void;
+}
+
+export class InstanceChanges {
+  readonly #options: InstanceChangesOptions;
+  readonly #versions = new Map<string, number>();
+  #changes = 0;
+  /** The version of all instances that do not exist. */
+  #missingVersion = 0;
+
+  constructor(options: InstanceChangesOptions) {
+    this.#options = options;
+  }
+
+  version(instance: ObjectName): number {
+    return this.#versions.get(nameKey(instance)) ?? this.#missingVersion;
+  }
+
+  /** Something that concerns the instance has changed. */
+  touch(instance: ObjectName, reason: string): void {
+    this.#changes += 1;
+    const key = nameKey(instance);
+    if (this.#instanceStore.get(key) === undefined) {
+      this.#versions.delete(key);
+      this.#missingVersion = this.#changes;
+    } else this.#versions.set(key, this.#changes);
+    this.#options.onChange({ namespace: instance.namespace, name: instance.name }, reason);
+  }
+
+  objectChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+    if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
+    if (kind === "WafInstance") this.#instanceChanged(change);
+    else this.#attachedChanged(kind, change);
+  }
+
+  configMapChanged(change: ObjectChange<ConfigMapObject>): void {
+    if (change.type === "Changed" && sameJson(change.old.data, change.object.data)) return;
+    const key = keyOf(change.object);
+    // From now on it is not watched, but may still be there.
+    if (change.type === "Deleted") this.#options.texts.refresh(key);
+    this.touchUsersOf(key);
+  }
+
+  /** The content of the ConfigMap has changed. */
+  touchUsersOf(mapKey: string): void {
+    const users = this.#options.stores.byKind.WafIpRule.listBy("configMap", mapKey);
+    this.#touchAll(users.map(instanceNameOf), `ConfigMap ${mapKey} changed`);
+  }
+
+  namespaceChanged(change: ObjectChange<KubeObject>): void {
+    const { metadata } = change.object;
+    if (change.type === "Changed" && sameJson(change.old.metadata.labels ?? {}, metadata.labels ?? {})) return;
+    const { WafIpRule, WafOrigin, WafCacheClear } = this.#options.stores.byKind;
+    const inside = [WafIpRule, WafOrigin, WafCacheClear].flatMap((store) => store.listBy("namespace", metadata.name));
+    const names = inside.map(instanceNameOf).filter((name) => name !== undefined && this.#selects(name));
+    this.#touchAll(names, `Namespace ${metadata.name} changed`);
+  }
+
+  /** The key of the instance became another one: who has the same one matters to all who have it. */
+  keyChanged(instance: ObjectName, former: ApiKey | undefined): void {
+    const parsed = this.#declared(this.#instanceStore.get(nameKey(instance)));
+    if (parsed === undefined) return;
+    this.#touchSameKey(parsed, former);
+    this.#touchSameKey(parsed, this.#options.keys.lastGood(instance));
+  }
+
+  /** The other instances with the same base URL. */
+  peersOf({ meta, baseUrl }: DeclaredInstance): DeclaredInstance[] {
+    return this.#instanceStore.listBy("baseUrl", baseUrl).flatMap((object) => {
+      const peer = this.#declared(object);
+      return peer === undefined || nameKey(peer.meta) === nameKey(meta) ? [] : [peer];
+    });
+  }
+
+  /** Secret and ConfigMaps are read again at the next gathering. */
+  forgetReads(instance: ObjectName): void {
+    const { keys, texts, stores } = this.#options;
+    keys.refresh(instance);
+    for (const rule of stores.byKind.WafIpRule.listBy("instance", nameKey(instance))) {
+      for (const mapKey of configMapKeysOf(rule)) texts.refresh(mapKey);
+    }
+  }
+
+  get #instanceStore(): ClusterStores["byKind"]["WafInstance"] {
+    return this.#options.stores.byKind.WafInstance;
+  }
+
+  #instanceChanged(change: ObjectChange<ClusterObject>): void {
+    const { namespace = "", name } = change.object.metadata;
+    const instance = { namespace, name };
+    if (change.type !== "Added" && (change.type === "Deleted" || change.old.spec !== change.object.spec)) {
+      const former = this.#declared(change.old);
+      if (former !== undefined) this.#touchSameKey(former, this.#options.keys.lastGood(instance));
+    }
+    if (change.type === "Deleted") this.#options.keys.forget(instance);
+    if (change.type === "Changed" && requestOf(change.old) !== requestOf(change.object)) this.forgetReads(instance);
+    this.touch(instance, `WafInstance ${change.type.toLowerCase()}`);
+  }
+
+  #attachedChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+    const versions = change.type === "Added" ? [change.object] : [change.object, change.old];
+    if (kind === "WafIpRule") {
+      const { stores, texts } = this.#options;
+      for (const mapKey of versions.flatMap(configMapKeysOf)) {
+        if (stores.byKind.WafIpRule.listBy("configMap", mapKey).length === 0) texts.forget(mapKey);
+      }
+    }
+    const reason = `${kind} ${keyOf(change.object)} ${change.type.toLowerCase()}`;
+    this.#touchAll(versions.map(instanceNameOf), reason);
+  }
+
+  /** Undefined stands for a name that cannot be read: it concerns everybody. */
+  #touchAll(names: readonly (ObjectName | undefined)[], reason: string): void {
+    const isAnybody = names.includes(undefined);
+    const all = isAnybody ? this.#instanceStore.list().map(({ metadata }) => ({ namespace: "", ...metadata })) : [];
+    const concerned = new Map(
+      [...names, ...all].flatMap((name) => (name === undefined ? [] : [[nameKey(name), name]])),
+    );
+    for (const name of concerned.values()) this.touch(name, reason);
+  }
+
+  #touchSameKey(instance: DeclaredInstance, key: ApiKey | undefined): void {
+    if (key === undefined) return;
+    const { keys } = this.#options;
+    for (const { meta } of this.peersOf(instance)) {
+      if (keys.lastGood(meta)?.fingerprint() === key.fingerprint()) this.touch(meta, "API key shared");
+    }
+  }
+
+  #selects(name: ObjectName): boolean {
+    return this.#declared(this.#instanceStore.get(nameKey(name)))?.allowedNamespaces.from === "Selector";
+  }
+
+  #declared(object: ClusterObject | undefined): DeclaredInstance | undefined {
+    const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
+    return parsed?.ok === true ? parsed.declared : undefined;
+  }
+}
+
+function requestOf({ metadata }: ClusterObject): string | undefined {
+  return metadata.annotations?.[requestedAtAnnotation];
+}
+
+function keyOf({ metadata: { namespace = "", name } }: KubeObject): string {
+  return nameKey({ namespace, name });
+}

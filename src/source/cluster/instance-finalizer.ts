@@ -1,0 +1,59 @@
+// The finalizer of WafInstance: on before the first write to its WAF, off once its entries are removed or left on purpose.
+import { instanceFinalizer } from "../../api/kinds.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import { finalizerApi } from "../../kube/finalizer-api.ts";
+import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
+import { nameKey, type ObjectName, type ResourceRef } from "../../model/resource.ts";
+import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
+
+export type FinalizerOutcome =
+  | { readonly state: "Done" }
+  /** There is no such instance any more. */
+  | { readonly state: "Gone" }
+  /** It is being deleted: no finalizer can be put on it. */
+  | { readonly state: "Deleting" }
+  | { readonly state: "Failed"; readonly problem: string };
+
+export interface InstanceFinalizers {
+  /** Puts it on. Only after `Done` may anything be written to the WAF. Costs no request where it is on. Never rejects. */
+  ensureFinalizer(instance: ObjectName): Promise<FinalizerOutcome>;
+  /** Takes it off, so that the instance can go. Never rejects. */
+  releaseFinalizer(instance: ObjectName): Promise<FinalizerOutcome>;
+  /** Whether it is on, as last seen. */
+  hasFinalizer(instance: ObjectName): boolean;
+}
+
+export function createInstanceFinalizers(options: {
+  readonly api: ApiServer;
+  /** The object as the watch last saw it. */
+  readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
+}): InstanceFinalizers {
+  const requests = finalizerApi(options.api);
+  const find = ({ namespace, name }: ObjectName): ClusterObject | undefined =>
+    options.objectOf({ kind: "WafInstance", namespace, name });
+  const settle = async (act: typeof addFinalizer, instance: ObjectName): Promise<FinalizerOutcome> => {
+    const object = find(instance);
+    if (object === undefined) return { state: "Gone" };
+    const target = { type: typeOfKind("WafInstance"), object, finalizer: instanceFinalizer };
+    return outcomeOf(await act(requests, target), instance);
+  };
+  return {
+    ensureFinalizer: async (instance) => await settle(addFinalizer, instance),
+    releaseFinalizer: async (instance) => await settle(removeFinalizer, instance),
+    hasFinalizer: (instance) => find(instance)?.metadata.finalizers?.includes(instanceFinalizer) === true,
+  };
+}
+
+function outcomeOf(result: FinalizerResult, instance: ObjectName): FinalizerOutcome {
+  switch (result.kind) {
+    case "Done":
+    case "Gone":
+    case "Deleting":
+      return { state: result.kind };
+    case "Failed":
+      return {
+        state: "Failed",
+        problem: `The finalizer of WafInstance ${nameKey(instance)} could not be changed: ${result.fault.message}`,
+      };
+  }
+}

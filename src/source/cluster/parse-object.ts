@@ -1,0 +1,88 @@
+// From stored objects to what they declare, each parsed once: the same object gives the same answer, and another version
+// with the same spec gives the same parts of it, above all the same lists of addresses.
+import type { CustomResource } from "../../api/custom-resource.ts";
+import { parseMetadata } from "../../api/parse-metadata.ts";
+import { parseResource } from "../../api/parse-resource.ts";
+import type { ResourceFault } from "../../api/resource-fault.ts";
+import {
+  toDeclaredCacheClear,
+  toDeclaredInstance,
+  toDeclaredOrigin,
+  toDeclaredRule,
+  toResourceMeta,
+} from "../../api/to-declared.ts";
+import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+import type { ResourceKind, ResourceMeta } from "../../model/resource.ts";
+import type { ClusterObject } from "./cluster-object.ts";
+
+export interface DeclaredByKind {
+  readonly WafInstance: DeclaredInstance;
+  readonly WafIpRule: DeclaredRule;
+  readonly WafOrigin: DeclaredOrigin;
+  readonly WafCacheClear: DeclaredCacheClear;
+}
+
+export type ParsedObject<T> =
+  | { readonly ok: true; readonly declared: T }
+  /** `problem` is one sentence or several: field, what is wrong, what to write. */
+  | { readonly ok: false; readonly problem: string };
+
+type AnyParsed = ParsedObject<DeclaredByKind[ResourceKind]>;
+
+const faultsShownMax = 5;
+
+const parsedObjects = new WeakMap<ClusterObject, AnyParsed>();
+const parsedSpecs = new WeakMap<object, DeclaredByKind[ResourceKind]>();
+
+/** What the object declares, with all defaults; or why this version of wafsync cannot understand it. */
+export function parseObject<Kind extends ResourceKind>(
+  kind: Kind,
+  object: ClusterObject,
+): ParsedObject<DeclaredByKind[Kind]> {
+  const known = parsedObjects.get(object);
+  const parsed = known ?? parseAnew(kind, object);
+  if (known === undefined) parsedObjects.set(object, parsed);
+  return parsed as ParsedObject<DeclaredByKind[Kind]>;
+}
+
+/** The metadata of an object, also of one whose spec cannot be understood. */
+export function metaOfObject(kind: ResourceKind, object: ClusterObject): ResourceMeta {
+  const parsed = parseMetadata(object.metadata, "");
+  if (parsed.ok) return toResourceMeta({ kind, metadata: parsed.metadata } as CustomResource);
+  const { namespace = "", name, uid, generation = 1, annotations = {}, deletionTimestamp } = object.metadata;
+  const deleting = deletionTimestamp !== undefined;
+  return { kind, namespace, name, uid, generation, annotations, deleting, createdAtMs: undefined, location: "" };
+}
+
+function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
+  const { spec } = object;
+  const isKeyed = typeof spec === "object" && spec !== null;
+  const former = isKeyed ? parsedSpecs.get(spec) : undefined;
+  if (former !== undefined) return { ok: true, declared: { ...former, meta: metaOfObject(kind, object) } };
+  const parsed = parseResource(object, { defaultNamespace: "" });
+  if (!parsed.ok) return { ok: false, problem: describeFaults(parsed.faults) };
+  const declared = toDeclared(parsed.resource);
+  if (isKeyed) parsedSpecs.set(spec, declared);
+  return { ok: true, declared };
+}
+
+function toDeclared(resource: CustomResource): DeclaredByKind[ResourceKind] {
+  switch (resource.kind) {
+    case "WafInstance":
+      return toDeclaredInstance(resource);
+    case "WafIpRule":
+      return toDeclaredRule(resource);
+    case "WafOrigin":
+      return toDeclaredOrigin(resource);
+    case "WafCacheClear":
+      return toDeclaredCacheClear(resource);
+  }
+}
+
+function describeFaults(faults: readonly ResourceFault[]): string {
+  const shown = faults
+    .slice(0, faultsShownMax)
+    .map(({ path, message }) => (path === "" ? message : `${path}: ${message}`));
+  const more = faults.length > faultsShownMax ? `; and ${faults.length - faultsShownMax} more` : "";
+  return `${shown.join("; ")}${more}`;
+}
