@@ -7,6 +7,7 @@ import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ConvergePorts } from "../reconcile/ports.ts";
+import type { UnattachedObject } from "../reconcile/report-unattached.ts";
 import { reportUnattached } from "../reconcile/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
@@ -49,6 +50,8 @@ export interface OperatorWorkOptions {
   readonly stopping: Stopping;
 }
 
+const neverListed = { isSynced: false, relists: 0 };
+
 /** Objects without an instance are looked at together, this long after a change. */
 const unattachedDelayMs = 500;
 
@@ -77,12 +80,13 @@ class Work implements OperatorWork {
         this.#changed.notify();
         this.#controller.wake(instance, reason);
       },
-      onProblem: (problem) => log.warn("objects can't be read", { problem }),
+      onProblem: (subject, { code, message }) => log.warn("objects can't be read", { subject, code, problem: message }),
     });
     this.#records = createClusterRecords({
       api,
       clock,
       random,
+      ...(namespace === undefined ? {} : { namespace }),
       source: this.#source,
       podName,
       mayWrite: () => leadership.mayWrite(),
@@ -109,7 +113,9 @@ class Work implements OperatorWork {
       onError: (instance, error) => log.error("a pass failed unexpectedly", { instance, error }),
     });
     queueMetrics.follow(() => this.#controller.stats());
-    for (const { kind, health } of this.#source.watches()) metrics.watch(kind, health);
+    for (const { plural } of this.#source.health()) {
+      metrics.watch(plural, () => this.#source.health().find((health) => health.plural === plural) ?? neverListed);
+    }
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -125,7 +131,11 @@ class Work implements OperatorWork {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#controller.wake(instance, "start");
     }
-    const running = Promise.all([this.#controller.run(signal), this.#reportUnattached(signal)]);
+    const running = Promise.all([
+      this.#controller.run(signal),
+      this.#reportLeftOut(signal),
+      this.#records.tidyUp(signal),
+    ]);
     this.#running = running;
     await running;
   }
@@ -150,11 +160,12 @@ class Work implements OperatorWork {
     return { permitted: true } as const;
   }
 
-  async #reportUnattached(signal: AbortSignal): Promise<void> {
+  /** Objects that no pass reports on: their instance is missing, or they can't be understood. */
+  async #reportLeftOut(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
       const { version } = this.#changed;
-      await reportUnattached(this.#records.status, this.#source.unattached(), clock.nowMs());
+      await reportUnattached(this.#records.status, leftOutOf(this.#source), clock.nowMs());
       await this.#changed.wait(version, signal);
       await clock.sleep(unattachedDelayMs, signal);
     }
@@ -173,6 +184,9 @@ class Work implements OperatorWork {
         },
         confirm: async (name: ObjectName) => await source.confirm(name),
         version: (name: ObjectName) => source.version(name),
+        removeObject: async (object) => {
+          if (this.#permission().permitted) await source.remove(object);
+        },
       },
       inventory: this.#records.inventory,
       lifecycle: this.#records.lifecycle,
@@ -193,4 +207,12 @@ class Work implements OperatorWork {
       abandon: stopping.abandon,
     };
   }
+}
+
+function leftOutOf(source: ClusterSource): UnattachedObject[] {
+  const unattached = source
+    .unattached()
+    .map(({ meta, problem }) => ({ meta, problem, reason: "InstanceNotFound" as const }));
+  const invalid = source.invalid().map(({ meta, problem }) => ({ meta, problem, reason: "InvalidSpec" as const }));
+  return [...unattached, ...invalid].map(({ meta, problem, reason }) => ({ meta, reason, message: problem }));
 }

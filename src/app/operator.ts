@@ -62,9 +62,12 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const outcome = await lead(options, leadership, work);
   stopping.begin("ended");
   if (outcome.state === "Stopped") await leadership.end(async () => await work.ended());
+  // Another process may be about to write: the running call is given up at once.
+  if (outcome.state === "LeaseLost") stopping.begin("lease lost");
   await watching;
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
   await Promise.all([health.close(), api.close(), leaseApi.close()]);
+  stopping.done();
   log.info("stopped", { outcome: outcome.state });
   return outcome;
 }

@@ -1,8 +1,8 @@
 // How a process ends: first no new call is begun, a moment later the running call is given up.
 import type { Clock } from "../async/clock.ts";
 
-/** A process that was asked to stop ends within a second: this is what a running call gets of it. */
-const graceMs = 600;
+/** A command at a terminal that was asked to stop ends within a second: this is what a running call gets of it. */
+const graceMsDefault = 600;
 
 export interface Stopping {
   /** No new call is begun. */
@@ -17,7 +17,7 @@ export interface StoppingControl extends Stopping {
   done(): void;
 }
 
-export function createStopping(clock: Clock): StoppingControl {
+export function createStopping(clock: Clock, graceMs: number = graceMsDefault): StoppingControl {
   const stop = new AbortController();
   const abandon = new AbortController();
   const ended = new AbortController();

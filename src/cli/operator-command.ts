@@ -10,6 +10,9 @@ import type { LogLevel } from "../telemetry/log.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CommandError } from "./describe-error.ts";
 
+/** What a running call of the WAF gets to end after a signal: as long as a call may last. */
+const graceMs = 10_000;
+
 export interface OperatorCommandOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -30,7 +33,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
   const environment = readEnvironment();
   const redactor = new Redactor();
   const log = createLogger({ level: options.logLevel, redact: (text) => redactor.redact(text) });
-  const stopping = createStopping(realClock);
+  const stopping = createStopping(realClock, graceMs);
   const stop = (signal: NodeJS.Signals): void => {
     log.info("stopping", { signal });
     stopping.begin(signal);

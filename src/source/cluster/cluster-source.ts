@@ -28,7 +28,7 @@ export interface ClusterSourceOptions {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   /** Watches this namespace alone, for which Roles suffice; all of them if undefined. */
-  readonly namespace?: string;
+  readonly namespace: string | undefined;
   /** Something that concerns the instance has changed; the instance need not exist. Must only take note. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
   /** Trouble of a watch, or of a request that nobody waits for. `subject` says of what, for example `wafiprules`. */
@@ -41,6 +41,10 @@ export interface ClusterSource {
   /** True as soon as everything was listed once: nothing else may be asked before. False if the signal aborts before. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
   isSynced(): boolean;
+  /** Whether objects of a kind may be missing although they were not deleted. */
+  hasGaps(): boolean;
+  /** Why what is known may not be all there is, in a sentence; undefined if nothing is missing. */
+  notReadyBecause(): string | undefined;
   health(): readonly WatchHealth[];
   /** Every instance that can be understood, ordered by name. */
   instances(): ObjectName[];
@@ -113,6 +117,14 @@ class WatchedCluster implements ClusterSource {
 
   isSynced(): boolean {
     return this.#watches.health().every(({ isSynced }) => isSynced);
+  }
+
+  hasGaps(): boolean {
+    return this.#watches.gaps().length > 0;
+  }
+
+  notReadyBecause(): string | undefined {
+    return this.#watches.missing();
   }
 
   health(): readonly WatchHealth[] {

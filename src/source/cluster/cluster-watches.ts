@@ -111,6 +111,14 @@ export class ClusterWatches {
     return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : this.#gapsOf(watch, watch.kind)));
   }
 
+  /** What has not been listed, or is not known to the API server, in a sentence; undefined if all is there. */
+  missing(): string | undefined {
+    const waiting = this.#watches.filter(({ listWatch }) => listWatch.health().activity === "WaitingForKind");
+    if (waiting.length > 0) return `The API server does not know ${namesOf(waiting)}.`;
+    const unlisted = this.#watches.filter(({ listWatch }) => !listWatch.health().isSynced);
+    return unlisted.length > 0 ? `Not listed yet: ${namesOf(unlisted)}.` : undefined;
+  }
+
   /** The kind is being removed from the API server: from now on nothing follows from what it lacks, for a while. */
   noteLeaving(kind: ResourceKind): void {
     for (const watch of this.#watches) if (watch.kind === kind) watch.missingMs = this.#options.clock.monotonicMs();
@@ -164,6 +172,10 @@ export class ClusterWatches {
     const watch: Watch = { plural, kind, listWatch, missingMs: undefined };
     this.#watches.push(watch);
   }
+}
+
+function namesOf(watches: readonly Watch[]): string {
+  return watches.map(({ plural }) => plural).join(", ");
 }
 
 const attachedIndexes = {

@@ -37,8 +37,8 @@ export interface InventoryConfigMapsOptions {
   readonly uidOf: (instance: ObjectName) => string | undefined;
   /** All namespaces if undefined. */
   readonly namespace?: string;
-  /** Nothing is written, and saves fail. */
-  readonly isReadOnly?: boolean;
+  /** Asked before a load writes, which it does to take over what a former instance of this name left. */
+  readonly mayWrite?: () => boolean;
   readonly shardBytesMax?: number;
 }
 
@@ -80,7 +80,6 @@ class StoredInventories implements InventoryConfigMaps {
 
   async save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory> {
     const uid = this.#options.uidOf(instance);
-    if (this.#options.isReadOnly === true) return { state: "Failed", problem: "Nothing is written here." };
     if (uid === undefined) return { state: "Failed", problem: `There is no WafInstance ${nameKey(instance)}.` };
     const known = this.#known.get(nameKey(instance));
     const stored = new Map(known?.revision === revision ? known.shards : parseRevision(revision));
@@ -133,7 +132,7 @@ class StoredInventories implements InventoryConfigMaps {
   /** After a backup was restored the instance has a new UID: without this, the garbage collector takes the inventory. */
   async #adopted(instance: ObjectName, found: Shards): Promise<Shards> {
     const uid = this.#options.uidOf(instance);
-    if (uid === undefined || this.#options.isReadOnly === true) return found;
+    if (uid === undefined || this.#options.mayWrite?.() === false) return found;
     const shards = new Map<number, InventoryShard>();
     for (const [index, shard] of found) {
       // If it fails, the next load or save tries again.

@@ -1,0 +1,160 @@
+// What wafsync writes down in the cluster: inventories, the finalizer of instances, status and events. Every write is asked
+// for permission first, so that a process that lost its Lease writes nothing any more. Events are only told, never waited for.
+import { apiGroup } from "../../api/kinds.ts";
+import type { Clock } from "../../async/clock.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import { eventApi } from "../../kube/event-api.ts";
+import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
+import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
+import type { ClusterSource } from "./cluster-source.ts";
+import { type ClusterStatus, createClusterStatus } from "./cluster-status.ts";
+import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
+import { createInventoryConfigMaps, type InventoryConfigMaps } from "./inventory-config-maps.ts";
+
+const sweepIntervalMs = 300_000;
+const notAllowed = "This process may not write now: it is ending, or does not hold the Lease.";
+
+export interface ClusterRecordsOptions {
+  readonly api: ApiServer;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** Watches this namespace alone; all of them if undefined. */
+  readonly namespace?: string;
+  readonly source: Pick<ClusterSource, "objectOf" | "isSynced" | "hasGaps">;
+  /** Who reports events. */
+  readonly podName: string;
+  /** Asked right before every write. */
+  readonly mayWrite: () => boolean;
+  readonly onEventDropped: (reason: EventDropReason) => void;
+  /** Told what could not be written, and why. */
+  readonly onProblem: (problem: string) => void;
+}
+
+export interface ClusterRecords {
+  readonly inventory: Pick<InventoryConfigMaps, "load" | "save" | "remove">;
+  readonly lifecycle: {
+    /** Before the first write to the WAF. Undefined when it holds, or why it does not. */
+    hold(instance: ResourceMeta): Promise<string | undefined>;
+    /** After the last one. Undefined when the instance may go, or why it could not be let go. */
+    release(instance: ResourceMeta): Promise<string | undefined>;
+  };
+  readonly status: ClusterStatus;
+  /** Lets go of inventories without an instance, now and then, until the signal aborts. Never rejects. */
+  tidyUp(signal: AbortSignal): Promise<void>;
+  /** Takes no more events, and gives those that wait this long to be written. */
+  close(flushMs: number): Promise<void>;
+}
+
+export function createClusterRecords(options: ClusterRecordsOptions): ClusterRecords {
+  return new Records(options);
+}
+
+class Records implements ClusterRecords {
+  readonly inventory: ClusterRecords["inventory"];
+  readonly lifecycle: ClusterRecords["lifecycle"];
+  readonly status: ClusterStatus;
+  readonly #options: ClusterRecordsOptions;
+  readonly #inventories: InventoryConfigMaps;
+  readonly #events: EventRecorder;
+
+  constructor(options: ClusterRecordsOptions) {
+    this.#options = options;
+    const { api, clock, random, source, podName, mayWrite, namespace, onEventDropped } = options;
+    const objectOf = source.objectOf.bind(source);
+    this.#inventories = createInventoryConfigMaps({
+      api,
+      uidOf: (instance) => objectOf({ kind: "WafInstance", ...instance })?.metadata.uid,
+      mayWrite,
+      ...(namespace === undefined ? {} : { namespace }),
+    });
+    this.#events = new EventRecorder({
+      api: eventApi(api),
+      clock,
+      random,
+      controller: `${apiGroup}/operator`,
+      instance: podName,
+      onDropped: (reason) => onEventDropped(reason),
+    });
+    this.inventory = this.#inventory();
+    this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf }));
+    this.status = this.#status(
+      createClusterStatus({
+        api,
+        clock,
+        objectOf,
+        events: this.#events,
+        onProblem: (_object, problem) => options.onProblem(problem),
+      }),
+    );
+  }
+
+  async tidyUp(signal: AbortSignal): Promise<void> {
+    const { clock, source, mayWrite, onProblem } = this.#options;
+    while (!signal.aborted) {
+      // While a kind is missing, an instance that is not there may come back, and needs its inventory then.
+      if (mayWrite() && source.isSynced() && !source.hasGaps()) {
+        const swept = await this.#inventories.sweep();
+        for (const name of swept) onProblem(`The inventory of ${nameKey(name)} went, whose WafInstance is gone.`);
+      }
+      await clock.sleep(sweepIntervalMs, signal);
+    }
+  }
+
+  async close(flushMs: number): Promise<void> {
+    await this.#events.stop(flushMs);
+  }
+
+  #inventory(): ClusterRecords["inventory"] {
+    const { mayWrite } = this.#options;
+    const inventories = this.#inventories;
+    return {
+      load: async (instance: ObjectName): Promise<LoadedInventory> => await inventories.load(instance),
+      save: async (instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory> =>
+        mayWrite() ? await inventories.save(instance, inventory, revision) : { state: "Failed", problem: notAllowed },
+      remove: async (instance: ObjectName) => (mayWrite() ? await inventories.remove(instance) : notAllowed),
+    };
+  }
+
+  #lifecycle(finalizers: InstanceFinalizers): ClusterRecords["lifecycle"] {
+    const { mayWrite } = this.#options;
+    return {
+      hold: async (instance) => {
+        if (finalizers.hasFinalizer(instance)) return undefined;
+        return mayWrite() ? holdProblem(await finalizers.ensureFinalizer(instance), instance) : notAllowed;
+      },
+      release: async (instance) => {
+        if (!mayWrite()) return notAllowed;
+        const outcome = await finalizers.releaseFinalizer(instance);
+        return outcome.state === "Failed" ? outcome.problem : undefined;
+      },
+    };
+  }
+
+  #status(status: ClusterStatus): ClusterStatus {
+    const { mayWrite } = this.#options;
+    return {
+      read: (object) => status.read(object),
+      write: async (object, next) => {
+        if (mayWrite()) await status.write(object, next);
+      },
+      event: (object, event) => {
+        if (mayWrite()) status.event(object, event);
+      },
+    };
+  }
+}
+
+function holdProblem(outcome: FinalizerOutcome, instance: ObjectName): string | undefined {
+  switch (outcome.state) {
+    case "Done":
+      return undefined;
+    case "Gone":
+      return `WafInstance ${nameKey(instance)} is gone.`;
+    case "Deleting":
+      return `WafInstance ${nameKey(instance)} is being deleted.`;
+    case "Failed":
+      return outcome.problem;
+  }
+}
