@@ -6,6 +6,8 @@ export interface Environment {
   /** `POD_NAME` and `POD_NAMESPACE`, as the manifests set them from the downward API. */
   readonly podName: string | undefined;
   readonly podNamespace: string | undefined;
+  /** `NODE_DEBUG`: what Node.js and its libraries print for debugging, requests with their paths among it. */
+  readonly nodeDebug: string | undefined;
 }
 
 export function readEnvironment(): Environment {
@@ -13,5 +15,10 @@ export function readEnvironment(): Environment {
     const text = process.env[name];
     return text === undefined || text === "" ? undefined : text;
   };
-  return { apiKey: value("WAFSYNC_API_KEY"), podName: value("POD_NAME"), podNamespace: value("POD_NAMESPACE") };
+  return {
+    apiKey: value("WAFSYNC_API_KEY"),
+    podName: value("POD_NAME"),
+    podNamespace: value("POD_NAMESPACE"),
+    nodeDebug: value("NODE_DEBUG"),
+  };
 }

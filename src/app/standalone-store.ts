@@ -53,10 +53,7 @@ export async function openStore(
     ok: true,
     inventory,
     status,
-    known: async () => {
-      const listed = await files.list();
-      return listed.ok ? listed.value : [];
-    },
+    known: async () => await listed(files),
     problems: () => problems,
     close: async () => {
       await status.flush();
@@ -65,8 +62,16 @@ export async function openStore(
   };
 }
 
-function dryStore({ stateDirectory }: StoreOptions): OpenedStore {
-  const files = createInventoryFiles(viewStateDirectory(stateDirectory));
+async function listed(files: ReturnType<typeof createInventoryFiles>): Promise<readonly ObjectName[]> {
+  const found = await files.list();
+  return found.ok ? found.value : [];
+}
+
+function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
+  const state = viewStateDirectory(stateDirectory);
+  const files = createInventoryFiles(state);
+  // What is there tells which cache clears are over; what the dry run finds stays in memory.
+  const written = createStatusFiles({ state, clock, onProblem: () => undefined });
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   return {
     ok: true,
@@ -76,11 +81,11 @@ function dryStore({ stateDirectory }: StoreOptions): OpenedStore {
       remove: async () => undefined,
     },
     status: {
-      read: (meta) => statuses.get(resourceKey(meta)),
+      read: (meta) => statuses.get(resourceKey(meta)) ?? written.read(meta),
       write: async (meta, status) => void statuses.set(resourceKey(meta), status),
       event: () => undefined,
     },
-    known: async () => [],
+    known: async () => await listed(files),
     problems: () => [],
     close: async () => undefined,
   };

@@ -2,14 +2,17 @@
 //
 // Order of start: state directory (locked), files, WAFs. Order of stop: no new call, the running call, connections, lock.
 import type { Clock } from "../async/clock.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import { lookAtEnd } from "../reconcile/clear-cache-look.ts";
 import type { ConvergeOutcome } from "../reconcile/converge.ts";
 import { convergeInstance, previewInstance } from "../reconcile/converge.ts";
 import type { ConvergeFacts } from "../reconcile/converge-facts.ts";
 import { newInstanceMemory } from "../reconcile/instance-memory.ts";
 import type { ConvergeObserver, ConvergePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import { reportFacts } from "../reconcile/report-facts.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { Unattached } from "../source/directory/gather.ts";
@@ -22,8 +25,10 @@ import { openStore } from "./standalone-store.ts";
 import type { Stopping } from "./stopping.ts";
 import { WafAccess } from "./waf-access.ts";
 
-/** `run --once` gives up on an instance after this many passes that failed. */
+/** `run --once` gives up on an instance after this many passes in a row that failed. */
 const passesMax = 6;
+/** It also ends after so many passes that waited for a cache clear; the deadline of each clear ends the wait sooner. */
+const clearPassesMax = 50;
 
 export interface StandaloneOptions {
   readonly directory: string;
@@ -45,6 +50,12 @@ export interface StandaloneOptions {
 export interface InstanceResult {
   readonly instance: ObjectName;
   readonly outcome: ConvergeOutcome;
+}
+
+export interface Preview {
+  readonly facts: ConvergeFacts;
+  /** Cache clears that a run would see to: one call clears for all of them. */
+  readonly pendingClears: readonly DeclaredCacheClear[];
 }
 
 export type OpenedStandalone =
@@ -99,13 +110,16 @@ export class Standalone {
     return this.#store.status.read(meta);
   }
 
+  /** Why status or events could not be written, one sentence each: nothing else depends on them. */
+  problems(): readonly string[] {
+    return this.#store.problems();
+  }
+
   /** The plan of every instance, without writing anything. */
-  async preview(): Promise<readonly ConvergeFacts[]> {
+  async preview(): Promise<readonly Preview[]> {
     const instances = this.#source.instances();
-    const facts = await Promise.all(
-      instances.map(async (name) => await previewInstance(name, this.#ports, newInstanceMemory())),
-    );
-    return facts.filter((item) => item !== undefined);
+    const previews = await Promise.all(instances.map(async (name) => await this.#previewInstance(name)));
+    return previews.filter((item) => item !== undefined);
   }
 
   /**
@@ -158,15 +172,31 @@ export class Standalone {
     await this.#store.close();
   }
 
+  async #previewInstance(name: ObjectName): Promise<Preview | undefined> {
+    const memory = newInstanceMemory();
+    const facts = await previewInstance(name, this.#ports, memory);
+    if (facts === undefined) return undefined;
+    const { due, waiting } = lookAtEnd(this.#ports, memory, facts);
+    await reportFacts(this.#ports, memory, facts);
+    return { facts, pendingClears: facts.end?.end === "Done" ? [...due, ...waiting] : [] };
+  }
+
   async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
     const { clock, stopping, observer } = this.#options;
     const memory = newInstanceMemory();
-    for (let pass = 1; ; pass += 1) {
+    for (let failures = 0, clearPasses = 0; ;) {
       const outcome = await convergeInstance(instance, this.#ports, memory);
-      if (!mayPass(outcome) || pass >= passesMax || outcome.wakeAtMs === undefined) return { instance, outcome };
-      const delayMs = Math.max(0, outcome.wakeAtMs - clock.nowMs());
-      const why = outcome.end.end === "Failed" ? outcome.end.fault.message : "the lists keep changing";
-      observer.waiting?.(instance, `${why} (attempt ${pass} of ${passesMax})`, delayMs);
+      const { end, wakeAtMs, pendingClears } = outcome;
+      const isForClears = end.end === "Done" && pendingClears > 0;
+      failures = mayPass(outcome) ? failures + 1 : 0;
+      clearPasses += isForClears ? 1 : 0;
+      const goesOn = isForClears ? clearPasses < clearPassesMax : failures > 0 && failures < passesMax;
+      if (!goesOn || wakeAtMs === undefined) return { instance, outcome };
+      const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
+      const why = isForClears
+        ? `${pendingClears === 1 ? "a cache clear is" : `${pendingClears} cache clears are`} still to be done`
+        : `${end.end === "Failed" ? end.fault.message : "the lists keep changing"} (attempt ${failures} of ${passesMax})`;
+      observer.waiting?.(instance, why, delayMs);
       await clock.sleep(delayMs, stopping.stop);
       if (stopping.stop.aborted) return { instance, outcome };
     }

@@ -37,7 +37,8 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     }
     if (views.length === 0) session.notes.line("There is no WafInstance in this folder, so there is nothing to apply.");
     if (isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined)) return 2;
-    return views.some(isIncomplete) ? 1 : 0;
+    const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
+    return hasPendingClears || views.some(isIncomplete) ? 1 : 0;
   });
 }
 

@@ -1,7 +1,9 @@
 // What a command shows of one instance: plain data, the same for people and for `-o json`.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
 import type { Operation } from "../model/operation.ts";
 import type { ConvergeFacts } from "../reconcile/converge-facts.ts";
 import { troubleOf } from "../reconcile/assess-trouble.ts";
@@ -19,7 +21,7 @@ export interface ObjectView {
 }
 
 export interface OperationView {
-  readonly operation: Operation["kind"];
+  readonly operation: Operation["kind"] | "ClearCache";
   readonly target: string;
   readonly value: string;
   readonly reason: string;
@@ -44,7 +46,12 @@ export interface InstanceView {
 
 type ReadStatus = (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
 
-export function viewInstance(facts: ConvergeFacts, readStatus: ReadStatus): InstanceView {
+/** @param pendingClears cache clears that a run would see to: they come before all other calls */
+export function viewInstance(
+  facts: ConvergeFacts,
+  readStatus: ReadStatus,
+  pendingClears: readonly DeclaredCacheClear[] = [],
+): InstanceView {
   const { meta } = facts.gathered.instance;
   const { plan, observed } = facts;
   const metas = [
@@ -63,7 +70,10 @@ export function viewInstance(facts: ConvergeFacts, readStatus: ReadStatus): Inst
     added: facts.done.added + facts.done.originsAdded,
     removed: facts.done.removed + facts.done.originsRemoved,
     lists: facts.lists,
-    operations: [...(plan?.operations ?? []), ...(plan?.observedOnly ?? [])].map(viewOperation),
+    operations: [
+      ...pendingClears.map(viewClear),
+      ...[...(plan?.operations ?? []), ...(plan?.observedOnly ?? [])].map(viewOperation),
+    ],
     held: plan === undefined ? [] : heldOperations(facts),
     approve: plan?.held?.hash,
     objects: metas.map((object) => viewObject(object, readStatus(object))),
@@ -91,6 +101,11 @@ export function viewOperation(operation: Operation): OperationView {
   if (kind === "AddEntry") return { operation: kind, target: operation.list, value: operation.entry, reason };
   if (kind === "RemoveEntry") return { operation: kind, target: operation.list, value: operation.spelling, reason };
   return { operation: kind, target: `${operation.type.toLowerCase()} origin`, value: operation.host, reason };
+}
+
+function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
+  const what = trigger === undefined ? "it was not handled yet" : `trigger ${trigger} was not handled yet`;
+  return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
 }
 
 function heldOperations({ plan }: ConvergeFacts): OperationView[] {

@@ -2,7 +2,8 @@
 // sets the exit code.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { describeError } from "./describe-error.ts";
+import { readEnvironment } from "../app/config.ts";
+import { CommandError, describeError } from "./describe-error.ts";
 
 const exitError = 2;
 
@@ -141,6 +142,15 @@ function addSimulatorCommand(program: Command, setExitCode: SetExitCode): void {
     });
 }
 
+/** Before anything is loaded that calls the WAF: the path of a request holds the key, and Node.js would print it. */
+function refuseDebugOutput(): void {
+  if (readEnvironment().nodeDebug === undefined) return;
+  throw new CommandError(
+    "the environment variable NODE_DEBUG is set, and what Node.js then prints can hold API keys",
+    "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
+  );
+}
+
 function createProgram(setExitCode: SetExitCode): Command {
   const program = new Command("wafsync")
     .description("Keeps a hosted web application firewall in the state that its users declare.")
@@ -158,6 +168,7 @@ Examples:
   $ wafsync run --from examples/directory --allow-insecure-http
 ${exitCodes}`,
     )
+    .hook("preAction", refuseDebugOutput)
     .exitOverride();
   addDirectoryCommands(program, setExitCode);
   addClearCacheCommand(program, setExitCode);

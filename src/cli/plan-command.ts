@@ -8,8 +8,10 @@ import { planLines } from "./print-instance.ts";
 export async function runPlan(options: DirectoryOptions): Promise<number> {
   return await withSession(options, { isDryRun: true }, async (session) => {
     const { standalone, out, paint } = session;
-    const facts = await standalone.preview();
-    const views = facts.map((item) => viewInstance(item, (meta) => standalone.readStatus(meta)));
+    const previews = await standalone.preview();
+    const views = previews.map(({ facts, pendingClears }) =>
+      viewInstance(facts, (meta) => standalone.readStatus(meta), pendingClears),
+    );
     const isFaulty = await printFaults(session);
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
     else for (const view of views) for (const line of planLines(view, paint)) out.line(line);

@@ -35,6 +35,14 @@ function headline(view: InstanceView, paint: Paint): string {
   return `${paint("bold", `${view.namespace}/${view.name}`)}${where}${primary}`;
 }
 
+const marks = {
+  AddEntry: { mark: "+", style: "green" },
+  AddOrigin: { mark: "+", style: "green" },
+  RemoveEntry: { mark: "-", style: "red" },
+  RemoveOrigin: { mark: "-", style: "red" },
+  ClearCache: { mark: "~", style: "cyan" },
+} as const;
+
 /** One line an operation, in columns; long runs with one reason and long plans are summed up. */
 function operationLines(operations: readonly OperationView[], paint: Paint): string[] {
   const groups = groupOperations(operations);
@@ -43,9 +51,9 @@ function operationLines(operations: readonly OperationView[], paint: Paint): str
   const valueWidth = Math.max(...shown.map(({ value }) => value.length));
   const lines = groups.flatMap(({ shown, summedUp }) => {
     const texts = shown.map(({ operation, target, value, reason }) => {
-      const isAdd = operation.startsWith("Add");
-      const text = `  ${isAdd ? "+" : "-"} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
-      return `${paint(isAdd ? "green" : "red", text)}  ${paint("dim", reason)}`;
+      const { mark, style } = marks[operation];
+      const text = `  ${mark} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
+      return `${paint(style, text)}  ${paint("dim", reason)}`;
     });
     if (summedUp > 0) texts.push(paint("dim", `    ${" ".repeat(targetWidth)}  … and ${summedUp} more like these`));
     return texts;
@@ -78,10 +86,11 @@ function groupOperations(operations: readonly OperationView[]): OperationGroup[]
 }
 
 function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
-  const removals = operations.filter(({ operation }) => operation.startsWith("Remove")).length;
-  const parts = [`${operations.length - removals} to add`, `${removals} to remove`];
+  const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
+  const parts = [`${count("Add")} to add`, `${count("Remove")} to remove`];
   if (held.length > 0) parts.push(`${held.length} held`);
-  return paint("bold", `  Plan: ${parts.join(", ")}, one call each.`);
+  const clear = count("ClearCache") === 0 ? "" : " One call clears the whole cache.";
+  return paint("bold", `  Plan: ${parts.join(", ")}, one call each.${clear}`);
 }
 
 /** Objects that are not well, with what to do. */

@@ -80,11 +80,20 @@ function readObject(object: Mapping, place: Place): ReadDocument {
 
 function readResource(object: Mapping, place: Place): ReadDocument {
   const parsed = parseResource(withoutServerFields(object), { defaultNamespace });
-  if (!parsed.ok) {
-    const holds = heldInstance(object, parsed.faults);
-    return { items: [], faults: parsed.faults.map((fault) => faultAt(place, fault, holds)) };
+  const faults = parsed.ok ? faultsOfFile(parsed.resource) : parsed.faults;
+  if (!parsed.ok || faults.length > 0) {
+    const holds = heldInstance(object, faults);
+    return { items: [], faults: faults.map((fault) => faultAt(place, fault, holds)) };
   }
   return { items: [declaredItem(parsed.resource, place)], faults: [] };
+}
+
+/** What is right in a cluster and can't work in a file. */
+function faultsOfFile(resource: CustomResource): ResourceFault[] {
+  if (resource.kind !== "WafIpRule" || resource.spec.ttl === undefined) return [];
+  const message =
+    'counts from the creation of the rule, and an object in a file has no creation time: write expiresAt instead, for example expiresAt: "2030-12-31T18:00:00Z"';
+  return [resourceFault(["spec", "ttl"], message)];
 }
 
 function declaredItem(resource: CustomResource, place: Place): DirectoryItem {
