@@ -1,0 +1,71 @@
+// Custom resources as users write them, for tests on an API server. What a test does not say is what the API server fills in.
+import type { ResourceKind } from "../../../src/model/resource.ts";
+
+export const apiVersion = "wafsync.dev/v1alpha1";
+
+export const plurals: Readonly<Record<ResourceKind, string>> = {
+  WafInstance: "wafinstances",
+  WafIpRule: "wafiprules",
+  WafOrigin: "waforigins",
+  WafCacheClear: "wafcacheclears",
+};
+
+export interface Manifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+type Spec = Readonly<Record<string, unknown>>;
+
+function custom(kind: ResourceKind, namespace: string, name: string, spec: Spec): Manifest {
+  return { apiVersion, kind, metadata: { name, namespace }, spec };
+}
+
+/** A rule of the instance `waf` of the same namespace. */
+export function rule(namespace: string, name: string, addresses: readonly string[], spec: Spec = {}): Manifest {
+  return custom("WafIpRule", namespace, name, { instanceRef: { name: "waf" }, action: "Block", addresses, ...spec });
+}
+
+/** A backup origin of the instance `waf` of the same namespace. */
+export function origin(namespace: string, name: string, host: string, spec: Spec = {}): Manifest {
+  return custom("WafOrigin", namespace, name, { instanceRef: { name: "waf" }, host, type: "Backup", ...spec });
+}
+
+export function cacheClear(namespace: string, name: string, spec: Spec = {}): Manifest {
+  return custom("WafCacheClear", namespace, name, { instanceRef: { name: "waf" }, ...spec });
+}
+
+/** Takes its key from `keySecret`. */
+export function instance(namespace: string, baseUrl: string, spec: Spec = {}): Manifest {
+  return custom("WafInstance", namespace, "waf", { baseUrl, apiKeySecretRef: { name: "waf-key" }, ...spec });
+}
+
+export function keySecret(namespace: string, apiKey: string): Manifest {
+  return { apiVersion: "v1", kind: "Secret", metadata: { name: "waf-key", namespace }, stringData: { apiKey } };
+}
+
+export function configMap(namespace: string, name: string, text: string, labels = {}): Manifest {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace, labels }, data: { "list.txt": text } };
+}
+
+/** The collection on the API server that the manifest belongs to. */
+export function collectionOf({ apiVersion, kind, metadata }: Manifest): string {
+  const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const plural = Object.hasOwn(plurals, kind) ? plurals[kind as ResourceKind] : `${kind.toLowerCase()}s`;
+  return `${group}/namespaces/${metadata.namespace}/${plural}`;
+}
+
+/** Different addresses of 198.18.0.0/15, from the place `start` on. */
+export function addresses(count: number, start = 0): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const place = start + index;
+    return `198.${18 + (place >> 16)}.${(place >> 8) & 255}.${place & 255}`;
+  });
+}

@@ -1,0 +1,64 @@
+// A TCP proxy that stands for the network between the operator and the API server: it can cut connections, refuse new ones,
+// or keep them open and let nothing through.
+import { once } from "node:events";
+import type { AddressInfo, Socket } from "node:net";
+import { connect, createServer } from "node:net";
+
+export interface UnreliableProxy {
+  readonly port: number;
+  /** Connections that were ever accepted. */
+  accepted(): number;
+  /** Ends every connection; new ones are taken. */
+  cut(): void;
+  /** From now on nothing goes through, neither on open connections nor on new ones; none is closed. */
+  fallSilent(): void;
+  /** What is sent from now on goes through, on new connections. Those that were silent stay so: a half-open TCP connection. */
+  speakAgain(): void;
+  close(): Promise<void>;
+}
+
+export async function startUnreliableProxy(targetPort: number): Promise<UnreliableProxy> {
+  const sockets = new Set<Socket>();
+  let accepted = 0;
+  let silent = false;
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
+  };
+  const server = createServer((near) => {
+    accepted += 1;
+    keep(near);
+    if (silent) return;
+    const far = connect(targetPort, "127.0.0.1");
+    keep(far);
+    near.pipe(far).pipe(near);
+    near.on("close", () => far.destroy());
+    far.on("close", () => near.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    accepted: () => accepted,
+    cut,
+    fallSilent: () => {
+      silent = true;
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+      }
+    },
+    speakAgain: () => {
+      silent = false;
+    },
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      cut();
+      await closed;
+    },
+  };
+}
