@@ -191,7 +191,11 @@ class Work implements OperatorWork {
       inventory: this.#records.inventory,
       lifecycle: this.#records.lifecycle,
       status: this.#records.status,
-      openWaf: (instance, key) => this.#access.open(instance, key),
+      openWaf: (instance, key) => {
+        // Before its first call, so that the figures of its first pass are not lost.
+        metrics.addInstance(nameKey(instance.meta));
+        return this.#access.open(instance, key);
+      },
       clock,
       random,
       observer: {
