@@ -4,7 +4,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
-import type { ObjectName } from "../model/resource.ts";
+import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { lookAtEnd } from "../reconcile/clear-cache-look.ts";
 import type { ConvergeOutcome } from "../reconcile/converge.ts";
@@ -16,6 +16,7 @@ import { reportFacts } from "../reconcile/report-facts.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { Unattached } from "../source/directory/gather.ts";
+import { placeOfSource } from "../source/directory/place-of-field.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
@@ -64,11 +65,15 @@ export type OpenedStandalone =
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
-  const store = await openStore(options);
-  if (!store.ok) return store;
   const { directory, stateDirectory, environmentKey, clock } = options;
   const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
+  // Before the state directory is made, which lies in it as a rule: that is a change too, and changes are waited out.
   await source.load();
+  const store = await openStore(options);
+  if (!store.ok) {
+    await source.close();
+    return store;
+  }
   return { ok: true, standalone: new Standalone(options, source, store) };
 }
 
@@ -108,6 +113,11 @@ export class Standalone {
 
   readStatus(...[meta]: Parameters<StatusPort["read"]>): ReturnType<StatusPort["read"]> {
     return this.#store.status.read(meta);
+  }
+
+  /** Where an entry stands that a status calls by its source, as `rules.yaml:12`. */
+  placeOf(meta: ResourceMeta, source: string): string {
+    return placeOfSource(this.#source.snapshot(), meta, source);
   }
 
   /** Why status or events could not be written, one sentence each: nothing else depends on them. */

@@ -19,7 +19,7 @@ import { watchDirectory } from "./watch-directory.ts";
 const passesMax = 8;
 const passDelayMs = 50;
 /** How long nothing may have changed before what is missing counts as removed. */
-const quietMsDefault = 300;
+const quietMsDefault = 150;
 
 /** Log messages are constant, values are fields. */
 export interface SourceLogger {
