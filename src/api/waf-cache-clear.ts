@@ -51,6 +51,7 @@ export const wafCacheClearStatus = z
     ...commonStatus,
     startTime: dateTime.optional().describe("When work on the current trigger began."),
     completionTime: dateTime.optional().describe("When the clear was accepted by the API."),
+    duration: z.string().max(32).optional().describe("The time from start to completion, for example `3s` or `2m5s`."),
     attempts: count
       .optional()
       .describe("How many calls were begun for the current trigger; those that the API put off (429) don't count."),
@@ -65,7 +66,9 @@ export const wafCacheClearStatus = z
       .string()
       .max(512)
       .optional()
-      .describe("`namespace/name` of the WafCacheClear whose call has cleared for this one too."),
+      .describe(
+        "`namespace/name` of the WafCacheClear whose call has cleared for this one too, or the workload whose rollout it followed.",
+      ),
   })
   .prefault({ observedGeneration: -1 })
   .describe("What came of it, like the status of a Job.");
@@ -87,6 +90,7 @@ export const wafCacheClearDefinition: KindDefinition<typeof wafCacheClearSpec, t
       jsonPath: '.status.conditions[?(@.type=="Complete")].status',
       description: "Whether the cache was cleared",
     },
+    { name: "Duration", type: "string", jsonPath: ".status.duration", description: "Time from start to completion" },
     { name: "Attempts", type: "integer", jsonPath: ".status.attempts", description: "Calls that were begun" },
     {
       name: "Completed",

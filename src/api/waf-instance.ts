@@ -91,7 +91,11 @@ const guards = z.strictObject({
 const workloadRef = z.strictObject({
   kind: z.enum(["Deployment", "StatefulSet", "DaemonSet"]).describe("What kind of workload it is."),
   name: objectName.describe("The name of the workload."),
-  namespace: namespaceName.optional().describe("Its namespace. Without it: the namespace of the instance."),
+  namespace: namespaceName
+    .optional()
+    .describe(
+      "Its namespace. Without it: the namespace of the instance. A workload elsewhere must be annotated with `wafsync.dev/clears-cache-of: NAMESPACE/NAME` of the instance.",
+    ),
 });
 
 const cacheClear = z.strictObject({
@@ -186,6 +190,32 @@ const planSummary = z.object({
   examples: z.array(z.string().max(512)).max(10).default([]).describe("The first operations of the plan."),
 });
 
+const workloadStatus = z.object({
+  kind: z.string().max(32).describe("The kind of the workload."),
+  namespace: z.string().max(63).describe("Its namespace."),
+  name: z.string().max(253).describe("Its name."),
+  revision: z.string().max(320).optional().describe("The revision that was seen last."),
+  generation: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({ format: "int64" })
+    .describe("The generation that was seen last. A scale changes it, and not the revision."),
+  state: z
+    .enum(["Handled", "RollingOut", "Pending", "Failed", "NotSeen", "Untracked"])
+    .describe(
+      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout goes on. `Pending`: it is complete, and the clear is still to come. `Failed`: it exceeded its deadline. `NotSeen`: the workload is not there, or may not be seen. `Untracked`: its rollouts can't be followed.",
+    ),
+  message: z.string().max(1024).describe("The same, in a sentence."),
+});
+
+const cacheClearStatus = z.object({
+  lastClearTime: dateTime.optional().describe("When the cache was last cleared after a rollout."),
+  failedAttempts: count.optional().describe("How many calls in a row failed; it is tried again."),
+  message: z.string().max(1024).optional().describe("Why the last call failed, or why there is none."),
+  workloads: z.array(workloadStatus).max(32).default([]).describe("The listed workloads."),
+});
+
 const logsStatus = z.object({
   lastEntryTime: dateTime.optional().describe("The time of the newest entry that was handed on."),
   lag: z.string().max(32).optional().describe("How long after its time that entry was handed on."),
@@ -214,6 +244,7 @@ export const wafInstanceStatus = z
         "The hash of the plan whose removals wait: what the annotation `wafsync.dev/approve-removals` approves.",
       ),
     plan: planSummary.optional().describe("Under `Observe`: what would be written."),
+    cacheClear: cacheClearStatus.optional().describe("The clears that follow rollouts, and where those are."),
     logs: logsStatus.optional().describe("How far the forwarding of blocked requests is."),
   })
   .prefault({ observedGeneration: -1 })

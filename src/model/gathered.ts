@@ -2,6 +2,7 @@
 import type { ApiKey } from "./api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
 import type { ResourceMeta } from "./resource.ts";
+import type { WorkloadSight } from "./workload.ts";
 
 /** One `addressesFrom` item: the text of the ConfigMap's key, or why it cannot be had. */
 export type AddressText =
@@ -31,4 +32,6 @@ export interface Gathered {
   readonly brokenSources: readonly string[];
   /** Other instances with the same base URL and key. */
   readonly sameKey: readonly ResourceMeta[];
+  /** The workloads whose rollouts clear the cache, in their declared order; absent where there are no workloads at all. */
+  readonly workloads?: readonly WorkloadSight[];
 }

@@ -2,6 +2,7 @@
 // it added itself. Recorded before the first call that could add them, so that no crash leaves an entry without an owner.
 import type { ListName, OriginType } from "./declared.ts";
 import type { Entry } from "./entry.ts";
+import type { RolloutRecord } from "./workload.ts";
 
 export interface OwnedEntry {
   /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
@@ -61,6 +62,7 @@ export interface Inventory {
   readonly refusals: readonly Refusal[];
   readonly disputes: readonly Dispute[];
   readonly handledTriggers: readonly HandledTrigger[];
+  readonly rollouts: readonly RolloutRecord[];
   readonly approval: Approval | undefined;
 }
 
@@ -71,6 +73,7 @@ export const emptyInventory: Inventory = {
   refusals: [],
   disputes: [],
   handledTriggers: [],
+  rollouts: [],
   approval: undefined,
 };
 

@@ -4,6 +4,7 @@
 //   with the second (and Stalled is there: only a person can help), and Unknown while it is still to come.
 import type { Condition } from "../api/conditions.ts";
 import { formatTime, removeCondition, setCondition } from "../api/conditions.ts";
+import { formatDuration } from "../api/durations.ts";
 import type { ReasonOf } from "../api/reasons.ts";
 import type { WafCacheClearStatus } from "../api/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
@@ -55,6 +56,7 @@ function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Par
   return {
     startTime: timeText(record?.startedMs),
     completionTime: isCleared ? formatTime(finish.clearedAtMs) : undefined,
+    duration: isCleared ? durationOf(record?.startedMs, finish.clearedAtMs) : undefined,
     attempts: record?.attempts,
     lastAttemptTime: timeText(record?.lastAttemptMs),
     message: message === "" ? undefined : shortened(message, messageLengthMax),
@@ -174,6 +176,12 @@ function withProgress(
   if (state === "Complete" || state === "Suspended") return removeCondition(conditions, "Reconciling");
   const reason = state === "Retrying" ? "ProgressingWithRetry" : "Progressing";
   return setCondition(conditions, { type: "Reconciling", ...common, reason, message }, nowMs);
+}
+
+/** In whole seconds, like that of a Job; undefined where nothing was begun for it. */
+function durationOf(startedMs: number | undefined, clearedMs: number): string | undefined {
+  if (startedMs === undefined) return undefined;
+  return formatDuration(Math.round((clearedMs - startedMs) / 1000) * 1000);
 }
 
 function timeText(timeMs: number | undefined): string | undefined {

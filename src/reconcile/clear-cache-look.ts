@@ -11,6 +11,7 @@ import { handledBy } from "../plan/cache-clear-triggers.ts";
 import { troubleOf } from "./assess-trouble.ts";
 import type { ClearMemory } from "./clear-cache-records.ts";
 import { keepRecord, keepRecordsOf, recordOf } from "./clear-cache-records.ts";
+import { lookAtRollouts } from "./clear-rollouts.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { ConvergePorts, StatusPort } from "./ports.ts";
@@ -79,12 +80,14 @@ export function lookAtEnd(
   { cacheClears }: Pick<InstanceMemory, "cacheClears">,
   facts: ConvergeFacts,
 ): ClearLook {
-  return lookAtClears(status, cacheClears, {
-    gathered: facts.gathered,
-    handled: facts.inventory?.handledTriggers ?? [],
-    trouble: clearTroubleOf(facts),
-    nowMs: clock.nowMs(),
-  });
+  const { gathered, inventory } = facts;
+  const trouble = clearTroubleOf(facts);
+  const nowMs = clock.nowMs();
+  const handled = inventory?.handledTriggers ?? [];
+  const look = lookAtClears(status, cacheClears, { gathered, handled, trouble, nowMs });
+  if (inventory === undefined) return look;
+  const rollouts = lookAtRollouts(cacheClears, { gathered, records: inventory.rollouts, trouble, nowMs });
+  return { ...look, nextMs: earliest(look.nextMs, rollouts.nextMs) };
 }
 
 /** Deletes the objects whose time after their finish is over, where objects can be deleted. */

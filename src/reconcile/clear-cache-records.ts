@@ -14,10 +14,12 @@ export interface ClearMemory {
   readonly records: Map<string, ClearRecord>;
   /** No call of the instance before this time. */
   notBeforeMs: number;
+  /** Why the last call that was made for a rollout failed. */
+  rolloutFault: string | undefined;
 }
 
 export function newClearMemory(): ClearMemory {
-  return { records: new Map(), notBeforeMs: 0 };
+  return { records: new Map(), notBeforeMs: 0, rolloutFault: undefined };
 }
 
 /** Another object of the same name has a record of its own. In a directory there is nothing but the name. */

@@ -4,6 +4,7 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import { cacheClearStatus } from "./assess-cache-clear.ts";
 import { instanceStatus } from "./assess-instance.ts";
 import { originStatus } from "./assess-origin.ts";
+import { rolloutsStatus } from "./assess-rollouts.ts";
 import { ruleStatus } from "./assess-rule.ts";
 import { recordOf } from "./clear-cache-records.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
@@ -21,7 +22,12 @@ export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, fa
   // What an earlier pass said stays true while the WAF is read once more.
   const isToldAlready = (object: ResourceMeta): boolean =>
     facts.phase === "Started" && status.read(object)?.["observedGeneration"] === object.generation;
-  if (!isToldAlready(meta)) await write(status, meta, (before) => instanceStatus(before, facts, memory.lastSyncMs));
+  if (!isToldAlready(meta)) {
+    await write(status, meta, (before) => ({
+      ...instanceStatus(before, facts, memory.lastSyncMs),
+      cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
+    }));
+  }
   for (const rule of facts.desired.rules) {
     if (rule.rule.meta.deleting || isToldAlready(rule.rule.meta)) continue;
     const changedMs = memory.ruleChangedMs.get(rule.id);

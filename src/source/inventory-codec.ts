@@ -5,6 +5,9 @@
 import type { ListName, OriginType } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { type Entry, isOpaque } from "../model/entry.ts";
+import type { RolloutRecord } from "../model/workload.ts";
+import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";
+import { readTriggerLine, rolloutLine, triggerLine } from "./inventory-triggers.ts";
 import type {
   Approval,
   Dispute,
@@ -45,7 +48,7 @@ export function encodeInventory(inventory: Inventory): Record<string, string> {
     origins: joinLines([...inventory.origins].map(originLine)),
     refused: joinLines(inventory.refusals.map(refusalLine)),
     disputes: joinLines(inventory.disputes.map(disputeLine)),
-    triggers: joinLines(inventory.handledTriggers.map(triggerLine)),
+    triggers: joinLines([...inventory.handledTriggers.map(triggerLine), ...inventory.rollouts.map(rolloutLine)]),
     approval: joinLines(approvalLines(inventory.approval)),
   };
 }
@@ -90,6 +93,7 @@ interface MutableInventory {
   readonly refusals: Refusal[];
   readonly disputes: Dispute[];
   readonly handledTriggers: HandledTrigger[];
+  readonly rollouts: RolloutRecord[];
   readonly approvals: Map<string, Record<ListName, Set<Entry>>>;
 }
 
@@ -102,7 +106,7 @@ const lineReaders: Readonly<Record<LineSection, LineReader>> = {
   origins: readOrigin,
   refused: readRefusal,
   disputes: readDispute,
-  triggers: readTrigger,
+  triggers: readTriggerLine,
   approval: readApproval,
 };
 
@@ -113,6 +117,7 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     refusals: [],
     disputes: [],
     handledTriggers: [],
+    rollouts: [],
     approvals: new Map(),
   };
   for (const section of lineSections) {
@@ -164,11 +169,11 @@ function readOrigin(line: string, { origins }: MutableInventory): boolean {
 }
 
 function refusalLine({ operation, message, refusedAtMs, wantedBy }: Refusal): string {
-  return encodeJson({ operation, message, refusedAt: encodeTime(refusedAtMs), wantedBy });
+  return encodeJsonLine({ operation, message, refusedAt: encodeTime(refusedAtMs), wantedBy });
 }
 
 function readRefusal(line: string, { refusals }: MutableInventory): boolean {
-  const fields = decodeJson(line, ["operation", "message", "refusedAt", "wantedBy"]);
+  const fields = decodeJsonLine(line, ["operation", "message", "refusedAt", "wantedBy"]);
   const refusedAtMs = decodeTime(fields?.["refusedAt"]);
   if (fields === undefined || refusedAtMs === null) return false;
   const { operation, message, wantedBy } = fields as Record<"operation" | "message" | "wantedBy", string>;
@@ -186,19 +191,6 @@ function readDispute(line: string, { disputes }: MutableInventory): boolean {
   const atMs = times.map((time) => decodeTime(time));
   if (!isListName(list) || entry === undefined || !atMs.every((time) => time !== null)) return false;
   disputes.push({ list, entry, atMs });
-  return true;
-}
-
-function triggerLine({ cacheClear, trigger, handledAtMs }: HandledTrigger): string {
-  return encodeJson({ cacheClear, trigger, handledAt: encodeTime(handledAtMs) });
-}
-
-function readTrigger(line: string, { handledTriggers }: MutableInventory): boolean {
-  const fields = decodeJson(line, ["cacheClear", "trigger", "handledAt"]);
-  const handledAtMs = decodeTime(fields?.["handledAt"]);
-  if (fields === undefined || handledAtMs === null) return false;
-  const { cacheClear, trigger } = fields as Record<"cacheClear" | "trigger", string>;
-  handledTriggers.push({ cacheClear, trigger, handledAtMs });
   return true;
 }
 
@@ -241,15 +233,6 @@ function decodeEntry(word: string | undefined): Entry | undefined {
   return isOpaque(entry) || /^[0-9a-f.:/]+$/.test(text) ? entry : undefined;
 }
 
-function encodeTime(timeMs: number): string {
-  return new Date(timeMs).toISOString();
-}
-
-function decodeTime(text: string | undefined): number | null {
-  const timeMs = text === undefined ? Number.NaN : Date.parse(text);
-  return Number.isNaN(timeMs) ? null : timeMs;
-}
-
 /** A text without white space: names of objects and hosts stay as they are. */
 function encodeWord(text: string): string {
   return text.replaceAll(/[%\s\p{Cc}]/gu, (character) => encodeURIComponent(character));
@@ -263,26 +246,6 @@ function decodeWord(word: string | undefined): string | undefined | null {
   } catch {
     return null;
   }
-}
-
-/** JSON on one line, with nothing in it that an editor or a terminal would take for a line end or a command. */
-function encodeJson(fields: Readonly<Record<string, string>>): string {
-  const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  return JSON.stringify(fields).replaceAll(/[\u007f-\u009f\u2028\u2029\ufeff]/g, escape);
-}
-
-function decodeJson(line: string, names: readonly string[]): Record<string, string> | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-  if (typeof value !== "object" || value === null) return undefined;
-  const fields = value as Record<string, string>;
-  const complete =
-    Object.keys(fields).length === names.length && names.every((name) => typeof fields[name] === "string");
-  return complete ? fields : undefined;
 }
 
 function excerpt(text: string): string {

@@ -51,6 +51,19 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
   handledTriggers: fc.array(fc.record({ cacheClear: anyName, trigger: fc.string(), handledAtMs: anyTime }), {
     maxLength: 5,
   }),
+  rollouts: fc.array(
+    fc.record({
+      workload: anyName,
+      uid: fc.string(),
+      revision: fc.string(),
+      content: fc.string(),
+      hasBegun: fc.boolean(),
+      clearedAtMs: maybe(anyTime),
+      attempts: fc.integer({ min: 0, max: 999_999_999 }),
+      attemptedAtMs: maybe(anyTime),
+    }),
+    { maxLength: 5 },
+  ),
   approval: maybe(
     fc.record({
       hash: anyName,
@@ -73,6 +86,7 @@ function normalized(inventory: Inventory): Inventory {
     refusals: asSet(inventory.refusals),
     disputes: asSet(inventory.disputes),
     handledTriggers: asSet(inventory.handledTriggers),
+    rollouts: asSet(inventory.rollouts),
   };
 }
 
@@ -89,6 +103,18 @@ const sample: Inventory = {
   refusals: [{ operation: "blocklist +192.0.2.1", message: "no\nway", refusedAtMs: 0, wantedBy: "abc" }],
   disputes: [{ list: "blocklist", entry: entry("192.0.2.9"), atMs: [0, 1000] }],
   handledTriggers: [{ cacheClear: "shop/deploy", trigger: "commit 1", handledAtMs: 0 }],
+  rollouts: [
+    {
+      workload: "Deployment shop/web",
+      uid: "u-1",
+      revision: "3",
+      content: "c0ffee",
+      hasBegun: true,
+      clearedAtMs: 0,
+      attempts: 1,
+      attemptedAtMs: undefined,
+    },
+  ],
   approval: { hash: "f00d", removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() } },
 };
 
@@ -103,7 +129,9 @@ describe("the text of an inventory", () => {
       refused:
         '{"operation":"blocklist +192.0.2.1","message":"no\\nway","refusedAt":"1970-01-01T00:00:00.000Z","wantedBy":"abc"}\n',
       disputes: "blocklist 192.0.2.9 1970-01-01T00:00:00.000Z 1970-01-01T00:00:01.000Z\n",
-      triggers: '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n',
+      triggers:
+        '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
+        '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
       approval: "f00d\nf00d blocklist 192.0.2.5\n",
     });
   });
