@@ -14,6 +14,7 @@ import type { ConvergePorts } from "../reconcile/ports.ts";
 
 /** Passes wait for the WAF most of the time, so there may be many; each key's calls stay one after another. */
 const workersDefault = 64;
+const lookAgainMs = 10_000;
 
 export interface InstanceControllerOptions {
   readonly ports: ConvergePorts;
@@ -30,6 +31,7 @@ export interface InstanceControllerOptions {
 export class InstanceController {
   readonly #options: InstanceControllerOptions;
   readonly #queue: KeyedQueue<string>;
+  readonly #unsettled = new Set<string>();
   readonly #memories = new Map<string, InstanceMemory>();
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
 
@@ -46,6 +48,14 @@ export class InstanceController {
   /** Asks for a pass over the instance, now or as soon as the one that runs has ended. */
   wake(instance: ObjectName, reason: string, priority: QueuePriority = "Change"): void {
     this.#queue.add(nameKey(instance), { priority, reason });
+  }
+
+  /** Asks for a pass soon after the one that runs, although nothing is declared anew: something could not be written. */
+  lookAgain(instance: ObjectName, reason: string): void {
+    const key = nameKey(instance);
+    this.#settled.delete(key);
+    this.#unsettled.add(key);
+    this.#queue.addAfter(key, lookAgainMs, { priority: "Retry", reason });
   }
 
   stats(): QueueStats {
@@ -82,7 +92,10 @@ export class InstanceController {
     return this.#workResult(key, outcome);
   }
 
-  #workResult(key: string, { end, wakeAtMs, version }: ConvergeOutcome): WorkResult {
+  #workResult(key: string, outcome: ConvergeOutcome): WorkResult {
+    const { end, version } = outcome;
+    const lookAgainAtMs = this.#unsettled.delete(key) ? this.#options.clock.nowMs() + lookAgainMs : undefined;
+    const wakeAtMs = earliest(outcome.wakeAtMs, lookAgainAtMs);
     this.#settled.delete(key);
     if (end.end === "Gone") this.#memories.delete(key);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
@@ -91,6 +104,10 @@ export class InstanceController {
     this.#settled.set(key, { version, untilMs: wakeAtMs });
     return { kind: "Settled", wakeAtMs, priority: "Resync" };
   }
+}
+
+function earliest(left: number | undefined, right: number | undefined): number | undefined {
+  return left === undefined || right === undefined ? (left ?? right) : Math.min(left, right);
 }
 
 function parseName(key: string): ObjectName {

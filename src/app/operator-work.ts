@@ -7,8 +7,6 @@ import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ConvergePorts } from "../reconcile/ports.ts";
-import type { UnattachedObject } from "../reconcile/report-unattached.ts";
-import { reportUnattached } from "../reconcile/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterRecords } from "../source/cluster/cluster-records.ts";
@@ -20,6 +18,8 @@ import { baseUrlObjection } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { Leadership } from "./leadership.ts";
 import { measureOutcome, measuringObserver } from "./measure-passes.ts";
+import { tendLeftOut } from "./left-out.ts";
+import { ProblemLog } from "./problem-log.ts";
 import type { Stopping } from "./stopping.ts";
 import { WafAccess } from "./waf-access.ts";
 
@@ -52,8 +52,9 @@ export interface OperatorWorkOptions {
 
 const neverListed = { isSynced: false, relists: 0 };
 
-/** Objects without an instance are looked at together, this long after a change. */
-const unattachedDelayMs = 500;
+/** What no pass works on is looked at all together, this long after a change. */
+const leftOutDelayMs = 500;
+const leftOutIntervalMs = 60_000;
 
 export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
   return new Work(options);
@@ -67,10 +68,12 @@ class Work implements OperatorWork {
   readonly #controller: InstanceController;
   readonly #changed = new ChangeSignal();
   #running: Promise<unknown> = Promise.resolve();
+  #isWorking = false;
 
   constructor(options: OperatorWorkOptions) {
     this.#options = options;
     const { api, clock, random, namespace, metrics, log, leadership, podName } = options;
+    const problems = new ProblemLog(log, clock);
     this.#source = createClusterSource({
       api,
       clock,
@@ -78,9 +81,10 @@ class Work implements OperatorWork {
       namespace,
       onChange: (instance, reason) => {
         this.#changed.notify();
-        this.#controller.wake(instance, reason);
+        if (this.#isWorking) this.#controller.wake(instance, reason);
       },
-      onProblem: (subject, { code, message }) => log.warn("objects can't be read", { subject, code, problem: message }),
+      onProblem: (subject, { code, message: problem }) =>
+        problems.warn("objects can't be read", { subject, code, problem }),
     });
     this.#records = createClusterRecords({
       api,
@@ -91,7 +95,11 @@ class Work implements OperatorWork {
       podName,
       mayWrite: () => leadership.mayWrite(),
       onEventDropped: (reason) => metrics.eventDropped(reason),
-      onProblem: (problem) => log.warn("a record could not be written", { problem }),
+      onProblem: (problem, object) => {
+        log.warn("a record could not be written", { problem });
+        const instance = object === undefined ? undefined : this.#source.instanceOf(object);
+        if (instance !== undefined) this.#controller.lookAgain(instance, "status unwritten");
+      },
     });
     this.#access = new WafAccess({
       clock,
@@ -127,13 +135,14 @@ class Work implements OperatorWork {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    this.#isWorking = true;
     for (const instance of this.#source.instances()) {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#controller.wake(instance, "start");
     }
     const running = Promise.all([
       this.#controller.run(signal),
-      this.#reportLeftOut(signal),
+      this.#tendLeftOut(signal),
       this.#records.tidyUp(signal),
     ]);
     this.#running = running;
@@ -160,14 +169,17 @@ class Work implements OperatorWork {
     return { permitted: true } as const;
   }
 
-  /** Objects that no pass reports on: their instance is missing, or they can't be understood. */
-  async #reportLeftOut(signal: AbortSignal): Promise<void> {
+  async #tendLeftOut(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
       const { version } = this.#changed;
-      await reportUnattached(this.#records.status, leftOutOf(this.#source), clock.nowMs());
-      await this.#changed.wait(version, signal);
-      await clock.sleep(unattachedDelayMs, signal);
+      await tendLeftOut(this.#source, this.#records, clock.nowMs());
+      // What could not be written is tried again, also if nothing changes.
+      const over = new AbortController();
+      const either = AbortSignal.any([signal, over.signal]);
+      await Promise.race([this.#changed.wait(version, either), clock.sleep(leftOutIntervalMs, either)]);
+      over.abort();
+      await clock.sleep(leftOutDelayMs, signal);
     }
   }
 
@@ -184,6 +196,7 @@ class Work implements OperatorWork {
         },
         confirm: async (name: ObjectName) => await source.confirm(name),
         version: (name: ObjectName) => source.version(name),
+        isUninstalling: async () => await source.isUninstalling(),
         removeObject: async (object) => {
           if (this.#permission().permitted) await source.remove(object);
         },
@@ -211,12 +224,4 @@ class Work implements OperatorWork {
       abandon: stopping.abandon,
     };
   }
-}
-
-function leftOutOf(source: ClusterSource): UnattachedObject[] {
-  const unattached = source
-    .unattached()
-    .map(({ meta, problem }) => ({ meta, problem, reason: "InstanceNotFound" as const }));
-  const invalid = source.invalid().map(({ meta, problem }) => ({ meta, problem, reason: "InvalidSpec" as const }));
-  return [...unattached, ...invalid].map(({ meta, problem, reason }) => ({ meta, reason, message: problem }));
 }

@@ -17,6 +17,11 @@ export interface SourcePort {
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Grows whenever what `gather` would answer may have changed. Cheap: asked before every call. */
   version(instance: ObjectName): number;
+  /**
+   * Whether the kinds themselves are being removed, and the instances with them: that is no wish to remove entries. Absent
+   * where there is no such thing. Never rejects.
+   */
+  isUninstalling?(): Promise<boolean>;
   /** Deletes an object whose time is over, if it is still the same one. Never rejects. Absent where files are the users' own. */
   removeObject?(object: ResourceMeta): Promise<void>;
 }
@@ -81,6 +86,8 @@ export interface ConvergeObserver {
   /** The pass goes on by itself after the delay. */
   waiting?(instance: ObjectName, why: string, delayMs: number): void;
   failed?(instance: ObjectName, fault: WafFault): void;
+  /** The instance goes, and so many entries and origins of wafsync stay on its WAF; undefined if it is not known how many. */
+  leftBehind?(instance: ObjectName, count: number | undefined): void;
 }
 
 export interface ConvergePorts {

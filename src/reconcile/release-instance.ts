@@ -15,6 +15,7 @@ import type { ConfirmedGathering, ConvergePorts } from "./ports.ts";
 
 /** How long a deletion waits for a WAF that can't be reached. */
 const releaseMsMax = 600_000;
+const uninstalling = "the kinds of wafsync are being removed from the API server";
 
 export interface Release {
   readonly end: PassEnd;
@@ -32,6 +33,7 @@ export async function releaseInstance(
   memory.releasingSinceMs ??= ports.clock.nowMs();
   const stored = await ports.inventory.load(name);
   const inventory = stored.state === "Loaded" ? stored.inventory : undefined;
+  if ((await ports.source.isUninstalling?.()) === true) return await letGo(ports, declared, inventory, uninstalling);
   const leave = leavesEntries(declared.gathered);
   if (leave !== undefined || (inventory !== undefined && countOwned(inventory) === 0)) {
     return await letGo(ports, declared, inventory, leave);
@@ -68,8 +70,11 @@ async function letGo(
     const count = left === undefined ? "An unknown number of" : String(left);
     const message = `${count} entries and origins that wafsync added stay on the WAF: ${why ?? "the inventory can't be read"}.`;
     ports.status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message });
+    ports.observer.leftBehind?.(meta, left);
   }
-  const problem = (await ports.inventory.remove(meta)) ?? (await ports.lifecycle.release(meta));
+  // Should the kinds come back, and the instance with them, it finds again what is its own.
+  const unremoved = why === uninstalling ? undefined : await ports.inventory.remove(meta);
+  const problem = unremoved ?? (await ports.lifecycle.release(meta));
   if (problem === undefined) return { end: { end: "Gone" }, known: declared };
   return { end: { end: "Blocked", blocker: "InventoryUnwritable", message: problem }, known: declared };
 }

@@ -1,8 +1,12 @@
 // The status of what can't be worked on at all: objects without their instance, and objects that can't be understood.
+import { requestedAtAnnotation } from "../api/kinds.ts";
 import type { Condition } from "../api/conditions.ts";
 import { removeCondition, setCondition } from "../api/conditions.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import type { StatusPort } from "./ports.ts";
+
+const requestLengthMax = 1024;
+const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "state", "addedTime"]);
 
 export interface UnattachedObject {
   readonly meta: ResourceMeta;
@@ -18,14 +22,26 @@ export async function reportUnattached(
   nowMs: number,
 ): Promise<void> {
   for (const object of objects) {
+    if (object.meta.deleting && object.meta.kind !== "WafInstance") continue;
     const before = status.read(object.meta) ?? {};
     const known = (before["conditions"] ?? []) as readonly Condition[];
     await status.write(object.meta, {
-      ...before,
+      ...(object.reason === "InstanceNotFound" ? withoutWafState(before) : before),
+      ...heard(object.meta),
       observedGeneration: object.meta.generation,
       conditions: unattachedConditions(known, object, nowMs),
     });
   }
+}
+
+/** What it said of the entries on the WAF, which may be gone with the instance. What was done once stays told. */
+function withoutWafState(status: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(status).filter(([name]) => !wafState.has(name)));
+}
+
+function heard({ annotations }: ResourceMeta): object {
+  const value = annotations[requestedAtAnnotation];
+  return value === undefined ? {} : { lastHandledRequest: value.slice(0, requestLengthMax) };
 }
 
 function unattachedConditions(

@@ -123,7 +123,7 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
   for (const call of measuredCalls) durations.zero({ ...call });
   const orphaned = new Counter({
     name: "wafsync_orphaned_entries_total",
-    help: "Entries left behind on a WAF because its key was gone.",
+    help: "Entries and origins of wafsync that stayed on a WAF when their instance went.",
     registers,
   });
   return {

@@ -1,7 +1,7 @@
 // The objects of the cluster that desired state is read from: where they are, what is kept of them, and what of a change
 // of them matters. What is kept is smaller than what came, and shares the spec with the former version where that is
 // equal: whoever parsed a spec once recognizes it, whatever happened to status and labels.
-import { apiGroup, apiVersion, apiVersionName, kinds } from "../../api/kinds.ts";
+import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../api/kinds.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-diff.ts";
@@ -87,9 +87,14 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     before.deletionTimestamp !== after.deletionTimestamp ||
     !sameJson(before.annotations ?? {}, after.annotations ?? {}) ||
     !sameJson(before.labels ?? {}, after.labels ?? {}) ||
-    !sameJson(before.finalizers ?? [], after.finalizers ?? []) ||
+    // That it was put on is what wafsync did itself, and finalizers of others mean nothing to it.
+    (hasFinalizer(before) && !hasFinalizer(after)) ||
     isStatusWiped(old.status, next.status)
   );
+}
+
+function hasFinalizer({ finalizers = [] }: KubeObjectMeta): boolean {
+  return finalizers.includes(instanceFinalizer);
 }
 
 function isStatusWiped(before: unknown, after: unknown): boolean {

@@ -6,7 +6,7 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import { eventApi } from "../../kube/event-api.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
-import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import type { ClusterSource } from "./cluster-source.ts";
 import { type ClusterStatus, createClusterStatus } from "./cluster-status.ts";
 import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
@@ -28,8 +28,8 @@ export interface ClusterRecordsOptions {
   /** Asked right before every write. */
   readonly mayWrite: () => boolean;
   readonly onEventDropped: (reason: EventDropReason) => void;
-  /** Told what could not be written, and why. */
-  readonly onProblem: (problem: string) => void;
+  /** Told what could not be written, and why; with the object whose status it is. */
+  readonly onProblem: (problem: string, object?: ResourceRef) => void;
 }
 
 export interface ClusterRecords {
@@ -85,7 +85,7 @@ class Records implements ClusterRecords {
         clock,
         objectOf,
         events: this.#events,
-        onProblem: (_object, problem) => options.onProblem(problem),
+        onProblem: (object, problem) => options.onProblem(problem, object),
       }),
     );
   }
@@ -94,11 +94,13 @@ class Records implements ClusterRecords {
     const { clock, source, mayWrite, onProblem } = this.#options;
     while (!signal.aborted) {
       // While a kind is missing, an instance that is not there may come back, and needs its inventory then.
+      // Not at once: what comes back after a restart gets the time to be listed.
+      await clock.sleep(sweepIntervalMs, signal);
+      if (signal.aborted) return;
       if (mayWrite() && source.isSynced() && !source.hasGaps()) {
         const swept = await this.#inventories.sweep();
         for (const name of swept) onProblem(`The inventory of ${nameKey(name)} went, whose WafInstance is gone.`);
       }
-      await clock.sleep(sweepIntervalMs, signal);
     }
   }
 

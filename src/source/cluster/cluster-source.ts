@@ -11,9 +11,9 @@ import type { Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { AddressTexts, type Freshness } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
-import { type ConfirmContext, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
+import { type ConfirmContext, findLeavingKind, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
 import { type DeclaredPicture, declaredPicture, type InstancePicture } from "./gather-instance.ts";
 import { InstanceChanges } from "./instance-changes.ts";
 import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./left-out-objects.ts";
@@ -57,6 +57,10 @@ export interface ClusterSource {
   >;
   /** Grows with every change that concerns the instance. */
   version(instance: ObjectName): number;
+  /** Whether the API server is about to forget the kind WafInstance, and deletes its objects for that. Never rejects. */
+  isUninstalling(): Promise<boolean>;
+  /** The instance that the object refers to, or is; undefined if that is not known. */
+  instanceOf(ref: ResourceRef): ObjectName | undefined;
   /** Deletes an object if it is still the same one. Never rejects. */
   remove(object: ResourceMeta): Promise<void>;
   /** Rules, origins and cache clears that refer to no instance that is known: to this one, or to any. */
@@ -190,6 +194,20 @@ class WatchedCluster implements ClusterSource {
 
   version(instance: ObjectName): number {
     return this.#changes.version(instance);
+  }
+
+  async isUninstalling(): Promise<boolean> {
+    const leaving = await findLeavingKind(this.#options);
+    const isLeaving = leaving.ok && leaving.value === "WafInstance";
+    if (isLeaving) this.#watches.noteLeaving("WafInstance");
+    return isLeaving;
+  }
+
+  instanceOf(ref: ResourceRef): ObjectName | undefined {
+    const { kind, namespace, name } = ref;
+    if (kind === "WafInstance") return { namespace, name };
+    const object = this.objectOf(ref);
+    return object === undefined ? undefined : instanceNameOf(object);
   }
 
   async remove({ kind, namespace, name, uid }: ResourceMeta): Promise<void> {

@@ -75,7 +75,21 @@ export async function readNamespaceLabels(
  * While a kind is being uninstalled its objects disappear one after another, and lists of it still succeed. The API server
  * then offers no `create` for it any more: what is missing was not taken back by those who declared it.
  */
-async function checkKinds({ api, onLeaving }: ConfirmContext): Promise<Confirmed<undefined>> {
+async function checkKinds(context: ConfirmContext): Promise<Confirmed<undefined>> {
+  const leaving = await findLeavingKind(context);
+  if (!leaving.ok) return leaving;
+  if (leaving.value === undefined) return { ok: true, value: undefined };
+  context.onLeaving(leaving.value);
+  return {
+    ok: false,
+    problem: `The kind ${leaving.value} is being removed from the API server, and its objects with it.`,
+  };
+}
+
+/** A kind whose objects are on their way out, whoever declared them; undefined if there is none. Never rejects. */
+export async function findLeavingKind({
+  api,
+}: Pick<ConfirmContext, "api">): Promise<Confirmed<ResourceKind | undefined>> {
   const path = `/apis/${apiGroup}/${apiVersionName}`;
   const read = await api.request<unknown>({ method: "GET", path, timeoutMs: requestTimeoutMs });
   if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
@@ -85,9 +99,7 @@ async function checkKinds({ api, onLeaving }: ConfirmContext): Promise<Confirmed
     const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
     return !isRecord(resource) || !Array.isArray(resource["verbs"]) || !resource["verbs"].includes("create");
   });
-  if (leaving === undefined) return { ok: true, value: undefined };
-  onLeaving(leaving);
-  return { ok: false, problem: `The kind ${leaving} is being removed from the API server, and its objects with it.` };
+  return { ok: true, value: leaving };
 }
 
 async function readInstanceObject(
