@@ -4,7 +4,7 @@ import { nameKey } from "../model/resource.ts";
 import type { ConvergeObserver } from "../reconcile/ports.ts";
 import type { InstanceResult } from "../app/standalone.ts";
 import type { DirectoryOptions, Session } from "./directory-session.ts";
-import { printFaults, withSession } from "./directory-session.ts";
+import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { viewInstance } from "./instance-view.ts";
 import { resultLines } from "./print-instance.ts";
@@ -31,11 +31,12 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     for (const bar of bars.values()) bar.end();
     const views = viewResults(session, results);
     printResults(session, options, views);
+    printTroubles(session, views);
     if (session.stopping.stop.aborted) {
       session.notes.line("Stopped. What was done is recorded: run the command again to go on.");
       return 130;
     }
-    if (views.length === 0) session.notes.line("There is no WafInstance in this folder, so there is nothing to apply.");
+    if (views.length === 0) session.notes.line(noInstance(isFaulty, "apply"));
     if (isFaulty || views.length === 0 || views.some(({ trouble }) => trouble !== undefined)) return 2;
     const hasPendingClears = results.some(({ outcome }) => outcome.pendingClears > 0);
     return hasPendingClears || views.some(isIncomplete) ? 1 : 0;
@@ -43,9 +44,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
 }
 
 function viewResults({ standalone }: Session, results: readonly InstanceResult[]): InstanceView[] {
-  return results.flatMap(({ outcome: { facts } }) =>
-    facts === undefined ? [] : [viewInstance(facts, (meta) => standalone.readStatus(meta))],
-  );
+  return results.flatMap(({ outcome: { facts } }) => (facts === undefined ? [] : [viewInstance(facts, standalone)]));
 }
 
 function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {
@@ -58,7 +57,7 @@ function printResults({ out, paint }: Session, { output }: ApplyOptions, views: 
 }
 
 function isIncomplete(view: InstanceView): boolean {
-  return view.held.length > 0 || view.objects.some(({ ready }) => ready === "False");
+  return view.held.length > 0 || view.objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
 }
 
 function progressObserver(bars: Map<string, ProgressBar>, notes: Terminal): ConvergeObserver {

@@ -12,6 +12,7 @@ import { nameKey } from "../model/resource.ts";
 import type { ConvergeObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import { CommandError } from "./describe-error.ts";
+import type { InstanceView } from "./instance-view.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
 import { colour, terminalOn } from "./terminal.ts";
@@ -99,9 +100,8 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
     if (!isError && fault.passing && printed !== undefined) continue;
     lines.push(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
   }
-  for (const { meta, problem } of unattached) {
-    const where = meta.location === "" ? "" : `${meta.location}: `;
-    lines.push(`${paintNotes("red", "error")} ${where}${meta.kind} ${nameKey(meta)}: ${problem}`);
+  for (const { place, problem } of unattached) {
+    lines.push(`${paintNotes("red", "error")} ${place}: spec.instanceRef: ${problem}`);
   }
   for (const name of await standalone.leftBehind()) {
     lines.push(
@@ -112,6 +112,20 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   printed?.clear();
   for (const line of lines) printed?.add(line);
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
+}
+
+/** Prints what keeps whole instances from being worked on, each with its place. */
+export function printTroubles({ notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+  for (const { namespace, name, place, trouble } of views) {
+    if (trouble === undefined) continue;
+    notes.line(`${paintNotes("red", "error")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
+  }
+}
+
+/** What to say where there is nothing to work on. */
+export function noInstance(isFaulty: boolean, act: string): string {
+  if (isFaulty) return `No WafInstance of this folder can be used, so there is nothing to ${act}.`;
+  return `There is no WafInstance in this folder, so there is nothing to ${act}.`;
 }
 
 async function requireFolder(path: string): Promise<void> {

@@ -17,7 +17,21 @@ export interface ObjectView {
   readonly ready: string;
   readonly reason: string;
   readonly message: string;
-  readonly rejected: readonly { readonly entry: string; readonly source: string; readonly message: string }[];
+  /** Where it is declared: `rules.yaml:1`. */
+  readonly place: string;
+  /** False if it, or a part of it, can't be taken in as it is written: a person has to correct it. */
+  readonly isAccepted: boolean;
+  /** Of a rule: how many entries are not applied. */
+  readonly rejectedCount: number;
+  /** The first of them. */
+  readonly rejected: readonly RejectedView[];
+}
+
+export interface RejectedView {
+  readonly entry: string;
+  readonly source: string;
+  readonly message: string;
+  readonly place: string;
 }
 
 export interface OperationView {
@@ -30,6 +44,8 @@ export interface OperationView {
 export interface InstanceView {
   readonly namespace: string;
   readonly name: string;
+  /** Where it is declared: `waf.yaml:1`. */
+  readonly place: string;
   readonly domain: string | undefined;
   readonly primaryOrigin: string | undefined;
   /** `Done`, or why it ended otherwise. */
@@ -44,12 +60,19 @@ export interface InstanceView {
   readonly objects: readonly ObjectView[];
 }
 
-type ReadStatus = (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
+type Status = Readonly<Record<string, unknown>>;
+
+/** What the facts do not tell. */
+export interface ObjectLook {
+  readStatus(meta: ResourceMeta): Status | undefined;
+  /** Where an entry stands that a status calls by its source. */
+  placeOf(meta: ResourceMeta, source: string): string;
+}
 
 /** @param pendingClears cache clears that a run would see to: they come before all other calls */
 export function viewInstance(
   facts: ConvergeFacts,
-  readStatus: ReadStatus,
+  look: ObjectLook,
   pendingClears: readonly DeclaredCacheClear[] = [],
 ): InstanceView {
   const { meta } = facts.gathered.instance;
@@ -63,6 +86,7 @@ export function viewInstance(
   return {
     namespace: meta.namespace,
     name: meta.name,
+    place: meta.location,
     domain: observed?.domain,
     primaryOrigin: observed?.primaryOrigin,
     end: facts.end === undefined ? "Running" : facts.end.end,
@@ -76,13 +100,19 @@ export function viewInstance(
     ],
     held: plan === undefined ? [] : heldOperations(facts),
     approve: plan?.held?.hash,
-    objects: metas.map((object) => viewObject(object, readStatus(object))),
+    objects: metas.map((object) => viewObject(object, look)),
   };
 }
 
-function viewObject(meta: ResourceMeta, status: Readonly<Record<string, unknown>> | undefined): ObjectView {
+function viewObject(meta: ResourceMeta, look: ObjectLook): ObjectView {
+  const status = look.readStatus(meta);
   const conditions = (status?.["conditions"] ?? []) as readonly Condition[];
   const ready = findCondition(conditions, "Ready");
+  const accepted = findCondition(conditions, "Accepted");
+  const isAccepted = accepted?.status !== "False";
+  const told = isAccepted || ready?.status === "False" ? ready : accepted;
+  const rejected = (status?.["rejected"] ?? []) as readonly Omit<RejectedView, "place">[];
+  const { rejected: rejectedCount } = (status?.["entries"] ?? {}) as { readonly rejected?: number };
   const progress = status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
   return {
     kind: meta.kind,
@@ -90,9 +120,12 @@ function viewObject(meta: ResourceMeta, status: Readonly<Record<string, unknown>
     name: meta.name,
     progress: typeof progress === "string" ? progress : "",
     ready: ready?.status ?? "Unknown",
-    reason: ready?.reason ?? "",
-    message: ready?.message ?? "",
-    rejected: (status?.["rejected"] ?? []) as ObjectView["rejected"],
+    reason: told?.reason ?? "",
+    message: told?.message ?? "",
+    place: meta.location,
+    isAccepted,
+    rejectedCount: rejectedCount ?? rejected.length,
+    rejected: rejected.map((item) => ({ ...item, place: look.placeOf(meta, item.source) })),
   };
 }
 

@@ -1,6 +1,7 @@
 // `wafsync plan`: what would be changed, and why. Reads the WAF and writes nothing anywhere.
 import type { DirectoryOptions } from "./directory-session.ts";
-import { printFaults, withSession } from "./directory-session.ts";
+import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
+import type { InstanceView } from "./instance-view.ts";
 import { viewInstance } from "./instance-view.ts";
 import { planLines } from "./print-instance.ts";
 
@@ -9,14 +10,18 @@ export async function runPlan(options: DirectoryOptions): Promise<number> {
   return await withSession(options, { isDryRun: true }, async (session) => {
     const { standalone, out, paint } = session;
     const previews = await standalone.preview();
-    const views = previews.map(({ facts, pendingClears }) =>
-      viewInstance(facts, (meta) => standalone.readStatus(meta), pendingClears),
-    );
+    const views = previews.map(({ facts, pendingClears }) => viewInstance(facts, standalone, pendingClears));
     const isFaulty = await printFaults(session);
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
-    else for (const view of views) for (const line of planLines(view, paint)) out.line(line);
-    if (views.length === 0) session.notes.line("There is no WafInstance in this folder, so there is nothing to plan.");
-    if (isFaulty || views.some(({ trouble }) => trouble !== undefined) || views.length === 0) return 2;
+    else for (const view of views) for (const line of planLines(view, paint, isFaulty)) out.line(line);
+    printTroubles(session, views);
+    if (views.length === 0) session.notes.line(noInstance(isFaulty, "plan"));
+    if (isFaulty || views.length === 0 || views.some(isWrong)) return 2;
     return views.some(({ operations, held }) => operations.length + held.length > 0) ? 1 : 0;
   });
+}
+
+/** Whatever was not taken in is not in the plan, so the plan is not that of the folder. */
+function isWrong({ trouble, objects }: InstanceView): boolean {
+  return trouble !== undefined || objects.some(({ isAccepted }) => !isAccepted);
 }

@@ -11,13 +11,19 @@ const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"
 
 export type Paint = (style: "red" | "green" | "yellow" | "cyan" | "bold" | "dim", text: string) => string;
 
-/** What would be, or was planned to be, changed: one line each, with its reason. */
-export function planLines(view: InstanceView, paint: Paint): string[] {
+/**
+ * What would be, or was planned to be, changed: one line each, with its reason. Nothing for an instance in trouble.
+ * @param isFaulty Some files, or parts of them, are not in the plan.
+ */
+export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
+  if (view.trouble !== undefined) return [];
   const lines = [headline(view, paint)];
-  if (view.trouble !== undefined) return [...lines, paint("red", `  ${view.trouble}`)];
   const { operations, held } = view;
+  const problems = problemLines(view, paint);
   if (operations.length + held.length === 0) {
-    return [...lines, paint("green", "  Nothing to do: the WAF is as declared."), ...problemLines(view, paint)];
+    const isPartial = isFaulty || view.objects.some(({ isAccepted }) => !isAccepted);
+    const nothing = isPartial ? "Nothing to do for the rest." : "Nothing to do: the WAF is as declared.";
+    return [...lines, ...problems, paint(isPartial ? "bold" : "green", `  ${nothing}`)];
   }
   lines.push(...operationLines(operations, paint));
   for (const { target, value } of held.slice(0, operationsPerReasonMax)) {
@@ -26,7 +32,7 @@ export function planLines(view: InstanceView, paint: Paint): string[] {
   if (held.length > operationsPerReasonMax) {
     lines.push(paint("yellow", `  ! … and ${held.length - operationsPerReasonMax} more held (-o json shows all)`));
   }
-  return [...lines, summaryLine(view, paint), ...problemLines(view, paint)];
+  return [...lines, ...problems, summaryLine(view, paint)];
 }
 
 function headline(view: InstanceView, paint: Paint): string {
@@ -93,20 +99,26 @@ function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
   return paint("bold", `  Plan: ${parts.join(", ")}, one call each.${clear}`);
 }
 
+function rejectedLines({ rejected, rejectedCount }: ObjectView): string[] {
+  const shown = rejected.slice(0, rejectedShownMax);
+  const lines = shown.map(({ entry, source, message, place }) => {
+    const isNamed = message.includes(entry);
+    return `    ${place}: ${source}: ${isNamed ? "" : `${entry}: `}${message}`;
+  });
+  const left = rejectedCount - shown.length;
+  return left > 0 ? [...lines, `    … and ${left} more`] : lines;
+}
+
 /** Objects that are not well, with what to do. */
 export function problemLines(view: InstanceView, paint: Paint): string[] {
   const lines: string[] = [];
   for (const object of view.objects) {
-    if (object.ready !== "False" || object.message === view.trouble) continue;
-    lines.push(
-      paint("red", `  ${object.kind} ${object.namespace}/${object.name}: ${object.reason}`),
-      `    ${object.message}`,
-    );
-    for (const { entry, source, message } of object.rejected.slice(0, rejectedShownMax)) {
-      lines.push(paint("dim", `    ${entry} (${source}): ${message}`));
-    }
-    if (object.rejected.length > rejectedShownMax)
-      lines.push(paint("dim", `    … and ${object.rejected.length - rejectedShownMax} more`));
+    if ((object.ready !== "False" && object.isAccepted) || object.message === view.trouble) continue;
+    const { kind, namespace, name, reason, place } = object;
+    const count = object.rejectedCount === 1 ? "1 entry is" : `${object.rejectedCount} entries are`;
+    const what = object.rejected.length === 0 ? "" : `, ${count} not applied`;
+    lines.push(paint("red", `  ${place}: ${kind} ${namespace}/${name}: ${reason}${what}`));
+    lines.push(...(object.rejected.length === 0 ? [`    ${object.message}`] : rejectedLines(object)));
   }
   if (view.approve !== undefined) {
     lines.push(
@@ -124,10 +136,7 @@ export function resultLines(views: readonly InstanceView[], paint: Paint): strin
   const rows = views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint)));
   const lines = objectTable(rows, paint);
   for (const view of views) {
-    if (view.trouble !== undefined) {
-      lines.push("", paint("red", `${view.namespace}/${view.name}: ${view.trouble}`));
-      continue;
-    }
+    if (view.trouble !== undefined) continue;
     lines.push("", countsLine(view, paint), ...problemLines(view, paint));
   }
   return lines;

@@ -29,7 +29,7 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
       () => void printFaults(session, faultsPrinted),
       ({ instance, outcome: { facts } }) => {
         if (facts === undefined) return;
-        const view = viewInstance(facts, (meta) => standalone.readStatus(meta));
+        const view = viewInstance(facts, standalone);
         if (options.output === "table") {
           const lines = changes.next(view);
           for (const line of lines.length === 0 ? [] : ["", ...lines, ""]) out.line(line);

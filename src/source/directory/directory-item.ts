@@ -18,9 +18,23 @@ interface Placed {
   readonly line: number;
 }
 
+/** Lines that a message may have to name, and that the declaration itself does not know. */
+export interface ReferenceLines {
+  /** Of `spec.instanceRef`. */
+  readonly instanceRef: number;
+  /** Of the items of `spec.addresses`. */
+  readonly addresses: readonly number[];
+}
+
+/** Of a text of a ConfigMap: its key, and its first line if it is written as a block. */
+export interface TextLines {
+  readonly key: number;
+  readonly first: number | undefined;
+}
+
 export type DirectoryItem =
   | (Placed & { readonly kind: "WafInstance"; readonly declared: DeclaredInstance })
-  | (Placed & { readonly kind: "WafIpRule"; readonly declared: DeclaredRule })
-  | (Placed & { readonly kind: "WafOrigin"; readonly declared: DeclaredOrigin })
-  | (Placed & { readonly kind: "WafCacheClear"; readonly declared: DeclaredCacheClear })
-  | (Placed & CoreObject);
+  | (Placed & { readonly kind: "WafIpRule"; readonly declared: DeclaredRule; readonly lines: ReferenceLines })
+  | (Placed & { readonly kind: "WafOrigin"; readonly declared: DeclaredOrigin; readonly lines: ReferenceLines })
+  | (Placed & { readonly kind: "WafCacheClear"; readonly declared: DeclaredCacheClear; readonly lines: ReferenceLines })
+  | (Placed & CoreObject & { readonly textLines: ReadonlyMap<string, TextLines> });

@@ -7,13 +7,17 @@ import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import { placeOfReference, sourceOfText } from "./place-of-field.ts";
 import { brokenSourcesOf } from "./snapshot.ts";
 import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
+import type { Holds } from "./source-fault.ts";
 
 /** A rule, origin or cache clear whose instance is not in the directory. */
 export interface Unattached {
   readonly meta: ResourceMeta;
   readonly instance: ObjectName;
+  /** Where it refers to the instance: `rules.yaml:7`. */
+  readonly place: string;
   /** One sentence that names the instance and, if one is near, what was probably meant. */
   readonly problem: string;
 }
@@ -52,7 +56,12 @@ export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
   const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears];
   return attachable
     .filter(({ instance }) => !snapshot.instances.has(nameKey(instance)))
-    .map(({ meta, instance }) => ({ meta, instance, problem: missingInstance(snapshot, instance) }));
+    .map(({ meta, instance }) => ({
+      meta,
+      instance,
+      place: placeOfReference(snapshot, meta),
+      problem: missingInstance(snapshot, instance),
+    }));
 }
 
 function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): string {
@@ -60,10 +69,19 @@ function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): str
   const elsewhere = known.find(({ meta }) => meta.name === instance.name);
   const inNamespace = known.filter(({ meta }) => meta.namespace === instance.namespace).map(({ meta }) => meta.name);
   const near = nearestName(instance.name, inNamespace);
-  const problem = `There is no WafInstance ${nameKey(instance)} in the directory`;
+  const problem = `there is no WafInstance ${nameKey(instance)} in the directory`;
+  const isRefused = snapshot.faults.some(({ severity, holds }) => severity === "Error" && isFor(holds, instance));
+  if (near === undefined && isRefused) return `${problem} that can be used: correct what is wrong with it first`;
   if (near !== undefined) return `${problem}; did you mean ${near}?`;
-  if (elsewhere === undefined) return `${problem}.`;
-  return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace.`;
+  if (elsewhere === undefined) {
+    const names = known.map(({ meta }) => nameKey(meta)).sort();
+    return names.length === 0 ? `${problem}: declare one` : `${problem}: there is ${excerpt(names)}`;
+  }
+  return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace`;
+}
+
+function isFor(holds: Holds, { namespace, name }: ObjectName): boolean {
+  return typeof holds !== "string" && holds.namespace === namespace && holds.name === name;
 }
 
 function sameKey(
@@ -94,7 +112,7 @@ function keyOf(
   const secret = snapshot.secrets.get(name);
   if (secret !== undefined) return keyOfSecret(secret, apiKeySecretRef.key);
   if (environmentKey === undefined) return { state: "Missing", problem: missingSecret(snapshot, name) };
-  return validKey(environmentKey, "The API key from the environment");
+  return validKey(environmentKey, "The API key in the environment variable WAFSYNC_API_KEY");
 }
 
 function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
@@ -109,7 +127,8 @@ function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
 function validKey(text: string, subject: string): GatheredKey {
   const validated = validateApiKey(text);
   if (validated.ok) return { state: "Present", key: validated.key };
-  return { state: "Missing", problem: `${subject} ${validated.problem}.` };
+  const hint = text.trim() === "" ? ": write the key there that the WAF's provider gave you" : "";
+  return { state: "Missing", problem: `${subject} ${validated.problem}${hint}.` };
 }
 
 function missingSecret(snapshot: DirectorySnapshot, name: string): string {
@@ -117,7 +136,7 @@ function missingSecret(snapshot: DirectorySnapshot, name: string): string {
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
   const broken = snapshot.faults.some(({ holds }) => holds === "Everything");
   const where = broken ? "in the directory, of which a part cannot be read" : "in the directory";
-  return `Secret ${name} is not ${where}: add it, or pass the API key through the environment.${hint}`;
+  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or put the API key into the environment variable WAFSYNC_API_KEY.${hint}`;
 }
 
 const addressTexts = new WeakMap<ConfigMapDocument, Map<string, AddressText>>();
@@ -125,12 +144,13 @@ const addressTexts = new WeakMap<ConfigMapDocument, Map<string, AddressText>>();
 function textsOf(snapshot: DirectorySnapshot, { meta, addressesFrom }: DeclaredRule): AddressText[] {
   return addressesFrom.map(({ name, key }): AddressText => {
     const mapName = nameKey({ namespace: meta.namespace, name });
-    const source = `ConfigMap ${mapName}, key ${key}`;
+    const source = sourceOfText(mapName, key);
     const configMap = snapshot.configMaps.get(mapName);
     if (configMap === undefined) {
       const near = nearestName(mapName, [...snapshot.configMaps.keys()]);
-      const hint = near === undefined ? "" : `; did you mean ${near}?`;
-      return { state: "Missing", source, problem: `ConfigMap ${mapName} is not in the directory${hint}` };
+      const hint = near === undefined ? ": add it, or correct spec.addressesFrom" : `; did you mean ${near}?`;
+      const problem = `ConfigMap ${mapName} is not in the directory${hint}`;
+      return { state: "Missing", source, problem };
     }
     return textOf(configMap, key, source);
   });
@@ -141,7 +161,8 @@ function textOf(configMap: ConfigMapDocument, key: string, source: string): Addr
   if (text === undefined) {
     const keys = Object.keys(configMap.data).sort();
     const has = keys.length === 0 ? "it has no data" : `it has ${excerpt(keys)}`;
-    return { state: "Missing", source, problem: `ConfigMap ${nameKey(configMap.name)} has no key ${key}: ${has}` };
+    const problem = `ConfigMap ${nameKey(configMap.name)} has no key ${key}, ${has}: correct spec.addressesFrom`;
+    return { state: "Missing", source, problem };
   }
   const known = addressTexts.get(configMap) ?? new Map<string, AddressText>();
   addressTexts.set(configMap, known);

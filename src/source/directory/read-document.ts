@@ -6,7 +6,7 @@ import { nearestName } from "../../api/nearest-name.ts";
 import { type ResourceFault, resourceFault } from "../../api/resource-fault.ts";
 import { toDeclaredCacheClear, toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../../api/to-declared.ts";
 import { type ObjectName, resourceKinds } from "../../model/resource.ts";
-import { type DirectoryItem, defaultNamespace } from "./directory-item.ts";
+import { type DirectoryItem, type ReferenceLines, defaultNamespace } from "./directory-item.ts";
 import { coreKinds, readConfigMap, readNamespace, readSecret, type ReadCoreObject } from "./core-objects.ts";
 import { brokenFile, noteOn, placeText } from "./source-fault.ts";
 import type { Holds, SourceFault } from "./source-fault.ts";
@@ -107,17 +107,43 @@ function declaredItem(resource: CustomResource, place: Place): DirectoryItem {
     case "WafInstance":
       return { ...common, kind, declared: toDeclaredInstance(resource, location) };
     case "WafIpRule":
-      return { ...common, kind, declared: toDeclaredRule(resource, location) };
+      return { ...common, kind, declared: toDeclaredRule(resource, location), lines: referenceLines(resource, place) };
     case "WafOrigin":
-      return { ...common, kind, declared: toDeclaredOrigin(resource, location) };
+      return {
+        ...common,
+        kind,
+        declared: toDeclaredOrigin(resource, location),
+        lines: referenceLines(resource, place),
+      };
     case "WafCacheClear":
-      return { ...common, kind, declared: toDeclaredCacheClear(resource, location) };
+      return {
+        ...common,
+        kind,
+        declared: toDeclaredCacheClear(resource, location),
+        lines: referenceLines(resource, place),
+      };
   }
+}
+
+function referenceLines(resource: CustomResource, { document, segments }: Place): ReferenceLines {
+  const addresses = resource.kind === "WafIpRule" ? resource.spec.addresses : [];
+  return {
+    instanceRef: document.lineOf([...segments, "spec", "instanceRef"]),
+    addresses: addresses.map((_, index) => document.lineOf([...segments, "spec", "addresses", index])),
+  };
 }
 
 function readCore(place: Place, read: ReadCoreObject): ReadDocument {
   if (!read.ok) return { items: [], faults: read.faults.map((fault) => faultAt(place, fault, "Everything")) };
-  return { items: [{ ...read.object, file: place.file, line: place.document.lineOf(place.segments) }], faults: [] };
+  const { document, segments, file } = place;
+  const keys = read.object.kind === "ConfigMap" ? Object.keys(read.object.data) : [];
+  const textLines = new Map(
+    keys.map((key) => {
+      const at = [...segments, "data", key];
+      return [key, { key: document.lineOf(at), first: document.blockLineOf(at) }];
+    }),
+  );
+  return { items: [{ ...read.object, file, line: document.lineOf(segments), textLines }], faults: [] };
 }
 
 /** Objects of others are left alone, with a note. What may be ours by a slip of the pen is a fault. */

@@ -29,6 +29,8 @@ export interface DirectorySnapshot {
   readonly secrets: ReadonlyMap<string, SecretDocument>;
   /** By namespace; only those that have a Namespace document. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  /** What was read, with its lines, by `kind namespace/name`: for messages. */
+  readonly items: ReadonlyMap<string, DirectoryItem>;
   /** Ordered by file and line. */
   readonly faults: readonly SourceFault[];
   /** Equal for snapshots that mean the same. Not for printing: it is made from the keys too. */
@@ -57,6 +59,7 @@ export function assembleSnapshot(items: readonly DirectoryItem[], faults: readon
     configMaps: new Map(pick(kept, "ConfigMap").map((item) => [nameKey(item.name), item])),
     secrets: new Map(pick(kept, "Secret").map((item) => [nameKey(item.name), secretDocument(item)])),
     namespaceLabels: new Map(pick(kept, "Namespace").map(({ name, labels }) => [name.name, labels])),
+    items: seen,
     faults: sorted,
     fingerprint: fingerprintOf(kept, sorted),
   };

@@ -1,6 +1,6 @@
 // Reads YAML and JSON text into plain values that still know their lines. One bad document does not spoil the others of
 // its file. Messages come from error codes alone: those of the parser quote the text, which may be a Secret.
-import { Composer, LineCounter, Parser, isAlias, isMap, isPair, isScalar, isSeq } from "yaml";
+import { Composer, LineCounter, Parser, isAlias, isMap, isPair, isScalar, isSeq, visit } from "yaml";
 import type { Document, Node } from "yaml";
 
 export const documentsPerFileMax = 10_000;
@@ -13,6 +13,8 @@ export interface YamlDocument {
   readonly line: number;
   /** The line of a field such as `["spec", "addresses", 3]`, or of the nearest part of it that is there. */
   lineOf(segments: readonly (string | number)[]): number;
+  /** Where the first line of a text stands that is written as a block (`|`); undefined for texts written otherwise. */
+  blockLineOf(segments: readonly (string | number)[]): number | undefined;
 }
 
 /** A document that cannot be read: why, and on which line. */
@@ -66,16 +68,41 @@ function addDocument(document: Document, lines: LineCounter, documents: YamlDocu
     return;
   }
   if (value === null || value === undefined) return;
-  documents.push({ value, line, lineOf: (segments) => lineOfField(document, segments, lines) ?? line });
+  documents.push({
+    value,
+    line,
+    lineOf: (segments) => lineOfField(document, segments, lines) ?? line,
+    blockLineOf: (segments) => {
+      const node = document.getIn(segments, true);
+      return isScalar(node) && node.type === "BLOCK_LITERAL" ? lineOfNode(node, lines) + 1 : undefined;
+    },
+  });
 }
 
 /** The first thing that makes a document useless. */
 function faultOf(document: Document, lines: LineCounter): YamlFault | undefined {
   const error = document.errors[0] ?? document.warnings[0];
+  const quote = error?.code === "MISSING_CHAR" ? openQuoteLine(document, error.pos[0], lines) : undefined;
+  if (quote !== undefined)
+    return { line: quote, message: "this is not valid YAML: a quote on this line is not closed" };
   if (error !== undefined) {
     return { line: lineAt(lines, error.pos[0]), message: `this is not valid YAML: ${errorTexts[error.code]}` };
   }
   return faultOfNode(document, document.contents, 1, lines);
+}
+
+/** The parser notices a missing quote where the text ends, a person where it begins. */
+function openQuoteLine(document: Document, end: number, lines: LineCounter): number | undefined {
+  let line: number | undefined;
+  visit(document, {
+    Scalar: (_, { type, range }) => {
+      const isQuoted = type === "QUOTE_DOUBLE" || type === "QUOTE_SINGLE";
+      if (!isQuoted || range === undefined || range === null || range[0] >= end || range[1] < end) return undefined;
+      line = lineAt(lines, range[0]);
+      return visit.BREAK;
+    },
+  });
+  return line;
 }
 
 /** Keys that are there twice, unresolved aliases and too deep nesting. */

@@ -58,7 +58,7 @@ describe("the key of an instance", () => {
       "a missing Secret",
       undefined,
       undefined,
-      /^Secret shop\/waf-key is not in the directory: add it, or pass the API key through the environment\.$/,
+      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or put the API key into the environment variable WAFSYNC_API_KEY\.$/,
     ],
     [
       "a Secret of another name",
@@ -89,9 +89,14 @@ describe("the key of an instance", () => {
       "a key of the environment with white space",
       undefined,
       " correct-horse",
-      /^The API key from the environment begins with white space/,
+      /^The API key in the environment variable WAFSYNC_API_KEY begins with white space/,
     ],
-    ["an empty key of the environment", undefined, "", /^The API key from the environment is empty/],
+    [
+      "an empty key of the environment",
+      undefined,
+      "",
+      /^The API key in the environment variable WAFSYNC_API_KEY is empty/,
+    ],
     ["an unreadable part", "a: [", undefined, /a part cannot be read/],
   ])("%s is a problem that says what to do, and never the key", async (_, secret, environmentKey, problem) => {
     const files = { "a.yaml": instanceYaml, ...(secret === undefined ? {} : { "secret.yaml": secret }) };
@@ -126,7 +131,7 @@ describe("what belongs to an instance", () => {
       {
         state: "Missing",
         source: "ConfigMap shop/feed, key lost",
-        problem: "ConfigMap shop/feed has no key lost: it has list",
+        problem: "ConfigMap shop/feed has no key lost, it has list: correct spec.addressesFrom",
       },
       {
         state: "Missing",
@@ -161,12 +166,12 @@ describe("what belongs to an instance", () => {
       "d.yaml": ruleYaml("lost", []).replace("name: main", "name: completely-different"),
     });
     expect(source.unattached().map(({ meta, problem }) => [meta.name, problem])).toEqual([
-      ["typo", "There is no WafInstance shop/mian in the directory; did you mean main?"],
+      ["typo", "there is no WafInstance shop/mian in the directory; did you mean main?"],
       [
         "elsewhere",
-        "There is no WafInstance ops/main in the directory; there is one in namespace shop: name it in spec.instanceRef.namespace.",
+        "there is no WafInstance ops/main in the directory; there is one in namespace shop: name it in spec.instanceRef.namespace",
       ],
-      ["lost", "There is no WafInstance shop/completely-different in the directory."],
+      ["lost", "there is no WafInstance shop/completely-different in the directory: there is shop/main"],
     ]);
   });
 });

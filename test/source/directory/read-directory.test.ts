@@ -103,6 +103,12 @@ describe("bad input is refused with file, line and field", () => {
       /^bad\.yaml:1: apiVersion: must be wafsync\.dev\/v1alpha1/,
       "shop/main",
     ],
+    [
+      "a time to live, which counts from a creation time",
+      `${rule}  ttl: 2h\n`,
+      /^bad\.yaml:12: spec\.ttl: counts from .* write expiresAt instead, for example expiresAt: "2030/,
+      "shop/main",
+    ],
     ["another group", rule.replace("wafsync.dev", "wafsync.io"), /^bad\.yaml:1: apiVersion: /, "shop/main"],
     [
       "an unknown kind",
@@ -139,7 +145,7 @@ describe("bad input is refused with file, line and field", () => {
     [
       "YAML that does not parse",
       "kind: 'WafIpRule\nspec: {}\n",
-      /^bad\.yaml:\d+: this is not valid YAML: a character is missing/,
+      "bad.yaml:1: this is not valid YAML: a quote on this line is not closed",
       "Everything",
     ],
     ["JSON that does not parse", '{"kind": "WafIpRule",', /^bad\.yaml:\d+: this is not valid YAML/, "Everything"],
