@@ -19,6 +19,7 @@ import { InstanceChanges } from "./instance-changes.ts";
 import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./left-out-objects.ts";
 import { LookAgain } from "./look-again.ts";
 import { parseObject } from "./parse-object.ts";
+import { RolloutWatches } from "./rollout-watches.ts";
 
 const deleteTimeoutMs = 10_000;
 
@@ -90,6 +91,7 @@ class WatchedCluster implements ClusterSource {
   readonly #keys: ApiKeys;
   readonly #texts: AddressTexts;
   readonly #lookAgain: LookAgain;
+  readonly #rollouts: RolloutWatches;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
@@ -99,7 +101,10 @@ class WatchedCluster implements ClusterSource {
       clock,
       random,
       namespace,
-      onObject: (kind, change) => this.#changes.objectChanged(kind, change),
+      onObject: (kind, change) => {
+        if (kind === "WafInstance") this.#rollouts.instancesChanged();
+        this.#changes.objectChanged(kind, change);
+      },
       onConfigMap: (change) => this.#changes.configMapChanged(change),
       onNamespace: (change) => this.#changes.namespaceChanged(change),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
@@ -109,10 +114,19 @@ class WatchedCluster implements ClusterSource {
     this.#texts = new AddressTexts({ api, clock, watched: stores.configMaps });
     this.#lookAgain = new LookAgain(clock);
     this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts: this.#texts, onChange });
+    this.#rollouts = new RolloutWatches({
+      api,
+      clock,
+      random,
+      namespace,
+      instances: () => this.#declaredInstances(),
+      onRollout: (instance, reason) => this.#changes.touch(instance, reason),
+      onProblem: (plural, problem) => onProblem?.(plural, problem),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#watches.run(signal), this.#lookAgain.run(signal)]);
+    await Promise.all([this.#watches.run(signal), this.#lookAgain.run(signal), this.#rollouts.run(signal)]);
   }
 
   async whenSynced(signal?: AbortSignal): Promise<boolean> {
@@ -136,12 +150,8 @@ class WatchedCluster implements ClusterSource {
   }
 
   instances(): ObjectName[] {
-    const metas = this.#stores.byKind.WafInstance.list().flatMap((object) => {
-      const parsed = parseObject("WafInstance", object);
-      return parsed.ok ? [parsed.declared.meta] : [];
-    });
-    return metas
-      .map(({ namespace, name }) => ({ namespace, name }))
+    return this.#declaredInstances()
+      .map(({ meta: { namespace, name } }) => ({ namespace, name }))
       .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
   }
 
@@ -167,7 +177,8 @@ class WatchedCluster implements ClusterSource {
       const object = namespaces?.get(namespace);
       if (object !== undefined) labels.set(namespace, object.metadata.labels ?? {});
     }
-    return gathered(instance, declared, read, labels, this.#watches.gaps());
+    const workloads = this.#rollouts.sightsOf(instance);
+    return { ...gathered(instance, declared, read, labels, this.#watches.gaps()), workloads };
   }
 
   async confirm(name: ObjectName): ReturnType<ClusterSource["confirm"]> {
@@ -189,7 +200,9 @@ class WatchedCluster implements ClusterSource {
     if (problem !== undefined) return { state: "Failed", problem };
     const labels = await readNamespaceLabels(context, namespacesOf(declared));
     if (!labels.ok) return { state: "Failed", problem: labels.problem };
-    return { state: "Read", gathered: gathered(instance, declared, read, labels.value, this.#watches.gaps()) };
+    const workloads = this.#rollouts.sightsOf(instance);
+    const all = { ...gathered(instance, declared, read, labels.value, this.#watches.gaps()), workloads };
+    return { state: "Read", gathered: all };
   }
 
   version(instance: ObjectName): number {
@@ -250,6 +263,13 @@ class WatchedCluster implements ClusterSource {
 
   get #stores(): ClusterWatches["stores"] {
     return this.#watches.stores;
+  }
+
+  #declaredInstances(): DeclaredInstance[] {
+    return this.#stores.byKind.WafInstance.list().flatMap((object) => {
+      const parsed = parseObject("WafInstance", object);
+      return parsed.ok ? [parsed.declared] : [];
+    });
   }
 
   #instance(name: ObjectName): DeclaredInstance | undefined {

@@ -1,0 +1,196 @@
+// The workloads whose rollouts clear caches. A kind is watched only while some instance lists one of it, and nobody waits
+// for these watches: without them caches are not cleared, and everything else goes on. An instance is told only of what
+// may matter to it, so the comings and goings of pods cost no pass.
+import { ChangeSignal } from "../../async/change-signal.ts";
+import type { Clock } from "../../async/clock.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import { createListWatch, type ListWatch, type ListWatchProblem } from "../../kube/list-watch.ts";
+import type { ObjectChange } from "../../kube/mirror.ts";
+import { createObjectStore } from "../../kube/store.ts";
+import type { DeclaredInstance, WorkloadRef } from "../../model/declared.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
+import type { SeenWorkload, WorkloadSight } from "../../model/workload.ts";
+import { workloadKey } from "../../model/workload.ts";
+import {
+  clearsCacheOfAnnotation,
+  maySee,
+  slimWorkload,
+  typeOfWorkload,
+  type WorkloadKind,
+  workloadKinds,
+  type WorkloadObject,
+} from "./rollout-object.ts";
+
+export interface RolloutWatchesOptions {
+  readonly api: ApiServer;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** The only namespace that is watched; all of them if undefined. */
+  readonly namespace: string | undefined;
+  /** Every instance that can be understood. */
+  readonly instances: () => readonly DeclaredInstance[];
+  /** What the instance would be told of a workload is another thing than before. Must only take note. */
+  readonly onRollout: (instance: ObjectName, reason: string) => void;
+  readonly onProblem: (plural: string, problem: ListWatchProblem) => void;
+}
+
+interface KindWatch {
+  readonly listWatch: ListWatch<WorkloadObject>;
+  readonly stopping: AbortController;
+  readonly ended: Promise<void>;
+}
+
+/** What was last made known of a workload. */
+interface Known {
+  readonly identity: string;
+  readonly isRolledOut: boolean;
+  /** Whoever lists the workload is told when it changes. */
+  readonly signature: string;
+}
+
+export class RolloutWatches {
+  readonly #options: RolloutWatchesOptions;
+  readonly #changed = new ChangeSignal();
+  readonly #watches = new Map<WorkloadKind, KindWatch>();
+  /** By the key of the workload. */
+  readonly #known = new Map<string, Known>();
+  #listedBy: Map<string, ObjectName[]> | undefined;
+
+  constructor(options: RolloutWatchesOptions) {
+    this.#options = options;
+  }
+
+  /** Starts and stops watches as instances want them, until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const { version } = this.#changed;
+      for (const kind of workloadKinds) await this.#startOrStop(kind, signal);
+      await this.#changed.wait(version, signal);
+    }
+    await Promise.all([...this.#watches.values()].map(({ ended }) => ended));
+  }
+
+  /** Some instance may list other workloads than before. */
+  instancesChanged(): void {
+    this.#listedBy = undefined;
+    this.#changed.notify();
+  }
+
+  /** What the instance may know of each workload that it lists. */
+  sightsOf({ meta, cacheClear }: DeclaredInstance): WorkloadSight[] {
+    return cacheClear.afterRolloutOf.map((workload) => {
+      const problem = this.#outOfReach(workload);
+      if (problem !== undefined) return { state: "Unseen", workload, problem };
+      const object = this.#watches.get(workload.kind)?.listWatch.store.get(nameKey(workload));
+      if (object === undefined || !maySee(meta, object)) {
+        return { state: "Unseen", workload, problem: unseenProblem(meta, workload) };
+      }
+      return { state: "Seen", workload, seen: this.#seen(workload, object) };
+    });
+  }
+
+  #outOfReach({ kind, namespace }: WorkloadRef): string | undefined {
+    const { namespace: only } = this.#options;
+    if (only !== undefined && only !== namespace) {
+      return `This wafsync works in namespace ${only} alone: namespace ${namespace} is out of its reach.`;
+    }
+    const health = this.#watches.get(kind)?.listWatch.health();
+    if (health?.isSynced === true) return undefined;
+    const why = health?.lastFault === undefined ? "" : `: ${health.lastFault.message}`;
+    return `No ${kind} has been listed yet${why}.`;
+  }
+
+  #seen(workload: WorkloadRef, object: WorkloadObject): SeenWorkload {
+    const key = workloadKey(workload);
+    const known = knownOf(object, this.#known.get(key));
+    this.#known.set(key, known);
+    return { ...object.seen, isRolledOut: known.isRolledOut };
+  }
+
+  #listed(): ReadonlyMap<string, readonly ObjectName[]> {
+    if (this.#listedBy !== undefined) return this.#listedBy;
+    const listedBy = new Map<string, ObjectName[]>();
+    for (const { meta, cacheClear } of this.#options.instances()) {
+      for (const workload of cacheClear.afterRolloutOf) {
+        const key = workloadKey(workload);
+        listedBy.set(key, [...(listedBy.get(key) ?? []), { namespace: meta.namespace, name: meta.name }]);
+      }
+    }
+    for (const key of this.#known.keys()) if (!listedBy.has(key)) this.#known.delete(key);
+    this.#listedBy = listedBy;
+    return listedBy;
+  }
+
+  async #startOrStop(kind: WorkloadKind, signal: AbortSignal): Promise<void> {
+    const isWanted = [...this.#listed().keys()].some((key) => key.startsWith(`${kind} `));
+    const running = this.#watches.get(kind);
+    if (isWanted && running === undefined) this.#watches.set(kind, this.#start(kind, signal));
+    if (isWanted || running === undefined) return;
+    running.stopping.abort();
+    this.#watches.delete(kind);
+    await running.ended;
+  }
+
+  #start(kind: WorkloadKind, signal: AbortSignal): KindWatch {
+    const { api, clock, random, namespace, onProblem } = this.#options;
+    const type = typeOfWorkload(kind);
+    const listWatch = createListWatch<WorkloadObject>({
+      api,
+      clock,
+      random,
+      type,
+      ...(namespace === undefined ? {} : { namespace }),
+      store: createObjectStore<WorkloadObject>(),
+      transform: (object) => slimWorkload(kind, object),
+      onChange: (change) => this.#objectChanged(kind, change),
+      onProblem: (problem) => onProblem(type.plural, problem),
+    });
+    const stopping = new AbortController();
+    const either = AbortSignal.any([signal, stopping.signal]);
+    void listWatch.whenSynced(either).then((isSynced) => {
+      if (isSynced) this.#tell((key) => key.startsWith(`${kind} `), `${type.plural} were listed`);
+    });
+    return { listWatch, stopping, ended: listWatch.run(either) };
+  }
+
+  #objectChanged(kind: WorkloadKind, { type, object }: ObjectChange<WorkloadObject>): void {
+    const { namespace = "", name } = object.metadata;
+    const key = workloadKey({ kind, namespace, name });
+    if (!this.#listed().has(key)) return;
+    const before = this.#known.get(key);
+    if (type === "Deleted") this.#known.delete(key);
+    else {
+      const known = knownOf(object, before);
+      this.#known.set(key, known);
+      if (known.signature === before?.signature) return;
+    }
+    if (this.#watches.get(kind)?.listWatch.health().isSynced !== true) return;
+    this.#tell((listed) => listed === key, `${key} changed`);
+  }
+
+  #tell(isMeant: (key: string) => boolean, reason: string): void {
+    const names = [...this.#listed()].filter(([key]) => isMeant(key)).flatMap(([, listing]) => listing);
+    const byName = new Map(names.map((name) => [nameKey(name), name]));
+    for (const name of byName.values()) this.#options.onRollout(name, reason);
+  }
+}
+
+/** A rollout that was complete once stays so: a scale afterwards does not undo it. */
+function knownOf({ seen, consents }: WorkloadObject, before: Known | undefined): Known {
+  const identity = [seen.uid, seen.revision, seen.content].join(" ");
+  const wasRolledOut = before?.identity === identity && before.isRolledOut;
+  const isRolledOut = wasRolledOut || seen.progress.state === "Complete";
+  const isFailed = seen.progress.state === "Failed";
+  return {
+    identity,
+    isRolledOut,
+    signature: JSON.stringify([identity, isRolledOut, isFailed, seen.isPaused, consents]),
+  };
+}
+
+/** The same for what is not there and for what does not agree: nobody learns from it what another namespace has. */
+function unseenProblem(instance: ObjectName, workload: WorkloadRef): string {
+  const { kind, name, namespace } = workload;
+  if (namespace === instance.namespace) return `There is no ${kind} ${name} in namespace ${namespace}.`;
+  return `There is no ${workloadKey(workload)}, or its annotation ${clearsCacheOfAnnotation} does not name ${nameKey(instance)}.`;
+}
