@@ -1,6 +1,7 @@
 // Requests to the Kubernetes API as JSON over HTTP: one deadline for each, bounded answers, and a result union instead
 // of exceptions. A 401 reads the credentials again and tries once more at once; everything else is for the caller to
 // retry. Nothing here knows any kind of object.
+import { types } from "node:util";
 import { request as send, type Dispatcher } from "undici";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
@@ -219,7 +220,7 @@ function failed(fault: ApiFault): { readonly ok: false; readonly fault: ApiFault
 
 /** What an error of the network or of a credential plugin says, without its stack. */
 function describe(error: unknown): string {
-  if (!Error.isError(error)) return "unknown error";
+  if (!types.isNativeError(error)) return "unknown error";
   const code = "code" in error && typeof error.code === "string" ? `${error.code}: ` : "";
   return `${code}${error.message}`.slice(0, 500);
 }

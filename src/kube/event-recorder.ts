@@ -1,6 +1,7 @@
 // Tells people about objects by core v1 Events, which `kubectl describe` shows and sorts. Nobody waits for an event:
 // notes are queued (one place for each Event object, so repetitions cost nothing), sent one after another, and dropped
 // when the queue is full or the server does not want them. Losing an event is never an error of the work it tells about.
+import { types } from "node:util";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { BackOff } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
@@ -146,7 +147,10 @@ export class EventRecorder {
       const sent = await withDeadline(limits, send);
       return sent.inTime ? sent.value : { ok: false, fault: localFault("TimedOut", "The API server did not answer") };
     } catch (error) {
-      return { ok: false, fault: localFault("Unavailable", Error.isError(error) ? error.message : String(error)) };
+      return {
+        ok: false,
+        fault: localFault("Unavailable", types.isNativeError(error) ? error.message : String(error)),
+      };
     }
   }
 

@@ -1,6 +1,7 @@
 // Leader election by a Lease, and the gate that every protected write asks first. This is the thin loop; lease-decision.ts
 // says why two holders never write at a time. Losing the Lease is final: nothing is written any more, the process ends.
 // Needs an API client of its own, so that no other traffic can delay a renewal.
+import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import type { ApiResult } from "./api-result.ts";
@@ -216,7 +217,10 @@ export class LeaseElector {
       if (sent.inTime) return sent.value;
       return { ok: false, fault: localFault("TimedOut", `no answer within ${Math.round(timeoutMs)} ms`) };
     } catch (error) {
-      return { ok: false, fault: localFault("Unavailable", Error.isError(error) ? error.message : String(error)) };
+      return {
+        ok: false,
+        fault: localFault("Unavailable", types.isNativeError(error) ? error.message : String(error)),
+      };
     }
   }
 

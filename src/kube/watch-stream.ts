@@ -1,5 +1,6 @@
 // Reads one watch as a sequence of inputs for the list-watch. Any defect ends the sequence with one input that says so.
 // The reader pulls: once it stops, the connection is closed and nothing of this stream can arrive any more.
+import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { faultOfStatus } from "./api-fault.ts";
 import { localFault, type ApiFault } from "./api-result.ts";
@@ -87,7 +88,7 @@ function brokenLine(code: NdjsonFaultCode): ApiFault {
 }
 
 function lost(error: unknown): ApiFault {
-  const message = Error.isError(error) ? error.message : "unknown error";
+  const message = types.isNativeError(error) ? error.message : "unknown error";
   return localFault("Unavailable", `The connection of the watch was lost: ${message}`.slice(0, 500));
 }
 

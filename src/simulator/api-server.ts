@@ -3,6 +3,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { types } from "node:util";
 import { makeAnswerWire } from "./answer-wire.ts";
 import type { AnswerWire } from "./answer-wire.ts";
 import { performRequest, recordedParameters, understandRequest } from "./api-request.ts";
@@ -122,7 +123,7 @@ function withoutBasePath(target: string, basePath: string): string {
 
 /** A defect of the simulator or of a hook must not look like one of the faults that were asked for. */
 function failLoudly(world: SimulatorWorld, response: ServerResponse, error: unknown): void {
-  const text = Error.isError(error) ? error.message : "unknown";
+  const text = types.isNativeError(error) ? error.message : "unknown";
   if (world.internalErrors.length < internalErrorsMax) world.internalErrors.push(world.redact(text));
   if (response.headersSent) response.destroy();
   else response.writeHead(500, { "content-type": "text/plain" }).end("The simulator itself failed\n");

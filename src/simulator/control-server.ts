@@ -1,6 +1,7 @@
 // The control port: JSON over HTTP, on a port of its own, so that nothing of it can be mistaken for the WAF API.
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { types } from "node:util";
 import { controlCommands } from "./control-commands.ts";
 import { controlHelp } from "./control-help.ts";
 import { readBody } from "./request-body.ts";
@@ -63,5 +64,5 @@ function parseJson(text: string): unknown {
 }
 
 function isControlProblem(error: unknown): error is Error {
-  return Error.isError(error) && "code" in error && error.code === "ControlProblem";
+  return types.isNativeError(error) && "code" in error && error.code === "ControlProblem";
 }

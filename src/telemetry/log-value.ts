@@ -1,5 +1,6 @@
 // Turns what is logged into plain JSON values whose every string was redacted: the one way from the program into its log.
 // Never throws, whatever it is given: an error path that logs must not fail in the log.
+import { types } from "node:util";
 
 /** Deeper objects are cut: a log line is for a person. */
 export const logDepthMax = 5;
@@ -40,7 +41,7 @@ function text(value: string, redact: Redact): string {
 function objectValue(value: object, redact: Redact, depth: number): unknown {
   if (depth >= logDepthMax) return "…";
   try {
-    if (Error.isError(value)) return errorValue(value, redact, depth);
+    if (types.isNativeError(value)) return errorValue(value, redact, depth);
     if ("toJSON" in value && typeof value.toJSON === "function") return logValue(value.toJSON(), redact, depth + 1);
     if (isIterable(value)) return arrayValue([...firstOf(value)], redact, depth);
     return fieldsValue(Object.entries(value), redact, depth);

@@ -2,6 +2,7 @@
 // the connection; redirects are not followed; bodies are counted while they arrive. `sent` is false only if it is certain
 // that no byte of the request left: then a write can't have taken effect.
 import { isUtf8 } from "node:buffer";
+import { types } from "node:util";
 import type { Dispatcher } from "undici";
 import type { Connection } from "./connection.ts";
 
@@ -163,7 +164,7 @@ const parserErrorMark = Symbol.for("undici.error.UND_ERR_HTTP_PARSER");
 
 /** The code alone: messages of network errors may quote what was received. */
 function errorCodeOf(error: unknown): string | undefined {
-  if (!Error.isError(error)) return undefined;
+  if (!types.isNativeError(error)) return undefined;
   if (parserErrorMark in error) return "UND_ERR_HTTP_PARSER";
   const code: unknown = "code" in error ? error.code : undefined;
   return typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code) ? code : undefined;

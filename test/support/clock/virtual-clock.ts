@@ -22,7 +22,9 @@ interface Sleeper {
 }
 
 const quietRoundsMin = 12;
-const roundsMax = 400;
+/** Requests to the system end by themselves, but not always soon on a machine under load: these rounds are of real time. */
+const busyRoundsMax = 5000;
+const busyRoundsQuick = 100;
 /** How long `advanceUntil` waits for input and output in real time once nobody sleeps any more. */
 const idleRoundsMax = 500;
 
@@ -101,9 +103,13 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock
 /** Turns the event loop until several turns have passed with no request to the system pending. */
 async function settle(): Promise<void> {
   let quietRounds = 0;
-  for (let round = 0; round < roundsMax && quietRounds < quietRoundsMin; round += 1) {
-    await new Promise((resolve) => setImmediate(resolve));
-    quietRounds = isBusy() ? 0 : quietRounds + 1;
+  let busyRounds = 0;
+  while (quietRounds < quietRoundsMin && busyRounds < busyRoundsMax) {
+    await new Promise((resolve) => (busyRounds < busyRoundsQuick ? setImmediate(resolve) : setTimeout(resolve, 1)));
+    if (isBusy()) {
+      quietRounds = 0;
+      busyRounds += 1;
+    } else quietRounds += 1;
   }
 }
 
