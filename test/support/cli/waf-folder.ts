@@ -12,15 +12,17 @@ export const testDomain = "www.shop.example";
 
 interface InstanceFields {
   readonly name?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Further lines of `spec`, indented by two. */
   readonly spec?: string;
 }
 
-export function instanceDocument(baseUrl: string, { name = "main", spec = "" }: InstanceFields = {}): string {
+export function instanceDocument(baseUrl: string, fields: InstanceFields = {}): string {
+  const { name = "main", annotations = {}, spec = "" } = fields;
   return `---
 apiVersion: wafsync.dev/v1alpha1
 kind: WafInstance
-metadata: {name: ${name}, namespace: shop}
+metadata: {name: ${name}, namespace: shop, annotations: ${JSON.stringify(annotations)}}
 spec:
   baseUrl: ${baseUrl}
   apiKeySecretRef: {name: waf-key}
@@ -65,6 +67,17 @@ apiVersion: wafsync.dev/v1alpha1
 kind: WafOrigin
 metadata: {name: ${name}, namespace: shop}
 spec: {instanceRef: {name: main}, host: ${host}, type: ${type}}
+`;
+}
+
+export function cacheClearDocument(name: string, trigger: string): string {
+  return `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafCacheClear
+metadata: {name: ${name}, namespace: shop}
+spec:
+  instanceRef: {name: main}
+  trigger: ${trigger}
 `;
 }
 

@@ -1,0 +1,254 @@
+// Everything that a person may write wrongly, all in one folder, as the real command tells it: where it stands, in which
+// field, and what to write instead.
+import { mkdir } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import {
+  configMapDocument,
+  instanceDocument,
+  keySpellings,
+  ruleDocument,
+  testKey,
+  wafFolder,
+} from "../support/cli/waf-folder.ts";
+import type { WafFolder } from "../support/cli/waf-folder.ts";
+import { runWafsync } from "../support/cli/wafsync-process.ts";
+import type { FinishedProcess } from "../support/cli/wafsync-process.ts";
+
+const megabyte = 1024 * 1024;
+const good = "192.0.2.1";
+
+function rule(name: string, address = good): string {
+  return ruleDocument(name, { addresses: [good, address] });
+}
+
+interface Case {
+  readonly content: string;
+  /** Whole lines, as printed. */
+  readonly lines: readonly string[];
+}
+
+/** By the name of the file. */
+const cases: Readonly<Record<string, Case>> = {
+  "unknown-field.yaml": {
+    content: rule("unknown-field").replace("action:", "acton:"),
+    lines: [
+      "error unknown-field.yaml:5: spec.action: is missing: write Block or Allow",
+      "error unknown-field.yaml:7: spec.acton: unknown field; did you mean action?",
+    ],
+  },
+  "unknown-kind.yaml": {
+    content: rule("unknown-kind").replace("WafIpRule", "WafIpRul"),
+    lines: ['error unknown-kind.yaml:3: kind: unknown kind "WafIpRul"; did you mean WafIpRule?'],
+  },
+  "wrong-version.yaml": {
+    content: rule("wrong-version").replace("v1alpha1", "v1beta1"),
+    lines: ['error wrong-version.yaml:2: apiVersion: must be wafsync.dev/v1alpha1, and is "wafsync.dev/v1beta1"'],
+  },
+  "missing-instance.yaml": {
+    content: rule("missing-instance").replace("name: main", "name: mian"),
+    lines: [
+      "error missing-instance.yaml:6: spec.instanceRef: there is no WafInstance shop/mian in the directory; did you mean main?",
+    ],
+  },
+  "not-yaml.yaml": {
+    content: rule("not-yaml").replace("name: not-yaml", 'name: "not-yaml'),
+    lines: ["error not-yaml.yaml:4: this is not valid YAML: a quote on this line is not closed"],
+  },
+  "big.yaml": {
+    content: `# ${"a".repeat(98)}\n`.repeat((5 * megabyte) / 100),
+    lines: ["error big.yaml: the file has 5.0 MiB, and at most 4 MiB are read: split it"],
+  },
+  "twice.yaml": {
+    content: `${rule("twice")}${rule("twice")}`,
+    lines: [
+      "error twice.yaml:10: metadata.name: WafIpRule shop/twice is declared twice, first at twice.yaml:2, and this one is not used: keep one of them",
+    ],
+  },
+  "time-to-live.yaml": {
+    content: ruleDocument("time-to-live", { addresses: [good], spec: "  ttl: 2h\n" }),
+    lines: [
+      'error time-to-live.yaml:9: spec.ttl: counts from the creation of the rule, and an object in a file has no creation time: write expiresAt instead, for example expiresAt: "2030-12-31T18:00:00Z"',
+    ],
+  },
+  "bad-url.yaml": {
+    content: instanceDocument("waf.example", { name: "bad-url" }),
+    lines: [
+      "error bad-url.yaml:6: spec.baseUrl: write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment",
+    ],
+  },
+  "missing-secret.yaml": {
+    content: instanceDocument("https://waf.example.com", { name: "missing-secret" }).replace("waf-key", "lost"),
+    lines: [
+      "error missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, of which a part cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY.",
+    ],
+  },
+  "empty-key.yaml": {
+    content: `${instanceDocument("https://waf.example.com", { name: "empty-key" }).replace("waf-key", "no-key")}---
+apiVersion: v1
+kind: Secret
+metadata: {name: no-key, namespace: shop}
+stringData: {apiKey: ""}
+`,
+    lines: [
+      "error empty-key.yaml:2: WafInstance shop/empty-key: The API key, apiKey of Secret shop/no-key (empty-key.yaml:9), is empty: write the key there that the WAF's provider gave you.",
+    ],
+  },
+  "bad-address.yaml": {
+    content: rule("bad-address", "192.0.2.256"),
+    lines: [
+      "  bad-address.yaml:2: WafIpRule shop/bad-address: InvalidEntries, 1 entry is not applied",
+      '    bad-address.yaml:8: spec.addresses[1]: "192.0.2.256" is not an IP address: write four numbers of at most 255 each, such as 192.0.2.1',
+    ],
+  },
+  "host-bits.yaml": {
+    content: rule("host-bits", "192.0.2.2/24").replace(/addresses: .*/, `addresses:\n  - ${good}\n  - 192.0.2.2/24`),
+    lines: [
+      "  host-bits.yaml:2: WafIpRule shop/host-bits: InvalidEntries, 1 entry is not applied",
+      '    host-bits.yaml:10: spec.addresses[1]: "192.0.2.2/24" has host bits: write 192.0.2.0/24 for the network, or 192.0.2.2 for the one address',
+    ],
+  },
+  "too-wide.yaml": {
+    content: rule("too-wide", "10.0.0.0/7"),
+    lines: [
+      "  too-wide.yaml:2: WafIpRule shop/too-wide: GuardRejected, 1 entry is not applied",
+      "    too-wide.yaml:8: spec.addresses[1]: 10.0.0.0/7 is wider than /8, the widest that spec.guards.minPrefixLength.ipv4 of the instance lets through: write narrower networks.",
+    ],
+  },
+  "bad-line.yaml": {
+    content:
+      configMapDocument("feed", ["# a comment", good, "", "1.2.3"]) + ruleDocument("bad-line", { configMap: "feed" }),
+    lines: [
+      "  bad-line.yaml:12: WafIpRule shop/bad-line: InvalidEntries, 1 entry is not applied",
+      '    bad-line.yaml:10: ConfigMap shop/feed, key list, line 4: "1.2.3" is short for different addresses in different programs: write four decimal numbers, such as 192.0.2.1',
+    ],
+  },
+  "missing-map.yaml": {
+    content: ruleDocument("missing-map", { addresses: [good], configMap: "feeed" }),
+    lines: [
+      "  missing-map.yaml:2: WafIpRule shop/missing-map: SourceMissing",
+      "    ConfigMap shop/feeed is not in the directory; did you mean shop/feed?",
+    ],
+  },
+};
+
+let folder: WafFolder;
+let planned: FinishedProcess;
+
+beforeAll(async () => {
+  folder = await wafFolder();
+  await folder.files.write("good.yaml", ruleDocument("good", { addresses: [good] }));
+  for (const [file, { content }] of Object.entries(cases)) await folder.files.write(file, content);
+  planned = await runWafsync(["plan", ...folder.from]);
+}, 60_000);
+
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+
+describe("What is wrong is told with its place, and with what to write instead", () => {
+  test.each(Object.entries(cases))("%s", (file, { lines }) => {
+    const told = `${planned.stderr}${planned.stdout}`.split("\n");
+    const isAbout = (line: string): boolean => line.replace(/^(?:error| +) ?/, "").startsWith(`${file}:`);
+    const about = told.filter((line) => isAbout(line) || lines.includes(line));
+    expect(about).toEqual(lines);
+  });
+
+  test("in one line each: no stack, no punctuation twice, no key", () => {
+    const told = `${planned.stderr}${planned.stdout}`;
+    expect(told).not.toMatch(/\n\s+at |node:|unexpected/);
+    expect(told).not.toMatch(/\.\.|;;|,,|\?\.|\.:|: :|undefined|\[object/);
+    for (const spelling of keySpellings()) expect(told).not.toContain(spelling);
+    const kinds = planned.stderr.split("\n").map((line) => line.split(" ")[0]);
+    expect(new Set(kinds)).toEqual(new Set(["error", ""]));
+  });
+
+  test("and `plan` ends with 2, since what was left out is not in the plan", () => {
+    expect(planned.code).toBe(2);
+  });
+});
+
+test("What is right beside it is applied, and nothing is removed", async () => {
+  const waf = folder.simulator.waf(testKey);
+  waf.add("blocklist", ["198.51.100.9"]);
+  const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
+  expect(applied.code).toBe(2);
+  expect(waf.blocklist.toSorted()).toEqual([good, "198.51.100.9"]);
+  const { instances } = JSON.parse(applied.stdout) as {
+    instances: { name: string; objects: { name: string; isAccepted: boolean; rejected: { place: string }[] }[] }[];
+  };
+  const objects = instances.find(({ name }) => name === "main")?.objects ?? [];
+  expect(objects.find(({ name }) => name === "good")).toMatchObject({ isAccepted: true, rejected: [] });
+  expect(objects.find(({ name }) => name === "host-bits")).toMatchObject({
+    isAccepted: false,
+    rejectedCount: 1,
+    rejected: [{ entry: "192.0.2.2/24", source: "spec.addresses[1]", place: "host-bits.yaml:10" }],
+  });
+});
+
+describe("What is wrong with the command itself", () => {
+  test.each([
+    ["a folder that is not there", ["plan", "-f", "nowhere"], "there is no folder nowhere", "after -f"],
+    [
+      "a file in the place of the folder",
+      ["plan", "-f", "secret.yaml"],
+      "secret.yaml is a file, not a folder",
+      "after -f",
+    ],
+    ["no folder", ["plan"], "required option '-f, --from <directory>' not specified", "--help"],
+    ["a command that does not exist", ["plant", "-f", "."], "unknown command 'plant'", "Did you mean plan?"],
+    ["an option that does not exist", ["plan", "-f", ".", "--outptu", "json"], "unknown option '--outptu'", "--output"],
+    ["an output that does not exist", ["plan", "-f", ".", "-o", "yaml"], "Allowed choices are table, json", "--help"],
+    [
+      "http without the flag",
+      ["plan", "-f", "."],
+      "main.yaml:2: WafInstance shop/main: spec.baseUrl http://",
+      "--allow-insecure-http",
+    ],
+    [
+      "a base URL that is not among the allowed ones",
+      ["plan", "-f", ".", "--allow-insecure-http", "--allowed-base-urls", "https://waf.example.com"],
+      "is not among the base URLs that wafsync was started with",
+      "--allowed-base-urls https://waf.example.com",
+    ],
+    [
+      "a folder without an instance",
+      ["plan", "-f", "empty"],
+      "There is no WafInstance in this folder",
+      "nothing to plan",
+    ],
+    [
+      "no key for clear-cache",
+      ["clear-cache", "--base-url", "https://waf.example.com"],
+      "there is no API key",
+      "WAFSYNC_API_KEY",
+    ],
+    [
+      "a key file that is not there",
+      ["clear-cache", "--base-url", "https://waf.example.com", "--key-file", "lost"],
+      "the key file lost can't be read",
+      "",
+    ],
+    [
+      "http for clear-cache",
+      ["clear-cache", "--base-url", "http://waf.example.com", "--key-file", "key"],
+      "--base-url http://waf.example.com is not https",
+      "--allow-insecure-http",
+    ],
+    [
+      "a number out of its range",
+      ["clear-cache", "--base-url", "https://a.example", "--retries", "-1"],
+      "Write a whole number from 0 to 20",
+      "--help",
+    ],
+  ])("%s ends with 2 and a hint", async (_, parameters, problem, hint) => {
+    await mkdir(`${folder.path}/empty`, { recursive: true });
+    await folder.files.write("key", testKey);
+    const { code, stdout, stderr } = await runWafsync(parameters, { workingDirectory: folder.path });
+    expect(stderr).toContain(problem);
+    expect(stderr).toContain(hint);
+    expect(stderr).not.toMatch(/\n\s+at |unexpected error|\.\.(?!\.)/);
+    expect(stdout).toBe("");
+    expect(code).toBe(2);
+    for (const spelling of keySpellings()) expect(stderr).not.toContain(spelling);
+  });
+});

@@ -1,0 +1,135 @@
+// `wafsync clear-cache` as a pipeline calls it.
+import { once } from "node:events";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import { keySpellings, testDomain, testKey, wafFolder } from "../support/cli/waf-folder.ts";
+import type { WafFolder } from "../support/cli/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
+
+const endsWithinMs = 1000;
+const environment = { WAFSYNC_API_KEY: testKey };
+const onClear = { path: "/clear" };
+
+let folder: WafFolder;
+let seen = Promise.withResolvers<void>();
+
+beforeAll(async () => {
+  folder = await wafFolder({ onRequest: () => seen.resolve() });
+  await folder.files.write("key", `${testKey}\n`);
+});
+
+afterEach(() => {
+  folder.simulator.reset();
+  seen = Promise.withResolvers<void>();
+});
+
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+  for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
+});
+
+function parameters(...more: readonly string[]): string[] {
+  return ["clear-cache", "--base-url", folder.simulator.baseUrl, "--allow-insecure-http", ...more];
+}
+
+describe("clear-cache ends with 0", () => {
+  test("when the clear was started, by a key from the environment or from a file", async () => {
+    expect(await runWafsync(parameters(), { environment })).toMatchObject({
+      code: 0,
+      stdout: `The clear of the cache of ${testDomain} has been started.\n`,
+      stderr: "",
+    });
+    const { code, stdout } = await runWafsync(parameters("--key-file", `${folder.path}/key`, "-o", "json"));
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ state: "Cleared", domain: testDomain, attempts: 1 });
+    expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(2);
+  });
+
+  test("after a failure that passed", async () => {
+    folder.simulator.addFaults({ match: onClear, effect: { kind: "ServerError" } });
+    const { code, stdout, stderr } = await runWafsync(parameters(), { environment });
+    expect(code).toBe(0);
+    expect(stdout).toContain("has been started at attempt 2.");
+    expect(stderr).toMatch(/Trying again in \d s\.\n$/);
+  });
+
+  test("when the key belongs to the expected domain", async () => {
+    const finished = await runWafsync(parameters("--expected-domain", testDomain), { environment });
+    expect(finished.code).toBe(0);
+  });
+});
+
+describe("clear-cache ends with 2", () => {
+  const failures: [string, string[], FaultRule[], string, object][] = [
+    [
+      "when the API fails",
+      ["--retries", "0"],
+      [{ match: onClear, effect: { kind: "ServerError" } }],
+      "1 attempt",
+      {
+        state: "Failed",
+        attempts: 1,
+        fault: { code: "OutcomeUnknown" },
+      },
+    ],
+    [
+      "when the API gives the key back in its refusal",
+      [],
+      [{ match: onClear, effect: { kind: "EchoKey" } }],
+      "[api key]",
+      {
+        state: "Failed",
+      },
+    ],
+    [
+      "when the key belongs to another domain",
+      ["--expected-domain", "staging.example"],
+      [],
+      "nothing was cleared",
+      {
+        state: "WrongDomain",
+        domain: testDomain,
+      },
+    ],
+  ];
+  test.each(failures)("%s", async (_, more, faults, text, json) => {
+    folder.simulator.addFaults(...faults);
+    const plain = await runWafsync(parameters(...more), { environment });
+    expect(plain).toMatchObject({ code: 2, stdout: "" });
+    expect(plain.stderr).toContain(text);
+    expect(plain.stderr).toMatch(/^wafsync: .*\n$/);
+    folder.simulator.clearFaults();
+    folder.simulator.addFaults(...faults);
+    const printed = await runWafsync(parameters(...more, "-o", "json"), { environment });
+    expect(printed.code).toBe(2);
+    expect(JSON.parse(printed.stdout)).toMatchObject(json);
+    expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(0);
+  });
+
+  test("when the key is wrong, after one call, and says so", async () => {
+    const wrong = { WAFSYNC_API_KEY: "a-wrong-key-0123456789" };
+    const { code, stderr } = await runWafsync(parameters(), { environment: wrong });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^wafsync: the cache was not cleared \(1 attempt\): .*key/);
+    expect(folder.simulator.requests()).toHaveLength(1);
+    expect(stderr).not.toContain("a-wrong-key");
+  });
+});
+
+describe.each(["SIGINT", "SIGTERM"] as const)("%s ends clear-cache within a second with 130", (signal) => {
+  test.each([
+    ["while the call hangs", { kind: "Timeout" } as const],
+    ["while it waits for the next attempt", { kind: "RateLimited", retryAfterSeconds: 60 } as const],
+  ])("%s", async (_, effect) => {
+    folder.simulator.addFaults({ match: onClear, effect });
+    const running = startWafsync(parameters(), { environment });
+    await (effect.kind === "Timeout" ? seen.promise : running.hasPrinted(/Trying again in 60 s/));
+    const startMs = performance.now();
+    running.child.kill(signal);
+    await once(running.child, "exit");
+    expect(performance.now() - startMs).toBeLessThan(endsWithinMs);
+    const { code, stderr } = await running.ended;
+    expect(stderr).toContain("wafsync: stopped before the cache was cleared");
+    expect(code).toBe(130);
+  });
+});

@@ -1,0 +1,275 @@
+// The commands for a directory as scripts and people meet them: exit codes, JSON, what is printed, and that no key is
+// anywhere.
+import { stat } from "node:fs/promises";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type { RequestHook } from "../../src/simulator/api-server.ts";
+import {
+  cacheClearDocument,
+  instanceDocument,
+  keySpellings,
+  ruleDocument,
+  testDomain,
+  testKey,
+  wafFolder,
+} from "../support/cli/waf-folder.ts";
+import type { WafFolder } from "../support/cli/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
+
+const blocked = ["192.0.2.1", "192.0.2.2", "2001:db8::1"];
+const endsWithinMs = 1000;
+const wrongKey = "a-wrong-key-0123456789";
+
+interface PrintedInstance {
+  readonly namespace: string;
+  readonly name: string;
+  readonly place: string;
+  readonly domain?: string;
+  readonly end: string;
+  readonly trouble?: string;
+  readonly added: number;
+  readonly removed: number;
+  readonly lists?: { readonly blocklist: { readonly live: number; readonly managed: number } };
+  readonly operations?: readonly { readonly operation: string; readonly target: string; readonly value: string }[];
+  readonly held: readonly { readonly value: string }[];
+  readonly approve?: string;
+  readonly objects: readonly { readonly kind: string; readonly name: string; readonly ready: string }[];
+}
+
+function instanceIn(stdout: string): PrintedInstance {
+  const { instances } = JSON.parse(stdout) as { instances: PrintedInstance[] };
+  expect(instances).toHaveLength(1);
+  return instances[0] as PrintedInstance;
+}
+
+/** Checked when it is closed: the key is in no file but the Secret's. */
+async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): Promise<WafFolder> {
+  const folder = await wafFolder({ onRequest }, instanceSpec);
+  await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: blocked }));
+  return {
+    ...folder,
+    async [Symbol.asyncDispose]() {
+      const text = await folder.everyFile();
+      const internal = folder.simulator.internalErrors();
+      await folder[Symbol.asyncDispose]();
+      expect(internal).toEqual([]);
+      for (const spelling of keySpellings()) expect(text).not.toContain(spelling);
+    },
+  };
+}
+
+afterAll(() => {
+  const text = everythingPrinted();
+  for (const spelling of [...keySpellings(), ...keySpellings(wrongKey)]) expect(text).not.toContain(spelling);
+});
+
+test("plan ends with 1 while there are changes and with 0 when there are none; it writes nothing", async () => {
+  await using folder = await folderWithRule();
+  const { simulator, from } = folder;
+  const planned = await runWafsync(["plan", ...from]);
+  expect(planned).toMatchObject({ code: 1, stderr: "" });
+  expect(planned.stdout).toContain("Plan: 3 to add, 0 to remove, one call each.");
+  expect(simulator.requests().every(({ method }) => method === "GET")).toBe(true);
+  await expect(stat(`${folder.path}/.wafsync`)).rejects.toMatchObject({ code: "ENOENT" });
+
+  const printed = await runWafsync(["plan", ...from, "-o", "json"]);
+  expect(printed).toMatchObject({ code: 1, stderr: "" });
+  const instance = instanceIn(printed.stdout);
+  expect(instance).toMatchObject({
+    namespace: "shop",
+    name: "main",
+    place: "main.yaml:2",
+    domain: testDomain,
+    end: "Done",
+  });
+  expect(instance.operations).toEqual(
+    blocked.map((value) => expect.objectContaining({ operation: "AddEntry", target: "blocklist", value }) as unknown),
+  );
+  expect(instance.objects.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["WafInstance main", "WafIpRule feed"]);
+
+  const applied = await runWafsync(["apply", ...from, "-o", "json"]);
+  expect(applied).toMatchObject({ code: 0, stderr: "" });
+  const result = instanceIn(applied.stdout);
+  expect(result).toMatchObject({
+    end: "Done",
+    added: 3,
+    removed: 0,
+    held: [],
+    lists: { blocklist: { live: 3, managed: 3 } },
+  });
+  expect(result).not.toHaveProperty("operations");
+  expect(result.objects.map(({ ready }) => ready)).toEqual(["True", "True"]);
+
+  expect(await runWafsync(["plan", ...from])).toMatchObject({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringContaining("Nothing to do: the WAF is as declared.") as unknown,
+  });
+  const again = await runWafsync(["run", ...from, "--once", "-o", "json"]);
+  expect(again).toMatchObject({ code: 0, stderr: "" });
+  expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
+});
+
+describe("a cache clear", () => {
+  test("is in the plan until it is done; apply waits for its second attempt", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
+    const planned = await runWafsync(["plan", ...folder.from]);
+    expect(planned.code).toBe(1);
+    expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 was not handled yet");
+    expect(planned.stdout).toContain("One call clears the whole cache.");
+    const waf = folder.simulator.waf(testKey);
+    expect(waf.counters.cacheClears).toBe(0);
+
+    folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
+    const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
+    expect(applied.code).toBe(0);
+    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: a cache clear is still to be done\n$/);
+    expect(instanceIn(applied.stdout).objects).toContainEqual(
+      expect.objectContaining({ kind: "WafCacheClear", ready: "True", progress: "release-1" }),
+    );
+    expect(waf.counters.cacheClears).toBe(1);
+
+    expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
+    await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-2"));
+    const json = await runWafsync(["plan", ...folder.from, "-o", "json"]);
+    expect(json.code).toBe(1);
+    expect(instanceIn(json.stdout).operations).toEqual([
+      {
+        operation: "ClearCache",
+        target: "cache",
+        value: "shop/after-release",
+        reason: "trigger release-2 was not handled yet",
+      },
+    ]);
+  });
+
+  test("that was given up is no change any more, and apply ends with 1", async () => {
+    await using folder = await wafFolder();
+    const document = cacheClearDocument("after-release", "release-1").replace(
+      "trigger:",
+      "backoffLimit: 0\n  trigger:",
+    );
+    await folder.files.write("clear.yaml", document);
+    folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
+    const applied = await runWafsync(["apply", ...folder.from]);
+    expect(applied.code).toBe(1);
+    expect(applied.stdout).toContain("clear.yaml:2: WafCacheClear shop/after-release: BackoffLimitExceeded");
+    expect(await runWafsync(["plan", ...folder.from])).toMatchObject({ code: 0 });
+    expect(folder.simulator.waf(testKey).requestCount("POST /clear")).toBe(1);
+  });
+});
+
+describe("apply ends with 1 when something is left for a person", () => {
+  test("an entry that the API refused", async () => {
+    await using folder = await folderWithRule();
+    folder.simulator.addFaults({
+      match: { method: "POST", ip: "192.0.2.2" },
+      effect: { kind: "SuccessFalse", status: 400, message: "no such luck" },
+      times: 10,
+    });
+    const applied = await runWafsync(["apply", ...folder.from]);
+    expect(applied.code).toBe(1);
+    expect(applied.stdout).toContain("rule.yaml:2: WafIpRule shop/feed: Rejected, 1 entry is not applied");
+    expect(applied.stdout).toContain("no such luck");
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(["192.0.2.1", "2001:db8::1"]);
+  });
+
+  test("removals that are held, with what to write to approve them", async () => {
+    const guards = "  guards: {maxRemovals: 1}\n";
+    await using folder = await folderWithRule(guards);
+    const waf = folder.simulator.waf(testKey);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1"] }));
+
+    const planned = await runWafsync(["plan", ...folder.from, "-o", "json"]);
+    expect(planned.code).toBe(1);
+    const { approve = "", held } = instanceIn(planned.stdout);
+    expect(held.map(({ value }) => value)).toEqual(["192.0.2.2", "2001:db8::1"]);
+    const applied = await runWafsync(["apply", ...folder.from]);
+    expect(applied.code).toBe(1);
+    expect(applied.stdout).toContain(`wafsync.dev/approve-removals: "${approve}"`);
+    expect(waf.blocklist).toHaveLength(3);
+
+    const annotations = { "wafsync.dev/approve-removals": approve };
+    const document = instanceDocument(folder.simulator.baseUrl, { annotations, spec: guards });
+    await folder.files.write("main.yaml", document);
+    expect((await runWafsync(["run", ...folder.from, "--once"])).code).toBe(0);
+    expect(waf.blocklist).toEqual(["192.0.2.1"]);
+  });
+});
+
+describe("a wrong key", () => {
+  test.each(["plan", "apply", "run --once"])("ends %s with 2 after one call, and says what to do", async (command) => {
+    await using folder = await folderWithRule();
+    folder.simulator.replaceKey(testKey, "another-key-0123456789");
+    const finished = await runWafsync([...command.split(" "), ...folder.from]);
+    expect(finished.code).toBe(2);
+    expect(finished.stderr).toMatch(/^error main\.yaml:2: WafInstance shop\/main: .*key.*Secret/m);
+    expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("run", () => {
+  test("keeps a second process out of its state directory, and corrects what others change", async () => {
+    await using folder = await folderWithRule("  resyncInterval: 1s\n");
+    const waf = folder.simulator.waf(testKey);
+    const running = startWafsync(["run", ...folder.from]);
+    await running.hasPrinted(/shop\/main.*: 3 added/);
+
+    for (const command of ["apply", "run"]) {
+      const second = await runWafsync([command, ...folder.from]);
+      expect(second.code).toBe(2);
+      expect(second.stderr).toContain(`is in use by process ${running.child.pid}`);
+      expect(second.stdout).toBe("");
+    }
+    expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
+
+    waf.remove("blocklist", ["192.0.2.2"]);
+    await running.hasPrinted(/Warning +WafInstance shop\/main +DriftDetected: .*192\.0\.2\.2/);
+    await running.hasPrinted(/shop\/main.*: 1 added, 0 removed/);
+    expect(waf.blocklist.toSorted()).toEqual(blocked.toSorted());
+
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(running.printed()).not.toMatch(/\n\s+at /);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  });
+
+  test("prints one JSON object a line with -o json, and goes on while files are wrong", async () => {
+    await using folder = await folderWithRule();
+    const running = startWafsync(["run", ...folder.from, "-o", "json"]);
+    await running.hasPrinted(/"added":3/);
+    await folder.files.write("bad.yaml", ruleDocument("bad", { addresses: [] }).replace("action", "acton"));
+    await running.hasPrinted(/error bad\.yaml:7: spec\.acton: unknown field; did you mean action\?/);
+    await folder.files.write("bad.yaml", ruleDocument("bad", { addresses: ["203.0.113.9"] }));
+    await running.hasPrinted(/"added":1/);
+    running.child.kill("SIGINT");
+    const { code, stdout } = await running.ended;
+    expect(code).toBe(0);
+    const lines = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as PrintedInstance);
+    expect(lines.every(({ namespace, name }) => `${namespace}/${name}` === "shop/main")).toBe(true);
+    expect(lines.at(-1)?.objects.map(({ ready }) => ready)).toEqual(["True", "True", "True"]);
+  });
+
+  test.each(["SIGINT", "SIGTERM"] as const)("ends within a second after %s while a call hangs", async (signal) => {
+    const hangs = Promise.withResolvers<void>();
+    let posts = 0;
+    await using folder = await folderWithRule(undefined, ({ method }) => {
+      posts += method === "POST" ? 1 : 0;
+      if (posts === 2) hangs.resolve();
+    });
+    folder.simulator.addFaults({ match: { method: "POST", nth: 2 }, effect: { kind: "Timeout" } });
+    const running = startWafsync(["run", ...folder.from]);
+    await hangs.promise;
+    const startMs = performance.now();
+    running.child.kill(signal);
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(performance.now() - startMs).toBeLessThan(endsWithinMs);
+    folder.simulator.clearFaults();
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(blocked.toSorted());
+  });
+});
