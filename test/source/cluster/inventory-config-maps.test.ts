@@ -1,0 +1,252 @@
+// Inventories in ConfigMaps, on a real API server: what a crash between two writes leaves, who wins of two writers, and what
+// becomes of them when others delete them.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { ApiServer } from "../../../src/kube/api-server.ts";
+import { difference, intersection, union } from "../../../src/model/entry-set.ts";
+import { readObservedEntry } from "../../../src/model/entry.ts";
+import type { Inventory } from "../../../src/model/inventory.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
+import { createInventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
+import type { InventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
+import { apiClient, createAll, crashingClient, watchedClient } from "../../support/cluster-source/api-clients.ts";
+import { createNamespace, installDefinitions } from "../../support/cluster/cluster-objects.ts";
+import { describeWithControlPlane } from "../../support/cluster/suite.ts";
+import { addresses, collectionOf, instance } from "../../support/operator/manifests.ts";
+
+const shardBytesMax = 1_500;
+
+interface StoredConfigMap {
+  readonly metadata: {
+    readonly name: string;
+    readonly finalizers?: readonly string[];
+    readonly ownerReferences?: readonly { readonly uid: string; readonly kind: string }[];
+    readonly deletionTimestamp?: string;
+    readonly resourceVersion: string;
+  };
+  readonly data: Readonly<Record<string, string>>;
+}
+
+await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
+  let api: ApiServer;
+  let namespace: string;
+  let serial = 0;
+  const uids = new Map<string, string>();
+
+  beforeAll(async () => {
+    api = apiClient(cluster);
+    await installDefinitions(cluster);
+    namespace = await createNamespace(cluster, "inventories");
+  });
+  afterAll(() => api.close());
+
+  /** A new instance, which nobody works on. */
+  async function newName(): Promise<ObjectName> {
+    const name = `shop-${(serial += 1)}`;
+    const { metadata, ...rest } = instance(namespace, "https://waf.example");
+    const manifest = { ...rest, metadata: { ...metadata, name } };
+    await createAll(cluster, manifest);
+    const answer = await cluster.request({ path: `${collectionOf(manifest)}/${name}` });
+    uids.set(name, (answer.body as { metadata: { uid: string } }).metadata.uid);
+    return { namespace, name };
+  }
+
+  const open = (over: ApiServer = api, overrides = {}): InventoryConfigMaps =>
+    createInventoryConfigMaps({
+      api: over,
+      namespace,
+      uidOf: ({ name }) => uids.get(name),
+      shardBytesMax,
+      ...overrides,
+    });
+
+  async function stored({ name }: ObjectName): Promise<StoredConfigMap[]> {
+    const selector = encodeURIComponent(`wafsync.dev/instance=${name}`);
+    const path = `/api/v1/namespaces/${namespace}/configmaps?labelSelector=${selector}`;
+    return ((await cluster.request({ path })).body as { items: StoredConfigMap[] }).items;
+  }
+
+  async function save(inventories: InventoryConfigMaps, name: ObjectName, inventory: Inventory): Promise<string> {
+    const loaded = await inventories.load(name);
+    if (loaded.state !== "Loaded") throw new Error(loaded.problem);
+    const { state } = await inventories.save(name, inventory, loaded.revision);
+    return state;
+  }
+
+  async function load(name: ObjectName): Promise<Inventory> {
+    const loaded = await open().load(name);
+    if (loaded.state !== "Loaded") throw new Error(loaded.problem);
+    return loaded.inventory;
+  }
+
+  test("an inventory of any size is loaded as it was saved, and needs no more ConfigMaps than that", async () => {
+    const name = await newName();
+    expect(await load(name)).toEqual(emptyInventory);
+    for (const [count, isSharded] of [
+      [400, true],
+      [2, false],
+      [0, false],
+    ] as const) {
+      expect(await save(open(), name, owning(count))).toBe("Saved");
+      expect(await load(name)).toEqual(owning(count));
+      expect((await stored(name)).length > 1).toBe(isSharded);
+    }
+    expect((await stored(name)).map(({ metadata }) => metadata.name)).toEqual([`${name.name}-wafsync-inventory-1`]);
+  });
+
+  test("a save that changes one entry writes the shard that holds it, and the first one", async () => {
+    const name = await newName();
+    const client = watchedClient(api);
+    const inventories = open(client);
+    await save(inventories, name, owning(400));
+    const before = client.sent.length;
+    await save(inventories, name, owning(401));
+    const written = client.sent.slice(before).filter((request) => request.startsWith("PUT"));
+    expect(written.length).toBeLessThanOrEqual(2);
+    expect(written.at(-1)).toContain(`${name.name}-wafsync-inventory-1`);
+  });
+
+  test.each([
+    { change: "grows from nothing", from: 0, until: 300, start: 0 },
+    { change: "grows", from: 60, until: 300, start: 0 },
+    { change: "shrinks", from: 300, until: 40, start: 0 },
+    { change: "holds other entries", from: 200, until: 200, start: 100 },
+  ])(
+    "a crash after any write of a save that $change loses no entry, and the next save mends it",
+    async ({ from, until, start }) => {
+      for (let writes = 0; ; writes += 1) {
+        const name = await newName();
+        const [before, after] = [owning(from), owning(until, start)];
+        if (from > 0) await save(open(), name, before);
+        const client = crashingClient(api, writes);
+        const outcome = await save(open(client), name, after);
+        const found = await load(name);
+        const [old, wanted, now] = [entriesOf(before), entriesOf(after), entriesOf(found)];
+        expect([...difference(intersection(old, wanted), now)]).toEqual([]);
+        expect([...difference(now, union(old, wanted))]).toEqual([]);
+        expect(await save(open(), name, after)).toBe("Saved");
+        expect(await load(name)).toEqual(after);
+        if (outcome === "Saved" && client.sent.filter((sent) => !sent.startsWith("GET")).length < writes) break;
+        expect(writes).toBeLessThan(60);
+      }
+    },
+    60_000,
+  );
+
+  test("of two who know the same version one saves, and the other learns of it", async () => {
+    const name = await newName();
+    const [left, right] = [open(), open()];
+    await save(left, name, owning(300));
+    const [seenLeft, seenRight] = [await left.load(name), await right.load(name)];
+    if (seenLeft.state !== "Loaded" || seenRight.state !== "Loaded") throw new Error("not loaded");
+    expect(await left.save(name, owning(301), seenLeft.revision)).toMatchObject({ state: "Saved" });
+    const lost = await right.save(name, owning(299), seenRight.revision);
+    expect(lost).toMatchObject({ state: "Conflict" });
+    expect([...difference(entriesOf(owning(300)), entriesOf(await load(name)))]).toEqual([]);
+  });
+
+  test("two who both find nothing can't both begin", async () => {
+    const name = await newName();
+    const [left, right] = [open(), open()];
+    const outcomes = await Promise.all([save(left, name, owning(1)), save(right, name, owning(2))]);
+    expect(outcomes.sort()).toEqual(["Conflict", "Saved"]);
+  });
+
+  test("a save with the very same content still makes older versions stale", async () => {
+    const name = await newName();
+    const [left, right] = [open(), open()];
+    await save(left, name, owning(5));
+    const seen = await right.load(name);
+    await save(left, name, owning(5));
+    if (seen.state !== "Loaded") throw new Error(seen.problem);
+    expect(await right.save(name, owning(6), seen.revision)).toMatchObject({ state: "Conflict" });
+  });
+
+  test.each([
+    ["a shard is missing", (index: number) => (index === 2 ? "delete" : undefined)],
+    ["a line is damaged", (index: number) => (index === 2 ? { blocklist: "not an address at all\n" } : undefined)],
+    ["it was written by a newer wafsync", (index: number) => (index === 1 ? { format: "99" } : undefined)],
+    ["a shard is somebody else's", (index: number) => (index === 1 ? { shard: null } : undefined)],
+  ])("it can't be used, and says why, when %s", async (_what, damage) => {
+    const name = await newName();
+    await save(open(), name, owning(300));
+    for (const { metadata } of await stored(name)) {
+      const index = Number(metadata.name.split("-").at(-1));
+      const path = `/api/v1/namespaces/${namespace}/configmaps/${metadata.name}`;
+      const contentType = "application/merge-patch+json";
+      const act = damage(index);
+      if (act === "delete") {
+        await cluster.request({ method: "PATCH", path, body: { metadata: { finalizers: null } }, contentType });
+        await cluster.request({ method: "DELETE", path });
+      } else if (act !== undefined) await cluster.request({ method: "PATCH", path, body: { data: act }, contentType });
+    }
+    const loaded = await open().load(name);
+    expect(loaded).toMatchObject({ state: "Unreadable", problem: expect.stringContaining(`${name.name}-wafsync`) });
+  });
+
+  test("it outlives its deletion by others until it is let go", async () => {
+    const name = await newName();
+    await save(open(), name, owning(300));
+    for (const { metadata } of await stored(name)) {
+      const path = `/api/v1/namespaces/${namespace}/configmaps/${metadata.name}`;
+      await cluster.request({ method: "DELETE", path });
+    }
+    expect((await stored(name)).every(({ metadata }) => metadata.deletionTimestamp !== undefined)).toBe(true);
+    expect(await load(name)).toEqual(owning(300));
+    expect(await save(open(), name, owning(40))).toBe("Saved");
+    expect(await load(name)).toEqual(owning(40));
+    expect(await open().remove(name)).toBeUndefined();
+    expect(await stored(name)).toEqual([]);
+  });
+
+  test("a crash while it is let go leaves what can be let go again", async () => {
+    for (let writes = 0; ; writes += 1) {
+      const name = await newName();
+      await save(open(), name, owning(300));
+      const problem = await open(crashingClient(api, writes)).remove(name);
+      const loaded = await open().load(name);
+      expect(loaded.state).toBe("Loaded");
+      expect(await open().remove(name)).toBeUndefined();
+      expect(await stored(name)).toEqual([]);
+      if (problem === undefined) break;
+    }
+  }, 60_000);
+
+  test("an instance that comes back with another UID takes its inventory over, unless nothing may be written", async () => {
+    const name = await newName();
+    const former = { uidOf: () => "00000000-0000-4000-8000-000000000000" };
+    const ownerOf = async () => (await stored(name))[0]?.metadata.ownerReferences?.map((owner) => owner.uid);
+    // The garbage collector deletes what a former instance owned; the finalizer keeps it.
+    await save(open(api, former), name, owning(3));
+    const readOnly = open(api, { mayWrite: () => false });
+    expect((await readOnly.load(name)).state).toBe("Loaded");
+    expect(await ownerOf()).toEqual([former.uidOf()]);
+    expect(await load(name)).toEqual(owning(3));
+    expect(await ownerOf()).toEqual([uids.get(name.name)]);
+  });
+
+  test("what is left of an instance that is gone is swept away, and nothing else", async () => {
+    const [gone, alive] = [await newName(), await newName()];
+    const uidOf = ({ name }: ObjectName) => (name === gone.name ? undefined : uids.get(name));
+    await save(open(), gone, owning(300));
+    await save(open(), alive, owning(3));
+    for (const { metadata } of [...(await stored(gone)), ...(await stored(alive))]) {
+      const path = `/api/v1/namespaces/${namespace}/configmaps/${metadata.name}`;
+      await cluster.request({ method: "DELETE", path });
+    }
+    expect(await open(api, { uidOf }).sweep()).toEqual([gone]);
+    expect(await stored(gone)).toEqual([]);
+    expect(await load(alive)).toEqual(owning(3));
+  });
+});
+
+function owning(count: number, start = 0): Inventory {
+  const entries = addresses(count, start).map(
+    (address) => [readObservedEntry(address), { retainedBy: undefined }] as const,
+  );
+  return { ...emptyInventory, domain: "shop.example", entries: { blocklist: new Map(entries), allowlist: new Map() } };
+}
+
+function entriesOf({ entries }: Inventory): Inventory["entries"]["blocklist"] {
+  return entries.blocklist;
+}
