@@ -108,6 +108,9 @@ function newPass(
     done: { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0 },
     waiting: undefined,
     lastProgressMs: startedMs,
+    toldWaiting: undefined,
+    progress: undefined,
+    ended: false,
     clearsSeen: undefined,
     clearsNextMs: 0,
   };

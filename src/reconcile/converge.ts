@@ -25,11 +25,11 @@ import type { PassEnd } from "./pass-end.ts";
 import type { ConvergePorts } from "./ports.ts";
 import { releaseInstance } from "./release-instance.ts";
 import { reportFacts } from "./report-facts.ts";
+import { endProgress, reportProgress } from "./report-progress.ts";
 import { tellOutcome } from "./tell-events.ts";
 
 /** How often one pass applies what its verification still finds, before it backs off. */
 const roundsMax = 5;
-const progressIntervalMs = 2_000;
 const retryBaseMs = 1_000;
 const retryMsMax = 300_000;
 
@@ -115,8 +115,16 @@ async function reportBackOff(
   return { end, facts, ...wakeAt(memory.backOff?.untilMs, clears), version };
 }
 
-/** Applies and verifies, until a verification finds nothing left to do. */
 async function runPass(pass: Pass): Promise<PassEnd> {
+  try {
+    return await applyAndVerify(pass);
+  } finally {
+    await endProgress(pass);
+  }
+}
+
+/** Applies and verifies, until a verification finds nothing left to do. */
+async function applyAndVerify(pass: Pass): Promise<PassEnd> {
   for (let round = 0; round < roundsMax; round += 1) {
     const ended = (await record(pass)) ?? (await applyPlan(pass, () => reportProgress(pass)));
     if (ended !== undefined) return ended;
@@ -126,13 +134,6 @@ async function runPass(pass: Pass): Promise<PassEnd> {
     if (pass.plan.operations.length === 0) return { end: "Done" };
   }
   return { end: "Unsettled" };
-}
-
-async function reportProgress(pass: Pass): Promise<void> {
-  const nowMs = pass.ports.clock.nowMs();
-  if (nowMs - pass.lastProgressMs < progressIntervalMs) return;
-  pass.lastProgressMs = nowMs;
-  await reportFacts(pass.ports, pass.memory, factsOf({ ...pass, phase: "Applying", pass, nowMs }));
 }
 
 async function finish(

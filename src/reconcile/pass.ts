@@ -49,9 +49,19 @@ export interface Pass {
   /** Why the pass waits just now. */
   waiting: string | undefined;
   lastProgressMs: number;
+  /** What was last said of `waiting`. */
+  toldWaiting: string | undefined;
+  /** The last report while the pass worked. */
+  progress: ProgressReport | undefined;
+  ended: boolean;
   /** Cache clears are looked at when something else is declared, and at a certain time. */
   clearsSeen: Gathered | undefined;
   clearsNextMs: number;
+}
+
+export interface ProgressReport {
+  readonly written: Promise<void>;
+  isWritten: boolean;
 }
 
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;

@@ -1,5 +1,8 @@
 // Writes what a pass knows to the status of the instance and of all that is attached to it. The port writes only what differs.
+import { isDeepStrictEqual } from "node:util";
+import { fewAtATime } from "../async/few-at-a-time.ts";
 import { requestedAtAnnotation } from "../api/kinds.ts";
+import type { Condition } from "../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { cacheClearStatus } from "./assess-cache-clear.ts";
 import { instanceStatus } from "./assess-instance.ts";
@@ -11,6 +14,9 @@ import type { ConvergeFacts } from "./converge-facts.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import type { StatusPort } from "./ports.ts";
+
+/** Statuses are many and small: one after another they take long, and all at once they stand in the way of others. */
+const statusesAtOnceMax = 3;
 
 interface ReportPorts {
   readonly status: StatusPort;
@@ -28,16 +34,57 @@ export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, fa
       cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
     }));
   }
-  for (const rule of facts.desired.rules) {
-    if (rule.rule.meta.deleting || isToldAlready(rule.rule.meta)) continue;
+  await fewAtATime(facts.desired.rules, statusesAtOnceMax, async (rule) => {
+    if (rule.rule.meta.deleting || isToldAlready(rule.rule.meta)) return;
     const changedMs = memory.ruleChangedMs.get(rule.id);
     await write(status, rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));
-  }
+  });
   for (const origin of facts.desired.compiledOrigins) {
     if (isToldAlready(origin.origin.meta)) continue;
     await write(status, origin.origin.meta, (before) => originStatus(before, origin, facts));
   }
   await reportClears(ports, memory, facts, facts.gathered.cacheClears);
+}
+
+/**
+ * While a pass works: writes the instance, and of the rules those that something became of since they were last told.
+ * Thousands may wait for their turn, whose message has not changed but for the time left. `toAll` tells them nevertheless.
+ */
+export async function reportMoved(
+  { status }: ReportPorts,
+  memory: InstanceMemory,
+  facts: ConvergeFacts,
+  { toAll, goesOn }: { readonly toAll: boolean; readonly goesOn: () => boolean },
+): Promise<void> {
+  await write(status, facts.gathered.instance.meta, (before) => ({
+    ...instanceStatus(before, facts, memory.lastSyncMs),
+    cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
+  }));
+  const tell = async (meta: ResourceMeta, statusAfter: (before: object) => object): Promise<void> => {
+    if (meta.deleting || !goesOn()) return;
+    const before = status.read(meta) ?? {};
+    if (toAll || hasMoved(before, statusAfter(before))) await write(status, meta, statusAfter);
+  };
+  await fewAtATime(facts.desired.rules, statusesAtOnceMax, async (rule) => {
+    const changedMs = memory.ruleChangedMs.get(rule.id);
+    await tell(rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));
+  });
+  for (const origin of facts.desired.compiledOrigins) {
+    await tell(origin.origin.meta, (before) => originStatus(before, origin, facts));
+  }
+}
+
+/** Whether more than figures of speed and time differ. */
+function hasMoved(before: object, after: object): boolean {
+  return !isDeepStrictEqual(gistOf(before), gistOf(after));
+}
+
+/** What is said, without the words of the conditions, and as it is stored. */
+function gistOf(status: { readonly conditions?: readonly Condition[] }): unknown {
+  const conditions = status.conditions?.map(({ type, status, reason, observedGeneration }) => {
+    return { type, status, reason, observedGeneration };
+  });
+  return JSON.parse(JSON.stringify({ ...status, conditions }));
 }
 
 /** Writes the status of some cache clears: ahead of a call, and as soon as they are done. */
