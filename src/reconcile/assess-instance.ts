@@ -145,7 +145,9 @@ export function heldMessage({ plan, desired, gathered }: ConvergeFacts): string 
     const bySource = plan?.heldBySources[list] ?? [];
     if (bySource.length > 0) {
       const reasons = desired.removalsHeldBy[list];
-      const more = reasons.length > 1 ? ` (and ${reasons.length - 1} more such reasons)` : "";
+      const others = reasons.length - 1;
+      const more =
+        others > 0 ? ` There ${others === 1 ? "is 1 more such reason" : `are ${others} more such reasons`}.` : "";
       parts.push(`${countAndExamples(bySource, list)} held while something can't be read: ${reasons[0] ?? ""}${more}`);
     }
     const byGuard = plan?.held?.removals[list] ?? [];

@@ -1,0 +1,258 @@
+// Keeps the books of a simulation: who put what on the WAF, and what every process knew when it wrote. Each effect is judged
+// as it happens, by what the documentation promises; whatever breaks a promise is a violation.
+import type { ListName } from "../../../src/model/declared.ts";
+import { listNames } from "../../../src/model/declared.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { Inventory } from "../../../src/model/inventory.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import { hashRemovals } from "../../../src/plan/removal-guard.ts";
+import { isForbidden, removalsForbidden, wantedEntries, wantedOrigins } from "./oracle.ts";
+import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
+
+/**
+ * `Ours`: wafsync added or adopted it. `Recorded`: somebody else added it while the inventory said that wafsync was about
+ * to, which nobody can tell from its own call. `Others`: everybody else, and what was left behind on purpose.
+ */
+type Owner = "Ours" | "Recorded" | "Others";
+
+/** What a process knew of an instance. */
+export interface Knowledge {
+  /** The last picture that it was given, and when. */
+  gathered?: Gathered | undefined;
+  gatheredAtMs?: number;
+  /** The last fresh read. */
+  confirmed?: Gathered | undefined;
+  confirmedAtMs?: number;
+  /** What each list showed when it was last read by this process. */
+  readonly seen: Partial<Record<ListName, ReadonlySet<Entry>>>;
+  /** That entries are left behind was said. */
+  saidLeftBehind?: boolean;
+}
+
+/** A fresh read counts for 30 s; the call itself, and its turn in the lane, may take a while longer. */
+const confirmedForMs = 30_000;
+const callMsMax = 20_000;
+
+export class Ledger {
+  readonly violations: string[] = [];
+  readonly #owners: Record<ListName, Map<Entry, Owner>> = { blocklist: new Map(), allowlist: new Map() };
+  readonly #ownOrigins = new Set<string>();
+  readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  readonly #waf: SimWaf;
+  readonly #inventory: () => Inventory;
+  readonly #nowMs: () => number;
+
+  constructor(waf: SimWaf, inventory: () => Inventory, nowMs: () => number) {
+    this.#waf = waf;
+    this.#inventory = inventory;
+    this.#nowMs = nowMs;
+  }
+
+  ownersOf(list: ListName): ReadonlyMap<Entry, Owner> {
+    return this.#owners[list];
+  }
+
+  isOurOrigin(host: string): boolean {
+    return this.#ownOrigins.has(host);
+  }
+
+  violation(what: string): void {
+    this.violations.push(what);
+  }
+
+  /** Somebody else changed the list. */
+  changedByOthers({ kind, list, entry }: EntryChange): void {
+    const owners = this.#owners[list];
+    if (kind === "Removed") {
+      if (!this.#waf.has(list, entry)) owners.delete(entry);
+      return;
+    }
+    if (!owners.has(entry)) owners.set(entry, this.#inventory().entries[list].has(entry) ? "Recorded" : "Others");
+  }
+
+  /** A call of wafsync had this effect. */
+  changedByUs(change: WafChange, instance: string, knowledge: Knowledge | undefined): void {
+    const gathered = knowledge?.gathered;
+    if (knowledge === undefined || gathered === undefined) {
+      this.violation(`${describe(change)} was done for ${instance}, of which nothing was known`);
+      return;
+    }
+    const { instance: declared } = gathered;
+    const complain = (why: string): void => this.violation(`${describe(change)}, though ${why}`);
+    if (declared.suspend && change.kind !== "CacheCleared") complain("the instance is suspended");
+    if (change.kind === "Added") this.#judgeAdd(change, gathered, complain);
+    else if (change.kind === "Removed") this.#judgeRemoval(change, knowledge, complain);
+    else if (isOfOrigin(change)) this.#judgeOrigin(change, knowledge, complain);
+  }
+
+  #judgeAdd({ list, entry }: EntryChange, gathered: Gathered, complain: (why: string) => void): void {
+    if (gathered.instance.policies[list] === "Observe") complain("the policy is Observe");
+    if (isForbidden(gathered, list, entry)) complain("a guard forbids it");
+    if (!wantedEntries(gathered, this.#nowMs() - callMsMax)[list].has(entry)) {
+      if (!wantedEntries(gathered, this.#nowMs())[list].has(entry)) complain("no rule wants it");
+    }
+    if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
+    this.#owners[list].set(entry, "Ours");
+  }
+
+  #judgeRemoval({ list, entry }: EntryChange, knowledge: Knowledge, complain: (why: string) => void): void {
+    const owner = this.#owners[list].get(entry);
+    if (!this.#waf.has(list, entry)) this.#owners[list].delete(entry);
+    const { gathered } = knowledge;
+    if (gathered?.instance.meta.deleting === true) {
+      if (owner === "Others") complain("wafsync did not add it, and only the instance goes");
+      if (gathered.instance.deletionPolicy === "Retain") complain("the instance retains its entries");
+      return;
+    }
+    const { confirmed, confirmedAtMs = 0 } = knowledge;
+    if (confirmed === undefined) return complain("no fresh read came before");
+    if (this.#nowMs() - confirmedAtMs > confirmedForMs + callMsMax) complain("the last fresh read is too old");
+    const policy = confirmed.instance.policies[list];
+    if (policy === "Observe") complain("the policy is Observe");
+    if (policy !== "Exclusive" && owner === "Others") complain("the policy is Additive, and wafsync did not add it");
+    const wanted = wantedEntries(confirmed, this.#nowMs())[list].has(entry);
+    if (wanted && wantedEntries(confirmed, confirmedAtMs)[list].has(entry)) complain("an accepted rule wants it");
+    const forbidden = removalsForbidden(confirmed, list, this.#nowMs());
+    if (forbidden !== undefined) complain(forbidden);
+    this.#judgeCount(list, entry, knowledge, confirmed, complain);
+  }
+
+  /** Removals of one plan get fewer while they are done, and so does the list: a plan that was let through stays so. */
+  #judgeCount(
+    list: ListName,
+    entry: Entry,
+    { seen }: Knowledge,
+    confirmed: Gathered,
+    complain: (why: string) => void,
+  ): void {
+    const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
+    if (this.#approved[list].has(entry)) return;
+    const left = [...this.removable(list, confirmed)].filter(
+      (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other),
+    );
+    const count = left.length + 1;
+    const wanted = wantedEntries(confirmed, this.#nowMs())[list];
+    const size = new Set([...this.#waf.entries(list), ...wanted, entry]).size;
+    if (count > maxRemovals) complain(`${count} would go at once, and ${maxRemovals} may`);
+    if (size >= 10 && count * 100 > maxRemovalPercent * size) complain(`${count} of ${size} would go at once`);
+  }
+
+  #judgeOrigin(
+    change: OriginChange,
+    { gathered, confirmed, confirmedAtMs = 0 }: Knowledge,
+    complain: (why: string) => void,
+  ): void {
+    const { host, type, kind } = change;
+    if (gathered?.instance.policies.origins === "Observe") complain("the policy is Observe");
+    if (kind === "OriginAdded") {
+      if (gathered !== undefined && wantedOrigins(gathered).get(host) !== type) complain("no WafOrigin wants it");
+      if (!this.#inventory().origins.has(host)) complain("the inventory does not say that it is ours");
+      this.#ownOrigins.add(host);
+      return;
+    }
+    if (!this.#ownOrigins.delete(host)) complain("wafsync did not add it");
+    if (gathered?.instance.meta.deleting === true) return;
+    if (confirmed === undefined) return complain("no fresh read came before");
+    if (this.#nowMs() - confirmedAtMs > confirmedForMs + callMsMax) complain("the last fresh read is too old");
+    if (wantedOrigins(confirmed).get(host) === type) complain("a WafOrigin wants it");
+    const forbidden = removalsForbidden(confirmed, "origins", this.#nowMs());
+    if (forbidden !== undefined) complain(forbidden);
+  }
+
+  /** What nobody wants any more and wafsync may remove, were it not for the guards. */
+  *removable(list: ListName, gathered: Gathered): Generator<Entry, void, void> {
+    const wanted = wantedEntries(gathered, this.#nowMs())[list];
+    const owned = this.#inventory().entries[list];
+    const isExclusive = gathered.instance.policies[list] === "Exclusive";
+    const rules = new Set(gathered.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
+    for (const entry of this.#waf.entries(list)) {
+      if (wanted.has(entry)) continue;
+      const record = owned.get(entry);
+      if (isExclusive) yield entry;
+      else if (record !== undefined && (record.retainedBy === undefined || rules.has(record.retainedBy))) yield entry;
+    }
+  }
+
+  /** A person approves the removals with this hash: true if it names what is to go now, and so what she has read. */
+  approve(hash: string, gathered: Gathered): boolean {
+    const all = {
+      blocklist: [...this.removable("blocklist", gathered)],
+      allowlist: [...this.removable("allowlist", gathered)],
+    };
+    const choices = [all, { ...all, allowlist: [] }, { ...all, blocklist: [] }];
+    const named = choices.find((choice) => hashRemovals(choice) === hash);
+    if (named === undefined) return false;
+    for (const list of listNames) for (const entry of named[list]) this.#approved[list].add(entry);
+    return true;
+  }
+
+  /** What may be forgotten: what is not there, what others own, and what a deleted rule or origin leaves there. */
+  saved(before: Inventory, after: Inventory, gathered: Gathered | undefined): void {
+    // With the instance go all that refer to it.
+    const isGoing = gathered?.instance.meta.deleting === true;
+    const rules = new Set(gathered?.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
+    for (const list of listNames) {
+      for (const [entry, record] of before.entries[list]) {
+        if (this.#owners[list].get(entry) !== "Ours" || this.#inventory().entries[list].has(entry)) continue;
+        const { retainedBy } = record;
+        if (retainedBy !== undefined && (isGoing || !rules.has(retainedBy))) this.#owners[list].set(entry, "Others");
+        else this.violation(`${entry} is on the ${list}, wafsync added it, and the inventory forgot it`);
+      }
+      for (const entry of after.entries[list].keys()) {
+        if (!before.entries[list].has(entry) && this.#isAdopted(list, entry, gathered)) {
+          this.#owners[list].set(entry, "Ours");
+        }
+      }
+    }
+    const origins = new Set(gathered?.origins.map(({ meta }) => nameKey(meta)));
+    for (const [host, record] of before.origins) {
+      if (!this.#ownOrigins.has(host) || this.#inventory().origins.has(host)) continue;
+      this.#ownOrigins.delete(host);
+      const { retainedBy } = record;
+      if (retainedBy !== undefined && (isGoing || !origins.has(retainedBy))) continue;
+      this.violation(`${host} is an origin that wafsync added, and the inventory forgot it`);
+    }
+  }
+
+  /** The inventory is deleted with its instance. */
+  forgotten(before: Inventory, { gathered, saidLeftBehind = false }: Knowledge): void {
+    if (gathered?.instance.meta.deleting !== true) this.violation("An inventory was deleted, and its instance was not");
+    for (const list of listNames) {
+      for (const entry of before.entries[list].keys()) {
+        if (this.#owners[list].get(entry) !== "Ours") continue;
+        if (!saidLeftBehind) this.violation(`${entry} is left on the ${list}, and nobody was told`);
+        this.#owners[list].set(entry, "Others");
+      }
+    }
+    for (const host of before.origins.keys()) {
+      if (this.#ownOrigins.delete(host) && !saidLeftBehind) this.violation(`${host} is left, and nobody was told`);
+    }
+  }
+
+  #isAdopted(list: ListName, entry: Entry, gathered: Gathered | undefined): boolean {
+    if (!this.#owners[list].has(entry)) return false;
+    return (gathered?.rules ?? []).some(
+      ({ rule }) => rule.meta.annotations["wafsync.dev/adopt"] === "true" && rule.addresses.includes(entry),
+    );
+  }
+}
+
+function isOfOrigin(change: WafChange): change is OriginChange {
+  return change.kind === "OriginAdded" || change.kind === "OriginRemoved";
+}
+
+function describe(change: WafChange): string {
+  switch (change.kind) {
+    case "Added":
+      return `${change.entry} was added to the ${change.list}`;
+    case "Removed":
+      return `${change.entry} was removed from the ${change.list}`;
+    case "OriginAdded":
+      return `${change.host} was added as ${change.type}`;
+    case "OriginRemoved":
+      return `${change.host} was removed as ${change.type}`;
+    case "CacheCleared":
+      return "The cache was cleared";
+  }
+}

@@ -1,0 +1,124 @@
+// What is declared in a simulation, with all of its history: a process sees it by a watch that lags behind, or reads it afresh.
+// The same objects stand for a directory, where they have no identity but their name and no age.
+import { ApiKey } from "../../../src/model/api-key.ts";
+import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../../../src/model/declared.ts";
+import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
+import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+
+/** Everything that is declared at one moment. By `namespace/name`. */
+export interface Declared {
+  readonly instances: ReadonlyMap<string, DeclaredInstance>;
+  readonly rules: ReadonlyMap<string, GatheredRule>;
+  readonly origins: ReadonlyMap<string, DeclaredOrigin>;
+  readonly clears: ReadonlyMap<string, DeclaredCacheClear>;
+  /** What the Secret of all instances holds; undefined if it is gone. */
+  readonly key: string | undefined;
+  /** Why the picture may be incomplete. */
+  readonly broken: readonly string[];
+}
+
+type Parts = "instances" | "rules" | "origins" | "clears";
+interface Named {
+  readonly meta: ResourceMeta;
+}
+
+export class SimCluster {
+  readonly isDirectory: boolean;
+  readonly #history: Declared[] = [
+    { instances: new Map(), rules: new Map(), origins: new Map(), clears: new Map(), key: undefined, broken: [] },
+  ];
+  readonly #gathered = new Map<string, Gathered | undefined>();
+  /** Objects that exist, and the finalizer on instances. */
+  readonly held = new Set<string>();
+  /** Every key that the Secret ever held. */
+  readonly keys = new Set<string>();
+  onChange: () => void = () => undefined;
+
+  constructor(isDirectory: boolean) {
+    this.isDirectory = isDirectory;
+  }
+
+  get now(): Declared {
+    return this.at(this.latest);
+  }
+
+  get latest(): number {
+    return this.#history.length - 1;
+  }
+
+  at(index: number): Declared {
+    const declared = this.#history[index];
+    if (declared === undefined) throw new Error(`Nothing was declared at ${index}`);
+    return declared;
+  }
+
+  change(change: Partial<Declared>): void {
+    this.#history.push({ ...this.now, ...change });
+    if (change.key !== undefined) this.keys.add(change.key);
+    this.onChange();
+  }
+
+  put(part: Parts, object: Named | GatheredRule): void {
+    const meta = "rule" in object ? object.rule.meta : object.meta;
+    this.change({ [part]: new Map<string, unknown>(this.now[part]).set(nameKey(meta), object) } as Partial<Declared>);
+  }
+
+  /** An instance that is held stays until it is released. */
+  remove(part: Parts, name: string): void {
+    const instance = part === "instances" ? this.now.instances.get(name) : undefined;
+    if (instance !== undefined && this.held.has(name)) {
+      this.put("instances", { ...instance, meta: { ...instance.meta, deleting: true } });
+      return;
+    }
+    const left = new Map<string, unknown>(this.now[part]);
+    left.delete(name);
+    this.change({ [part]: left } as Partial<Declared>);
+  }
+
+  release(name: string): void {
+    this.held.delete(name);
+    if (this.now.instances.get(name)?.meta.deleting === true) this.remove("instances", name);
+  }
+
+  /** This very object as it is now; undefined if it is gone. */
+  current(meta: ResourceMeta): ResourceMeta | undefined {
+    const { instances, rules, origins, clears } = this.now;
+    const found = {
+      WafInstance: instances.get(nameKey(meta))?.meta,
+      WafIpRule: rules.get(nameKey(meta))?.rule.meta,
+      WafOrigin: origins.get(nameKey(meta))?.meta,
+      WafCacheClear: clears.get(nameKey(meta))?.meta,
+    }[meta.kind];
+    return found?.uid === meta.uid ? found : undefined;
+  }
+
+  gathered(index: number, instance: ObjectName): Gathered | undefined {
+    const name = `${index} ${nameKey(instance)}`;
+    if (!this.#gathered.has(name)) this.#gathered.set(name, gatherAt(this.at(index), instance));
+    return this.#gathered.get(name);
+  }
+}
+
+function gatherAt(declared: Declared, name: ObjectName): Gathered | undefined {
+  const instance = declared.instances.get(nameKey(name));
+  if (instance === undefined) return undefined;
+  const isMine = (object: { readonly instance: ObjectName }): boolean => nameKey(object.instance) === nameKey(name);
+  const { key } = declared;
+  const others = [...declared.instances.values()].filter(
+    (other) => nameKey(other.meta) !== nameKey(name) && other.baseUrl === instance.baseUrl,
+  );
+  return {
+    instance,
+    key:
+      key === undefined
+        ? { state: "Missing", problem: "Secret edge/shop-key is not there: create it." }
+        : { state: "Present", key: new ApiKey(key) },
+    rules: [...declared.rules.values()].filter(({ rule }) => isMine(rule)),
+    origins: [...declared.origins.values()].filter(isMine),
+    cacheClears: [...declared.clears.values()].filter(isMine),
+    namespaceLabels: new Map(),
+    brokenSources: declared.broken,
+    sameKey: key === undefined ? [] : others.map(({ meta }) => meta),
+  };
+}

@@ -1,0 +1,212 @@
+// One process of a simulation: the real controller with its queue, the real client with its lanes, and ports into the
+// simulated world. At every call of a port, before it and after it, the process may be killed: then it simply never goes on.
+import { InstanceController } from "../../../src/app/instance-controller.ts";
+import type { ApiKey } from "../../../src/model/api-key.ts";
+import type { DeclaredInstance } from "../../../src/model/declared.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import type { ConvergeObserver, ConvergePorts, StatusPort, WafPort } from "../../../src/reconcile/ports.ts";
+import { createWafClient } from "../../../src/waf/client.ts";
+import type { HeldLane } from "../../../src/waf/lane-registry.ts";
+import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
+import type { Knowledge } from "./ledger.ts";
+import type { Life } from "./sim-time.ts";
+import { simTransport } from "./sim-transport.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+interface Opened {
+  readonly identity: string;
+  readonly lane: HeldLane;
+  readonly port: WafPort;
+}
+
+export class SimProcess {
+  readonly id: number;
+  readonly life: Life = { alive: true };
+  readonly knowledge = new Map<string, Knowledge>();
+  mayWrite = true;
+  /** How far its watch has come in the history of what is declared. */
+  seen: number;
+  /** Requests that are under way. */
+  inFlight = 0;
+  /** Whose call runs in the lane. */
+  caller = "";
+  readonly #world: SimWorld;
+  readonly #stopping = new AbortController();
+  readonly #abandon = new AbortController();
+  readonly #lanes: LaneRegistry;
+  readonly #opened = new Map<string, Opened>();
+  readonly #controller: InstanceController;
+  ended = false;
+
+  constructor(world: SimWorld, id: number, seen: number) {
+    this.#world = world;
+    this.id = id;
+    this.seen = seen;
+    const clock = world.time.clockOf(this.life);
+    this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
+    const ports = this.#ports();
+    this.#controller = new InstanceController({
+      ports,
+      clock,
+      random: world.random,
+      workers: 4,
+      onOutcome: (instance, { end }) => world.note(this, `pass over ${nameKey(instance)} ended: ${describeEnd(end)}`),
+      onError: (instance, error) => world.defect(this, `A pass over ${instance} threw ${describeError(error)}`),
+    });
+    for (const name of world.cluster.at(seen).instances.keys()) this.#wake(name, "start");
+    void this.#controller.run(this.#stopping.signal).then(() => (this.ended = true));
+  }
+
+  /** The watch has come this far. */
+  see(index: number): void {
+    if (index <= this.seen) return;
+    const names = new Set([
+      ...this.#world.cluster.at(this.seen).instances.keys(),
+      ...this.#world.cluster.at(index).instances.keys(),
+    ]);
+    this.seen = index;
+    for (const name of names) this.#wake(name, "change");
+  }
+
+  /** Asked to end: no new call. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** The running call is given up too. */
+  abandon(): void {
+    this.#stopping.abort();
+    this.#abandon.abort();
+  }
+
+  kill(): void {
+    this.life.alive = false;
+    this.inFlight = 0;
+  }
+
+  knows(instance: ObjectName): Knowledge {
+    const name = nameKey(instance);
+    const known = this.knowledge.get(name) ?? { seen: {} };
+    this.knowledge.set(name, known);
+    return known;
+  }
+
+  #wake(name: string, reason: string): void {
+    const [namespace = "", plain = ""] = name.split("/");
+    this.#controller.wake({ namespace, name: plain }, reason);
+  }
+
+  /** A call of a port. Whoever is killed at it never learns what came of it. */
+  async #call<T>(where: string, effect: () => T): Promise<T> {
+    if (!this.#world.survives(this, `before ${where}`)) return await never;
+    await this.#world.pause(this);
+    const value = effect();
+    if (!this.#world.survives(this, `after ${where}`)) return await never;
+    return value;
+  }
+
+  #ports(): ConvergePorts {
+    const world = this.#world;
+    return {
+      baseUrlObjection: () => undefined,
+      source: {
+        gather: async (instance) =>
+          await this.#call("gather", () => {
+            const gathered = world.cluster.gathered(this.seen, instance);
+            Object.assign(this.knows(instance), { gathered, gatheredAtMs: world.time.nowMs() });
+            return gathered;
+          }),
+        confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
+        version: () => this.seen,
+        removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
+      },
+      inventory: {
+        load: async (instance) => await this.#call("load", () => world.load(instance)),
+        save: async (instance, inventory, revision) =>
+          await this.#call("save", () => world.save(this, instance, inventory, revision)),
+        remove: async (instance) => await this.#call("remove", () => world.removeInventory(this, instance)),
+      },
+      lifecycle: {
+        hold: async (instance) => await this.#call("hold", () => world.hold(instance)),
+        release: async (instance) => await this.#call("release", () => world.release(instance)),
+      },
+      openWaf: (instance, key) => this.#open(instance, key),
+      status: this.#status(),
+      clock: world.time.clockOf(this.life),
+      random: world.random,
+      observer: this.#observer(),
+      stopping: this.#stopping.signal,
+      abandon: this.#abandon.signal,
+    };
+  }
+
+  #status(): StatusPort {
+    const world = this.#world;
+    return {
+      read: (object) => world.status.read(object),
+      write: async (object, status) => {
+        if (!world.wouldChange(object, status)) return;
+        await this.#call(`status of ${object.kind}`, () => world.writeStatus(this, object, status));
+      },
+      event: (object, event) => {
+        if (this.life.alive) world.event(this, object, event);
+      },
+    };
+  }
+
+  #observer(): ConvergeObserver {
+    const say = (text: string): void => this.#world.printed(this, text);
+    return {
+      operationDone: (_, operation) => say(JSON.stringify(operation)),
+      waiting: (_, why) => say(why),
+      failed: (_, fault) => say(JSON.stringify(fault)),
+    };
+  }
+
+  /** As the program does it: one client for each instance, and one lane for each base URL and key. */
+  #open(instance: DeclaredInstance, key: ApiKey): WafPort {
+    const name = nameKey(instance.meta);
+    const identity = `${instance.baseUrl} ${key.fingerprint()} ${instance.minRequestIntervalMs}`;
+    const before = this.#opened.get(name);
+    if (before?.identity === identity) return before.port;
+    const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
+    const held = this.#lanes.acquire({ baseUrl, key, minRequestIntervalMs });
+    const lane: HeldLane = {
+      run: async (turn, act) =>
+        await held.run(turn, async (connection) => {
+          this.caller = name;
+          return await act(connection);
+        }),
+      pauseUntil: (timeMs) => held.pauseUntil(timeMs),
+      get waiting() {
+        return held.waiting;
+      },
+      get pausedForMs() {
+        return held.pausedForMs;
+      },
+      release: async () => await held.release(),
+    };
+    const port = createWafClient({
+      baseUrl,
+      key,
+      requestTimeoutMs,
+      lane,
+      clock: this.#world.time.clockOf(this.life),
+      permit: () => (this.mayWrite ? { permitted: true } : { permitted: false, reason: "The Lease is lost." }),
+    });
+    this.#opened.set(name, { identity, lane, port });
+    void before?.lane.release();
+    return port;
+  }
+}
+
+const never = new Promise<never>(() => undefined);
+
+function describeEnd(end: { readonly end: string }): string {
+  return JSON.stringify(end);
+}
+
+function describeError(error: unknown): string {
+  return Error.isError(error) ? (error.stack ?? error.message) : String(error);
+}

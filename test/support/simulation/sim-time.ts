@@ -1,0 +1,96 @@
+// The time of a simulation. Nothing waits for real: each step wakes one sleeper and lets all that follows from it come to
+// rest. A sleeper belongs to a process, and a process that was killed never wakes again.
+import type { Clock } from "../../../src/async/clock.ts";
+
+/** Whoever sleeps: a process, or the world itself. */
+export interface Life {
+  alive: boolean;
+}
+
+interface Sleeper {
+  readonly atMs: number;
+  readonly order: number;
+  readonly life: Life;
+  readonly wake: () => void;
+}
+
+export class SimTime {
+  readonly startMs = Date.UTC(2026, 0, 1);
+  #elapsedMs = 0;
+  #order = 0;
+  readonly #sleepers = new Set<Sleeper>();
+  readonly #world: Life = { alive: true };
+  /** Sleepers that were woken. */
+  steps = 0;
+
+  nowMs(): number {
+    return this.startMs + this.#elapsedMs;
+  }
+
+  /** The clock of one process. */
+  clockOf(life: Life): Clock {
+    return {
+      nowMs: () => this.nowMs(),
+      monotonicMs: () => this.#elapsedMs,
+      sleep: async (delayMs, signal) => await this.#sleep(delayMs, life, signal),
+    };
+  }
+
+  /** Acts later, unless the process is dead by then. */
+  after(delayMs: number, act: () => void, life: Life = this.#world): void {
+    void this.#sleep(delayMs, life).then(act);
+  }
+
+  /** Moves on by this much, waking one sleeper after the other, until `isOver` holds. */
+  async advance(delayMs: number, isOver: () => boolean = () => false): Promise<void> {
+    const targetMs = this.#elapsedMs + delayMs;
+    await settle();
+    while (!isOver()) {
+      const due = this.#next(targetMs);
+      if (due === undefined) {
+        this.#elapsedMs = targetMs;
+        return;
+      }
+      this.#sleepers.delete(due);
+      this.#elapsedMs = Math.max(this.#elapsedMs, due.atMs);
+      this.steps += 1;
+      due.wake();
+      await settle();
+    }
+  }
+
+  #next(limitMs: number): Sleeper | undefined {
+    let first: Sleeper | undefined;
+    for (const sleeper of this.#sleepers) {
+      if (!sleeper.life.alive) this.#sleepers.delete(sleeper);
+      else if (sleeper.atMs > limitMs) continue;
+      else if (
+        first === undefined ||
+        sleeper.atMs < first.atMs ||
+        (sleeper.atMs === first.atMs && sleeper.order < first.order)
+      )
+        first = sleeper;
+    }
+    return first;
+  }
+
+  #sleep(delayMs: number, life: Life, signal?: AbortSignal): Promise<void> {
+    if (signal?.aborted === true) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#order += 1;
+      const wake = (): void => {
+        this.#sleepers.delete(sleeper);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      const sleeper = { atMs: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, life, wake };
+      signal?.addEventListener("abort", wake, { once: true });
+      this.#sleepers.add(sleeper);
+    });
+  }
+}
+
+/** Every promise that needs no time is kept before the event loop turns. */
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}

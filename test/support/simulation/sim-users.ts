@@ -1,0 +1,299 @@
+// The people of a simulation: they declare, change and delete, approve what is held, and now and then change the WAF by hand.
+import type { DeclaredInstance, ListPolicy } from "../../../src/model/declared.ts";
+import { listNames } from "../../../src/model/declared.ts";
+import { readObservedEntry } from "../../../src/model/entry.ts";
+import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
+import type { ResourceKind } from "../../../src/model/resource.ts";
+import { approvalAnnotation } from "../../../src/plan/removal-guard.ts";
+import { aCacheClear, aMeta, anInstance, anOrigin, aRule, instanceName } from "../declared/declare.ts";
+import type { MetaOverrides } from "../declared/declare.ts";
+import type { SimWorld } from "./sim-world.ts";
+import { spellings } from "./sim-waf.ts";
+
+export const shop = "edge/shop";
+export const twin = "edge/twin";
+export const hosts = ["a.example", "b.example", "198.51.100.9"] as const;
+
+/** What rules declare, and others add: some of it overlaps, and some of it the guards refuse. */
+const pool: readonly string[] = [
+  ...Array.from({ length: 24 }, (_, index) => `192.0.2.${index}`),
+  ...["198.51.100.9", "198.51.100.0/24", "203.0.113.0/24", "10.0.0.0/7", "2001:db8::a", "2001:db8:1::/48"],
+];
+
+export class SimUsers {
+  readonly #world: SimWorld;
+  #generation = 1;
+  #uid = 0;
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  /** One of them does something to what is declared. */
+  declareSomething(): void {
+    const world = this.#world;
+    const { cluster } = world;
+    const choice = world.pick(20);
+    if (choice < 7) this.#changeRule();
+    else if (choice < 9) this.#removeOne("rules", ["one", "two", "three", "four"]);
+    else if (choice < 12) this.#changeOrigin();
+    else if (choice < 15) this.#changeInstance();
+    else if (choice < 17) this.#changeClear();
+    else if (choice === 17) this.approve();
+    else if (choice === 18)
+      cluster.change({ broken: cluster.now.broken.length > 0 ? [] : ["rules.yaml can't be read."] });
+    else this.#changeLife();
+    world.note(undefined, `declared: ${this.#describe()}`);
+  }
+
+  createInstance(name = shop, change: Partial<DeclaredInstance> = {}): void {
+    const instance = anInstance({ name, resyncIntervalMs: 300_000 });
+    const meta = { ...instance.meta, ...this.#meta() };
+    this.#world.cluster.put("instances", { ...instance, meta, expectedDomain: this.#world.waf.domain, ...change });
+  }
+
+  edit(name: string, change: Partial<DeclaredInstance>, annotations: Readonly<Record<string, string>> = {}): void {
+    const { cluster } = this.#world;
+    const before = cluster.now.instances.get(name);
+    if (before === undefined) return;
+    this.#generation += 1;
+    const meta = {
+      ...before.meta,
+      annotations: { ...before.meta.annotations, ...annotations },
+      ...(cluster.isDirectory ? {} : { generation: this.#generation }),
+    };
+    cluster.put("instances", { ...before, ...change, meta });
+  }
+
+  /** She reads the condition and lets exactly those removals through; if they have changed since, she leaves it. */
+  approve(name = shop): void {
+    const world = this.#world;
+    const instance = world.cluster.now.instances.get(name);
+    const gathered = world.cluster.gathered(world.cluster.latest, instance?.meta ?? instanceName);
+    if (instance === undefined || gathered === undefined) return;
+    const message = world.status.message(instance.meta, "RemovalsHeld");
+    const hash = /approve-removals=([0-9a-f]{12})/.exec(message)?.[1];
+    if (hash !== undefined && world.ledger.approve(hash, gathered)) {
+      this.edit(name, {}, { [approvalAnnotation]: hash });
+    }
+  }
+
+  /** Somebody changes the lists of the WAF by hand, or its primary origin moves. */
+  changeByHand(): void {
+    const { waf, ledger, pick, note } = bound(this.#world);
+    const list = listNames[pick(2)] ?? "blocklist";
+    const choice = pick(5);
+    if (choice < 2) {
+      const text = pick(2) === 0 ? `203.0.113.${pick(40)}` : (pool[pick(pool.length)] ?? "");
+      const shown = (spellings[pick(spellings.length)] ?? ((same: string) => same))(text);
+      if (waf.lists[list].includes(shown)) return;
+      const entry = readObservedEntry(shown);
+      const isNew = !waf.has(list, entry);
+      waf.lists[list].push(shown);
+      if (isNew) ledger.changedByOthers({ kind: "Added", list, entry });
+      note(`somebody adds ${shown} to the ${list}`);
+    } else if (choice < 4) {
+      const place = pick(Math.max(1, waf.lists[list].length));
+      const [text] = waf.lists[list].splice(place, 1);
+      if (text === undefined) return;
+      ledger.changedByOthers({ kind: "Removed", list, entry: readObservedEntry(text) });
+      note(`somebody removes ${text} from the ${list}`);
+    } else {
+      waf.primary = ["origin.shop.example", ...hosts][pick(4)] ?? "origin.shop.example";
+      note(`the primary origin is ${waf.primary}`);
+    }
+  }
+
+  /** All that stands in the way of the declared state is taken away. */
+  settle(): void {
+    const { cluster, waf, ledger } = this.#world;
+    waf.primary = "origin.shop.example";
+    // Origins that were left behind can't be taken over again, since they can't be read: she removes them by hand.
+    for (const host of waf.origins.keys()) if (!ledger.isOurOrigin(host)) waf.origins.delete(host);
+    cluster.change({ broken: [], key: waf.key });
+    for (const [name, { rule }] of cluster.now.rules) {
+      if (rule.meta.deleting) cluster.remove("rules", name);
+      else {
+        const clean = rule.addresses.filter((text) => text !== "nonsense");
+        cluster.put("rules", aRule(name, { ...rule, addresses: clean, meta: this.#touched(rule.meta) }));
+      }
+    }
+    for (const name of cluster.now.instances.keys()) {
+      const policies = cluster.now.instances.get(name)?.policies ?? anInstance().policies;
+      const writing = (policy: ListPolicy): ListPolicy => (policy === "Observe" ? "Additive" : policy);
+      this.edit(name, {
+        suspend: false,
+        resyncIntervalMs: 3_600_000,
+        policies: {
+          blocklist: writing(policies.blocklist),
+          allowlist: writing(policies.allowlist),
+          origins: "Additive",
+        },
+        guards: { ...anInstance().guards, maxRemovals: 10_000, maxRemovalPercent: 100 },
+      });
+    }
+  }
+
+  #touched(meta: MetaOverrides): MetaOverrides {
+    this.#generation += 1;
+    return this.#world.cluster.isDirectory ? meta : { ...meta, generation: this.#generation };
+  }
+
+  /** Of a new object. */
+  #meta(): MetaOverrides {
+    this.#uid += 1;
+    this.#generation += 1;
+    if (this.#world.cluster.isDirectory) return { uid: "", generation: 1, createdAtMs: undefined };
+    return { uid: `uid-${this.#uid}`, generation: this.#generation, createdAtMs: this.#world.time.nowMs() };
+  }
+
+  /** Of an object that may be there. */
+  #metaOf(kind: ResourceKind, name: string, annotations: Readonly<Record<string, string>>): MetaOverrides {
+    const { rules, origins, clears } = this.#world.cluster.now;
+    const full = aMeta(kind, name);
+    const id = `${full.namespace}/${full.name}`;
+    const before = kind === "WafIpRule" ? rules.get(id)?.rule.meta : (origins.get(id) ?? clears.get(id))?.meta;
+    return { ...(before === undefined || before.deleting ? this.#meta() : this.#touched(before)), annotations };
+  }
+
+  #changeRule(): void {
+    const { pick, chance, cluster, time } = bound(this.#world);
+    const name = ["one", "two", "three", "four"][pick(4)] ?? "one";
+    const from = pick(pool.length);
+    const addresses = Array.from({ length: pick(10) }, (_, index) => pool[(from + index) % pool.length] ?? "");
+    if (chance(0.05)) addresses.push("nonsense");
+    const annotations: Record<string, string> = chance(0.1) ? { "wafsync.dev/adopt": "true" } : {};
+    const rule = aRule(name, {
+      meta: this.#metaOf("WafIpRule", name, annotations),
+      action: name === "four" || (name === "three" && chance(0.5)) ? "Allow" : "Block",
+      addresses: [...new Set(addresses)],
+      priority: pick(3),
+      deletionPolicy: chance(0.1) ? "Retain" : "Delete",
+      expiresAtMs: chance(0.1) ? time.nowMs() + pick(600_000) : undefined,
+      instance: { namespace: "edge", name: name === "two" && cluster.now.instances.has(twin) ? "twin" : "shop" },
+    });
+    cluster.put("rules", { rule: rule.rule, texts: this.#texts() });
+  }
+
+  #texts(): AddressText[] {
+    const { pick, chance } = bound(this.#world);
+    if (!chance(0.2)) return [];
+    const source = "ConfigMap edge/list, key list";
+    if (chance(0.2)) return [{ state: "Missing", source, problem: `${source} is not there.` }];
+    return [{ state: "Read", source, text: `# by hand\n${pool[pick(pool.length)] ?? ""}\n` }];
+  }
+
+  #changeOrigin(): void {
+    const { pick, chance, cluster } = bound(this.#world);
+    const host = hosts[pick(hosts.length)] ?? "a.example";
+    if (chance(0.3)) return cluster.remove("origins", `edge/${host}`);
+    cluster.put(
+      "origins",
+      anOrigin(host, {
+        meta: this.#metaOf("WafOrigin", host, {}),
+        type: chance(0.5) ? "Alternate" : "Backup",
+        deletionPolicy: chance(0.1) ? "Retain" : "Delete",
+      }),
+    );
+  }
+
+  #changeInstance(): void {
+    const { pick, chance, cluster } = bound(this.#world);
+    const name = chance(0.2) ? twin : shop;
+    const policies: readonly ListPolicy[] = ["Additive", "Additive", "Additive", "Exclusive", "Observe"];
+    const policy = (): ListPolicy => policies[pick(policies.length)] ?? "Additive";
+    const before = cluster.now.instances.get(name) ?? anInstance();
+    const choice = pick(4);
+    if (choice === 0) this.edit(name, { suspend: !before.suspend });
+    if (choice === 1) {
+      const origins = chance(0.2) ? "Observe" : "Additive";
+      this.edit(name, { policies: { blocklist: policy(), allowlist: policy(), origins } });
+    }
+    if (choice === 2) {
+      const guards = { ...before.guards, maxRemovals: 1 + pick(8), maxRemovalPercent: 20 + pick(80) };
+      this.edit(name, { guards: { ...guards, neverBlock: chance(0.3) ? ["192.0.2.8/30"] : [] } });
+    }
+    if (choice === 3) this.edit(name, {}, { "wafsync.dev/requested-at": String(this.#generation) });
+  }
+
+  #changeClear(): void {
+    const { pick, chance, cluster } = bound(this.#world);
+    const name = ["deploy", "nightly"][pick(2)] ?? "deploy";
+    if (chance(0.2)) return this.#removeOne("clears", [name]);
+    const meta = this.#metaOf("WafCacheClear", name, {});
+    cluster.put("clears", aCacheClear(name, { meta, trigger: `commit-${pick(4)}` }));
+  }
+
+  /** Instances come and go, and keys. */
+  #changeLife(): void {
+    const { pick, chance, cluster, waf } = bound(this.#world);
+    const choice = pick(5);
+    if (choice === 0) {
+      if (cluster.now.instances.has(twin)) cluster.remove("instances", twin);
+      else this.createInstance(twin);
+    } else if (choice === 1) cluster.change({ key: cluster.now.key === undefined ? waf.key : undefined });
+    else if (choice === 2 && !cluster.isDirectory) {
+      if (!cluster.now.instances.has(shop)) return this.createInstance(shop);
+      this.edit(shop, { deletionPolicy: chance(0.2) ? "Retain" : "Delete" });
+      cluster.remove("instances", shop);
+    } else if (choice === 3) {
+      waf.key = `${waf.key.slice(0, 24)}${pick(1000)}`;
+      if (chance(0.5)) cluster.change({ key: waf.key });
+    } else if (cluster.now.key !== undefined) cluster.change({ key: waf.key });
+  }
+
+  #removeOne(part: "rules" | "clears", names: readonly string[]): void {
+    const { pick, chance, cluster, status } = bound(this.#world);
+    const name = `edge/${names[pick(names.length)] ?? ""}`;
+    const object: GatheredRule | undefined = part === "rules" ? cluster.now.rules.get(name) : undefined;
+    // Somebody else's finalizer.
+    if (object !== undefined && chance(0.2)) {
+      cluster.put("rules", { ...object, rule: { ...object.rule, meta: { ...object.rule.meta, deleting: true } } });
+      return;
+    }
+    const meta = object?.rule.meta ?? cluster.now.clears.get(name)?.meta;
+    cluster.remove(part, name);
+    if (meta !== undefined) status.forget(meta);
+  }
+
+  #describe(): string {
+    const { instances, rules, origins, clears, key, broken } = this.#world.cluster.now;
+    const said = {
+      instances: [...instances].map(([name, { meta, policies, suspend, guards, deletionPolicy }]) => ({
+        name,
+        ...policies,
+        suspend,
+        removals: `${guards.maxRemovals} or ${guards.maxRemovalPercent} %`,
+        deletionPolicy,
+        deleting: meta.deleting,
+      })),
+      rules: [...rules.values()].map(({ rule, texts }) =>
+        [
+          rule.meta.name,
+          rule.action,
+          rule.addresses.join(" "),
+          texts.map(({ state }) => state).join(" "),
+          rule.deletionPolicy,
+        ].join(": "),
+      ),
+      origins: [...origins.values()].map(({ host, type }) => `${host} ${type}`),
+      clears: [...clears.values()].map(({ meta, trigger }) => `${meta.name} ${trigger}`),
+      secret: key === undefined ? "gone" : key === this.#world.waf.key ? "right" : "wrong",
+      broken,
+    };
+    return JSON.stringify(said);
+  }
+}
+
+function bound(world: SimWorld) {
+  return {
+    cluster: world.cluster,
+    waf: world.waf,
+    ledger: world.ledger,
+    status: world.status,
+    time: world.time,
+    pick: (count: number) => world.pick(count),
+    chance: (share: number) => world.chance(share),
+    note: (text: string) => world.note(undefined, text),
+  };
+}

@@ -1,0 +1,126 @@
+// The WAF of a simulation, by the contract of its API: it reads requests and gives answers, knows an entry by the text that
+// its list shows, and refuses what is there already or is not there. Whoever changes it is told to the ledger.
+import { isOpaque, readObservedEntry } from "../../../src/model/entry.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import type { ListName } from "../../../src/model/declared.ts";
+
+export interface SimRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly parameters: URLSearchParams;
+}
+
+export interface SimAnswer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface EntryChange {
+  readonly kind: "Added" | "Removed";
+  readonly list: ListName;
+  readonly entry: Entry;
+}
+
+export interface OriginChange {
+  readonly kind: "OriginAdded" | "OriginRemoved";
+  readonly host: string;
+  readonly type: string;
+}
+
+export type WafChange = EntryChange | OriginChange | { readonly kind: "CacheCleared" };
+
+export class SimWaf {
+  readonly domain: string;
+  readonly lists: Record<ListName, string[]> = { blocklist: [], allowlist: [] };
+  readonly origins = new Map<string, string>();
+  primary = "origin.shop.example";
+  key: string;
+  spell: (text: string) => string = (text) => text;
+
+  constructor(domain: string, key: string) {
+    this.domain = domain;
+    this.key = key;
+  }
+
+  /** `changed` is told of what the request did to the WAF. */
+  serve(request: SimRequest, changed: (change: WafChange) => void): SimAnswer {
+    const { method, path, parameters } = request;
+    if (path.startsWith("/clear/")) {
+      if (decodeURIComponent(path.slice("/clear/".length)) !== this.key) return badKey;
+      changed({ kind: "CacheCleared" });
+      return this.#accepted();
+    }
+    if (parameters.get("api_key") !== this.key) return badKey;
+    if (path === "/api/origins") return this.#serveOrigins(method, parameters, changed);
+    const list: ListName = path.includes("blocklist") ? "blocklist" : "allowlist";
+    if (method === "GET") return { status: 200, body: JSON.stringify(this.lists[list]) };
+    const text = parameters.get("ip") ?? "";
+    return method === "POST" ? this.#add(list, text, changed) : this.#remove(list, text, changed);
+  }
+
+  has(list: ListName, entry: Entry): boolean {
+    return this.lists[list].some((text) => readObservedEntry(text) === entry);
+  }
+
+  entries(list: ListName): Set<Entry> {
+    return new Set(this.lists[list].map(readObservedEntry));
+  }
+
+  #serveOrigins(method: string, parameters: URLSearchParams, changed: (change: WafChange) => void): SimAnswer {
+    if (method === "GET") {
+      return { status: 200, body: JSON.stringify({ success: true, domain: this.domain, origin: this.primary }) };
+    }
+    const host = parameters.get("origin") ?? "";
+    const type = parameters.get("origin_type") ?? this.origins.get(host) ?? "";
+    if (method === "POST") {
+      if (this.origins.has(host) || host === this.primary) return this.#refused(`${host} is an origin already`);
+      this.origins.set(host, type);
+      changed({ kind: "OriginAdded", host, type });
+      return this.#accepted();
+    }
+    if (!this.origins.delete(host)) return this.#refused(`${host} is no origin`);
+    changed({ kind: "OriginRemoved", host, type });
+    return this.#accepted();
+  }
+
+  #add(list: ListName, text: string, changed: (change: WafChange) => void): SimAnswer {
+    const entry = readObservedEntry(text);
+    if (isOpaque(entry)) return this.#refused(`${text} is no address`);
+    if (this.has(list, entry)) return this.#refused(`${text} is on the list already`);
+    this.lists[list].push(this.spell(text));
+    changed({ kind: "Added", list, entry });
+    return this.#accepted();
+  }
+
+  #remove(list: ListName, text: string, changed: (change: WafChange) => void): SimAnswer {
+    const place = this.lists[list].indexOf(text);
+    if (place === -1) return this.#refused(`${text} is not on the list`);
+    this.lists[list].splice(place, 1);
+    changed({ kind: "Removed", list, entry: readObservedEntry(text) });
+    return this.#accepted();
+  }
+
+  #accepted(): SimAnswer {
+    return { status: 200, body: JSON.stringify({ success: true, domain: this.domain, message: "done" }) };
+  }
+
+  #refused(message: string): SimAnswer {
+    return { status: 400, body: JSON.stringify({ success: false, domain: this.domain, message }) };
+  }
+}
+
+const badKey: SimAnswer = {
+  status: 403,
+  body: JSON.stringify({ success: false, message: "Bad API Key Value" }),
+};
+
+/** Ways in which an API may spell what it was given. */
+export const spellings: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => (text.includes("/") ? text : `${text}${text.includes(":") ? "/128" : "/32"}`),
+  (text) => text.toUpperCase(),
+  (text) => text.replace("::", `:${"0:".repeat(9 - text.split(":").length)}`).replace(":/", ":0/"),
+  (text) => text.replace(/\.0\/24$/, ".77/24"),
+];

@@ -1,0 +1,309 @@
+// Everything outside the processes of a simulation: what is declared, what is stored, the WAF, time and chance. The ports of
+// every process end here, where faults are played and the ledger is kept. One seed decides all that happens.
+import { isDeepStrictEqual } from "node:util";
+import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
+import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
+import { nameKey, resourceKey } from "../../../src/model/resource.ts";
+import type { ConfirmedGathering, ObjectEvent } from "../../../src/reconcile/ports.ts";
+import { seededRandom } from "../async/seeded-random.ts";
+import { RecordedStatus } from "../ports/recorded-status.ts";
+import { Ledger } from "./ledger.ts";
+import { SimCluster } from "./sim-cluster.ts";
+import type { SimFault } from "./sim-faults.ts";
+import { describeFault } from "./sim-faults.ts";
+import { SimProcess } from "./sim-process.ts";
+import { SimTime } from "./sim-time.ts";
+import type { SimNetwork } from "./sim-transport.ts";
+import type { SimRequest } from "./sim-waf.ts";
+import { SimWaf } from "./sim-waf.ts";
+
+/** Has every character that is encoded somewhere. */
+export const simKey = "sim+key/with=odd&chars%20é";
+
+export interface SimOptions {
+  readonly seed: number;
+  readonly isDirectory?: boolean;
+  /** Whether ports take time. */
+  readonly isSlow?: boolean;
+}
+
+export interface SimCall {
+  readonly name: string;
+  readonly atMs: number;
+}
+
+export class SimWorld {
+  readonly time = new SimTime();
+  readonly random: () => number;
+  readonly cluster: SimCluster;
+  readonly waf = new SimWaf("shop.example", simKey);
+  /** Another WAF, which the key belongs to for a while. */
+  readonly otherWaf = new SimWaf("staging.example", simKey);
+  readonly ledger: Ledger;
+  readonly status = new RecordedStatus();
+  readonly trace: string[] = [];
+  readonly calls: SimCall[] = [];
+  readonly counts = { faults: 0, kills: 0, points: 0, clears: 0, processes: 0 };
+  processes: SimProcess[] = [];
+  /** Which fault the next request meets, if any. */
+  chooseFault: (request: SimRequest) => SimFault | undefined = () => undefined;
+  /** Whether the process is killed here. */
+  kills: (where: string) => boolean = () => false;
+  onKilled: () => void = () => undefined;
+  readonly problems: { inventory?: string | undefined; confirm?: string | undefined; lifecycle?: string | undefined } =
+    {};
+  saveFault: () => "Conflict" | "Failed" | undefined = () => undefined;
+  isSwapped = false;
+  /** Writes that the other WAF has answered well since it was there. */
+  #strayWrites = 0;
+  readonly #inventories = new Map<string, { readonly inventory: Inventory; readonly revision: number }>();
+  #revision = 0;
+  readonly #isSlow: boolean;
+  #lastClearMs = 0;
+
+  constructor({ seed, isDirectory = false, isSlow = false }: SimOptions) {
+    this.random = seededRandom(seed);
+    this.cluster = new SimCluster(isDirectory);
+    this.#isSlow = isSlow;
+    this.ledger = new Ledger(
+      this.waf,
+      () => this.inventory(),
+      () => this.time.nowMs(),
+    );
+  }
+
+  pick(count: number): number {
+    return Math.floor(this.random() * count);
+  }
+
+  chance(share: number): boolean {
+    return this.random() < share;
+  }
+
+  startProcess(seen = this.cluster.latest): SimProcess {
+    this.counts.processes += 1;
+    const process = new SimProcess(this, this.counts.processes, seen);
+    this.processes = [...this.processes.filter(({ life }) => life.alive), process];
+    this.note(process, "starts");
+    return process;
+  }
+
+  note(process: SimProcess | undefined, text: string): void {
+    const seconds = ((this.time.nowMs() - this.time.startMs) / 1000).toFixed(3);
+    this.trace.push(`${seconds.padStart(10)}  ${process === undefined ? "world" : `p${process.id}`}  ${text}`);
+  }
+
+  defect(process: SimProcess, what: string): void {
+    this.note(process, `DEFECT: ${what}`);
+    this.ledger.violation(what);
+  }
+
+  /** Notes a moment at which a process may be killed: false if it was. */
+  survives(process: SimProcess, where: string): boolean {
+    if (!process.life.alive) return false;
+    this.counts.points += 1;
+    if (!this.kills(where)) return true;
+    this.killed(process, where);
+    return false;
+  }
+
+  killed(process: SimProcess, where: string): void {
+    this.note(process, `is killed ${where}`);
+    this.counts.kills += 1;
+    process.kill();
+    this.onKilled();
+  }
+
+  async pause(process: SimProcess): Promise<void> {
+    const delayMs = this.#isSlow && this.chance(0.3) ? this.pick(200) : 0;
+    if (delayMs > 0) await this.time.clockOf(process.life).sleep(delayMs);
+    else await Promise.resolve();
+  }
+
+  /** Of all instances together: one of them writes at most. */
+  inventory(): Inventory {
+    const stored = [...this.#inventories.values()].map(({ inventory }) => inventory);
+    if (stored.length <= 1) return stored[0] ?? emptyInventory;
+    return {
+      ...emptyInventory,
+      entries: {
+        blocklist: new Map(stored.flatMap(({ entries }) => [...entries.blocklist])),
+        allowlist: new Map(stored.flatMap(({ entries }) => [...entries.allowlist])),
+      },
+      origins: new Map(stored.flatMap(({ origins }) => [...origins])),
+    };
+  }
+
+  confirm(process: SimProcess, instance: ObjectName): ConfirmedGathering {
+    const problem = this.problems.confirm;
+    if (problem !== undefined) return { state: "Failed", problem };
+    const gathered = this.cluster.gathered(this.cluster.latest, instance);
+    const atMs = this.time.nowMs();
+    const known = { gathered, gatheredAtMs: atMs, confirmed: gathered, confirmedAtMs: atMs };
+    Object.assign(process.knows(instance), known);
+    return { state: "Read", gathered };
+  }
+
+  load(instance: ObjectName): LoadedInventory {
+    if (this.problems.inventory !== undefined) return { state: "Unreadable", problem: this.problems.inventory };
+    const stored = this.#inventories.get(nameKey(instance));
+    if (stored === undefined) return { state: "Loaded", inventory: emptyInventory, revision: "" };
+    return { state: "Loaded", inventory: structuredClone(stored.inventory), revision: String(stored.revision) };
+  }
+
+  save(process: SimProcess, instance: ObjectName, inventory: Inventory, revision: string): SavedInventory {
+    const name = nameKey(instance);
+    const stored = this.#inventories.get(name);
+    const fault = this.saveFault();
+    if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
+    if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
+      return { state: "Conflict", problem: "Somebody else wrote the inventory." };
+    }
+    this.#revision += 1;
+    const before = stored?.inventory ?? emptyInventory;
+    this.#inventories.set(name, { inventory: structuredClone(inventory), revision: this.#revision });
+    this.ledger.saved(before, inventory, process.knows(instance).gathered);
+    this.printed(process, describeInventory(inventory));
+    this.note(process, `saves the inventory of ${name}: ${describeInventory(inventory)}`);
+    return { state: "Saved", revision: String(this.#revision) };
+  }
+
+  removeInventory(process: SimProcess, instance: ObjectName): string | undefined {
+    const stored = this.#inventories.get(nameKey(instance));
+    this.#inventories.delete(nameKey(instance));
+    this.note(process, `deletes the inventory of ${nameKey(instance)}`);
+    if (stored !== undefined) this.ledger.forgotten(stored.inventory, process.knows(instance));
+    return undefined;
+  }
+
+  hold(instance: ResourceMeta): string | undefined {
+    if (this.problems.lifecycle !== undefined) return this.problems.lifecycle;
+    if (!this.cluster.isDirectory && this.cluster.current(instance) !== undefined)
+      this.cluster.held.add(nameKey(instance));
+    return undefined;
+  }
+
+  release(instance: ResourceMeta): string | undefined {
+    if (this.problems.lifecycle !== undefined) return this.problems.lifecycle;
+    this.status.forget(instance);
+    this.cluster.release(nameKey(instance));
+    return undefined;
+  }
+
+  removeObject(object: ResourceMeta): undefined {
+    if (this.cluster.current(object) !== undefined) this.cluster.remove("clears", nameKey(object));
+    this.status.forget(object);
+  }
+
+  wouldChange(object: ResourceMeta, status: Readonly<Record<string, unknown>>): boolean {
+    return !isDeepStrictEqual(this.status.read(object), JSON.parse(JSON.stringify(status)));
+  }
+
+  writeStatus(process: SimProcess, object: ResourceMeta, status: Readonly<Record<string, unknown>>): undefined {
+    const current = this.cluster.current(object);
+    if (current === undefined) return;
+    void this.status.write(current, status);
+    this.printed(process, JSON.stringify(status));
+    for (const fault of this.status.faults.splice(0)) {
+      // "expected string, received undefined" is how a broken contract is told.
+      if (!fault.includes("Invalid input: expected")) this.ledger.violation(`Status: ${fault}`);
+    }
+    this.#judgeClear(object, status);
+  }
+
+  event(process: SimProcess, object: ResourceMeta, event: ObjectEvent): void {
+    if (event.reason === "EntriesLeftBehind") process.knows(object).saidLeftBehind = true;
+    this.note(process, `event on ${resourceKey(object)}: ${event.reason}: ${event.message}`);
+    this.printed(process, JSON.stringify(event));
+  }
+
+  /** Whatever wafsync lets out is searched for the key. */
+  printed(process: SimProcess, text: string): void {
+    for (const key of this.cluster.keys) {
+      const spelt = [key, encodeURIComponent(key), new URLSearchParams({ key }).toString().slice("key=".length)];
+      if (spelt.some((spelling) => text.includes(spelling)))
+        this.defect(process, `The API key is in an output: ${text}`);
+    }
+  }
+
+  networkOf(process: SimProcess): SimNetwork {
+    return {
+      latencyMs: () => (this.#isSlow ? 1 + this.pick(300) : 1),
+      after: (delayMs, act) => this.time.after(delayMs, act, process.life),
+      faultOf: (request) => {
+        const fault = this.chooseFault(request);
+        if (fault !== undefined) {
+          this.counts.faults += 1;
+          this.note(process, `${describeRequest(request)} meets a fault: ${describeFault(fault)}`);
+        }
+        return fault;
+      },
+      serve: (request) => this.#serve(process, request),
+      begun: (request) => this.#begun(process, request),
+      ended: (request, how) => {
+        process.inFlight = Math.max(0, process.inFlight - 1);
+        this.note(process, `${describeRequest(request)} → ${how}`);
+      },
+      survives: (where) => this.survives(process, where),
+    };
+  }
+
+  #begun(process: SimProcess, request: SimRequest): void {
+    this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
+    const running = this.processes.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    if (running > 0) this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
+    process.inFlight += 1;
+    if (request.path === "/api/origins" && request.method === "GET") this.#strayWrites = 0;
+  }
+
+  #serve(process: SimProcess, request: SimRequest) {
+    if (this.isSwapped) return this.#serveElsewhere(request);
+    const knowledge = process.knowledge.get(process.caller);
+    const answer = this.waf.serve(request, (change) => {
+      if (change.kind === "CacheCleared") {
+        this.counts.clears += 1;
+        this.#lastClearMs = this.time.nowMs();
+      }
+      if (!process.mayWrite) this.ledger.violation(`${describeRequest(request)} by a process without the Lease`);
+      this.ledger.changedByUs(change, process.caller, knowledge);
+    });
+    if (request.method === "GET" && request.path !== "/api/origins" && knowledge !== undefined) {
+      const list = request.path.includes("blocklist") ? "blocklist" : "allowlist";
+      knowledge.seen[list] = this.waf.entries(list);
+    }
+    return answer;
+  }
+
+  /** A write may hit the other WAF once, before the answer tells whose it is. */
+  #serveElsewhere(request: SimRequest) {
+    const answer = this.otherWaf.serve(request, () => undefined);
+    if (request.method === "GET" || answer.status !== 200) return answer;
+    this.#strayWrites += 1;
+    if (this.#strayWrites > 4) this.ledger.violation(`${describeRequest(request)} went to the WAF of another domain`);
+    return answer;
+  }
+
+  /** A clear that is complete was made after it was asked for. */
+  #judgeClear({ kind, namespace, name }: ResourceMeta, status: Readonly<Record<string, unknown>>): void {
+    if (kind !== "WafCacheClear") return;
+    const conditions = (status["conditions"] ?? []) as readonly { readonly type: string; readonly status: string }[];
+    const isComplete = conditions.some((condition) => condition.type === "Complete" && condition.status === "True");
+    if (isComplete && this.#lastClearMs === 0)
+      this.ledger.violation(`${namespace}/${name} is complete, and no call was made`);
+  }
+}
+
+export function describeRequest({ method, path, parameters }: SimRequest): string {
+  const what = [parameters.get("ip"), parameters.get("origin"), parameters.get("origin_type")].filter(
+    (part) => part !== null,
+  );
+  return [method, path.startsWith("/clear/") ? "/clear" : path, ...what].join(" ");
+}
+
+function describeInventory({ entries, origins }: Inventory): string {
+  const hosts = [...origins].map(
+    ([host, { type, addedAtMs }]) => `${host} ${type}${addedAtMs === undefined ? "?" : ""}`,
+  );
+  return `blocklist [${[...entries.blocklist.keys()].join(" ")}] allowlist [${[...entries.allowlist.keys()].join(" ")}] origins [${hosts.join(" ")}]`;
+}

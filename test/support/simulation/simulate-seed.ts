@@ -1,0 +1,274 @@
+// One life of an installation, decided by one seed: people and processes at work, faults, crashes, stale views; then quiet, in
+// which the declared state must be reached and kept. What a seed finds, it finds every time.
+import type { ListName } from "../../../src/model/declared.ts";
+import { listNames } from "../../../src/model/declared.ts";
+import { wantedEntries, wantedOrigins } from "./oracle.ts";
+import { anyFault, refusal } from "./sim-faults.ts";
+import type { SimProcess } from "./sim-process.ts";
+import { shop, SimUsers } from "./sim-users.ts";
+import { spellings } from "./sim-waf.ts";
+import { simKey, SimWorld } from "./sim-world.ts";
+
+export interface SeedReport {
+  readonly seed: number;
+  readonly violations: readonly string[];
+  readonly trace: readonly string[];
+  /** Things that happened: sleepers woken, and deeds of people, networks and processes. */
+  readonly steps: number;
+  readonly calls: number;
+  readonly faults: number;
+  readonly kills: number;
+  readonly processes: number;
+  /** Calls of the WAF from the end of all faults until the declared state was reached. */
+  readonly callsToSettle: number;
+}
+
+const deedsMin = 15;
+const deedsMore = 30;
+const restartMsMax = 20_000;
+/** Of a Lease that nobody renews, beyond the longest write. */
+const takeoverMs = 15_000;
+const hourMs = 3_600_000;
+/** Refusals count for an hour, and a disputed entry is left alone for four at most. */
+const quietMs = 7 * hourMs;
+/** From the end of all faults: reads and verifications of a few passes, and each entry at most twice. */
+export const callsToSettleMax = 300;
+
+export async function simulateSeed(seed: number): Promise<SeedReport> {
+  const life = new Installation(seed);
+  await life.run();
+  return life.report();
+}
+
+class Installation {
+  readonly #seed: number;
+  readonly #world: SimWorld;
+  readonly #users: SimUsers;
+  #process: SimProcess | undefined;
+  #faultShare = 0;
+  #killShare = 0;
+  #isQuiet = false;
+  #callsToSettle = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+    this.#world = new SimWorld({ seed, isDirectory: seed % 4 === 3, isSlow: true });
+    this.#users = new SimUsers(this.#world);
+    const world = this.#world;
+    world.waf.spell = spellings[world.pick(spellings.length)] ?? world.waf.spell;
+    world.cluster.change({ key: simKey });
+    this.#users.createInstance(shop, world.chance(0.5) ? { expectedDomain: undefined } : {});
+    world.chooseFault = ({ method, path, parameters }) => {
+      if (this.#isQuiet || !world.chance(this.#faultShare)) return undefined;
+      if (method !== "GET" && path.endsWith("_ip") && world.chance(0.15)) return refusal;
+      const sent = parameters.get("api_key") ?? decodeURIComponent(path.slice("/clear/".length));
+      return anyFault(world.random, sent);
+    };
+    world.kills = () => !this.#isQuiet && world.chance(this.#killShare);
+    world.onKilled = () => this.#restartLater(world.pick(restartMsMax));
+    world.saveFault = () => {
+      if (this.#isQuiet || !world.chance(this.#faultShare / 3)) return undefined;
+      world.counts.faults += 1;
+      return world.chance(0.5) ? "Conflict" : "Failed";
+    };
+    world.cluster.onChange = () => this.#deliver();
+  }
+
+  async run(): Promise<void> {
+    const world = this.#world;
+    this.#process = world.startProcess();
+    for (let deeds = deedsMin + world.pick(deedsMore); deeds > 0 && !this.#isBroken(); deeds -= 1) {
+      this.#doSomething();
+      await world.time.advance(this.#somewhile(), () => this.#isBroken());
+    }
+    if (!this.#isBroken()) await this.#comeToRest();
+  }
+
+  report(): SeedReport {
+    const { ledger, trace, time, calls, counts } = this.#world;
+    return {
+      seed: this.#seed,
+      violations: ledger.violations,
+      trace,
+      steps: time.steps + counts.points,
+      calls: calls.length,
+      faults: counts.faults,
+      kills: counts.kills,
+      processes: counts.processes,
+      callsToSettle: this.#callsToSettle,
+    };
+  }
+
+  #isBroken(): boolean {
+    return this.#world.ledger.violations.length > 0;
+  }
+
+  #somewhile(): number {
+    const world = this.#world;
+    const scales = [0, 100, 2_000, 15_000, 60_000, 400_000];
+    return world.pick(1 + (scales[world.pick(scales.length)] ?? 0));
+  }
+
+  #doSomething(): void {
+    const world = this.#world;
+    const choice = world.pick(20);
+    if (choice < 9) this.#users.declareSomething();
+    else if (choice < 12) this.#users.changeByHand();
+    else if (choice < 15) this.#changeWeather();
+    else if (choice === 15) this.#endProcess();
+    else if (choice === 16) this.#users.approve();
+    else if (choice === 17) this.#breakPort();
+    else if (choice === 18) this.#swapWaf();
+  }
+
+  /** How often calls fail, and processes die. */
+  #changeWeather(): void {
+    const world = this.#world;
+    this.#faultShare = [0, 0, 0.05, 0.2, 0.6][world.pick(5)] ?? 0;
+    this.#killShare = [0, 0, 0.01, 0.05][world.pick(4)] ?? 0;
+    world.note(
+      undefined,
+      `${this.#faultShare * 100} % of the calls fail, ${this.#killShare * 100} % of the moments kill`,
+    );
+  }
+
+  /** The first sync says to which domain an instance belongs; before it, only `expectedDomain` does. */
+  #swapWaf(): void {
+    const world = this.#world;
+    const expected = world.cluster.now.instances.get(shop)?.expectedDomain;
+    const isPinned = (world.inventory().domain ?? expected) !== undefined;
+    world.isSwapped = !world.isSwapped && isPinned && world.chance(0.5);
+    world.note(undefined, `the key belongs to ${world.isSwapped ? "another WAF" : "the WAF"}`);
+  }
+
+  #breakPort(): void {
+    const { problems, chance, note } = {
+      ...this.#world,
+      chance: (share: number) => this.#world.chance(share),
+      note: (text: string) => this.#world.note(undefined, text),
+    };
+    problems.inventory = chance(0.3) ? "The inventory is damaged." : undefined;
+    problems.confirm = chance(0.3) ? "The API server can't be reached." : undefined;
+    problems.lifecycle = chance(0.2) ? "The finalizer can't be written." : undefined;
+    note(`broken ports: ${Object.values(problems).join(" ")}`);
+  }
+
+  /** A process is killed, is asked to stop, or loses the Lease. */
+  #endProcess(): void {
+    const world = this.#world;
+    const process = this.#process;
+    if (process === undefined || !process.life.alive) return;
+    const choice = world.pick(3);
+    if (choice === 0) return world.killed(process, "by the system");
+    if (choice === 1) {
+      world.note(process, "is asked to stop");
+      process.stop();
+      world.time.after(5_000, () => process.abandon(), process.life);
+    } else {
+      world.note(process, "loses the Lease");
+      process.mayWrite = false;
+      process.abandon();
+    }
+    world.time.after(takeoverMs, () => {
+      process.kill();
+      this.#restart();
+    });
+  }
+
+  #restartLater(delayMs: number): void {
+    this.#world.time.after(delayMs, () => this.#restart());
+  }
+
+  /** Its first list may come from an API server that is behind. */
+  #restart(): void {
+    const { cluster } = this.#world;
+    if (this.#process?.life.alive === true) return;
+    const behind = this.#isQuiet ? 0 : this.#world.pick(3);
+    const process = this.#world.startProcess(Math.max(1, cluster.latest - behind));
+    this.#process = process;
+    this.#world.time.after(
+      this.#isQuiet ? 0 : this.#world.pick(5_000),
+      () => process.see(cluster.latest),
+      process.life,
+    );
+  }
+
+  /** A change reaches the watch at once, soon, or after a while. */
+  #deliver(): void {
+    const world = this.#world;
+    const index = world.cluster.latest;
+    const process = this.#process;
+    const delayMs = this.#isQuiet ? 0 : world.pick([1, 500, 20_000][world.pick(3)] ?? 1);
+    if (process !== undefined) world.time.after(delayMs, () => process.see(index), process.life);
+  }
+
+  async #comeToRest(): Promise<void> {
+    const world = this.#world;
+    world.note(undefined, "from here on, all is quiet");
+    this.#isQuiet = true;
+    world.isSwapped = false;
+    Object.assign(world.problems, { inventory: undefined, confirm: undefined, lifecycle: undefined });
+    this.#users.settle();
+    if (world.cluster.now.instances.get(shop)?.meta.deleting === true) await this.#advance(hourMs);
+    if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
+    this.#users.settle();
+    const before = world.calls.length;
+    await this.#advance(quietMs);
+    this.#callsToSettle = world.calls.length - before;
+    if (this.#callsToSettle > callsToSettleMax)
+      world.ledger.violation(`It took ${this.#callsToSettle} calls to settle`);
+    if (!this.#isBroken()) this.#expectDeclared();
+    await this.#expectQuiet();
+  }
+
+  async #advance(delayMs: number): Promise<void> {
+    await this.#world.time.advance(delayMs, () => this.#isBroken());
+  }
+
+  #expectDeclared(): void {
+    const { cluster, waf, ledger, time } = this.#world;
+    const writer = [...cluster.now.instances.values()].toSorted(
+      (a, b) => (a.meta.createdAtMs ?? 0) - (b.meta.createdAtMs ?? 0) || (a.meta.name < b.meta.name ? -1 : 1),
+    )[0];
+    const gathered = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
+    if (gathered === undefined) return ledger.violation("There is no instance in the end");
+    const wanted = wantedEntries(gathered, time.nowMs());
+    for (const list of listNames)
+      this.#expectList(list, wanted[list], gathered.instance.policies[list] === "Exclusive");
+    for (const [host, type] of wantedOrigins(gathered)) {
+      if (waf.origins.get(host) !== type) ledger.violation(`${host} is not an origin as ${type} in the end`);
+    }
+    for (const host of waf.origins.keys()) {
+      if (ledger.isOurOrigin(host) && !wantedOrigins(gathered).has(host))
+        ledger.violation(`${host} is left in the end`);
+    }
+    const ready = this.#world.status.condition(gathered.instance.meta, "Ready");
+    if (ready !== "True Ready") ledger.violation(`The instance is ${ready ?? "not reported on"} in the end`);
+  }
+
+  #expectList(list: ListName, wanted: ReadonlySet<string>, isExclusive: boolean): void {
+    const { waf, ledger } = this.#world;
+    const live = waf.entries(list);
+    for (const entry of wanted) {
+      if (!live.has(entry as never)) ledger.violation(`${entry} is not on the ${list} in the end`);
+    }
+    for (const entry of live) {
+      if (wanted.has(entry)) continue;
+      if (isExclusive) ledger.violation(`${entry} is still on the ${list} in the end, which is Exclusive`);
+      else if (ledger.ownersOf(list).get(entry) === "Ours")
+        ledger.violation(`${entry} is left on the ${list} in the end`);
+    }
+  }
+
+  /** Three reads for each resync, and nothing else. */
+  async #expectQuiet(): Promise<void> {
+    const world = this.#world;
+    const before = world.calls.length;
+    await this.#advance(3 * hourMs + hourMs / 2);
+    const calls = world.calls.slice(before);
+    const writes = calls.filter(({ name }) => !name.startsWith("GET"));
+    if (writes.length > 0) world.ledger.violation(`${writes[0]?.name} was called when all was done`);
+    if (calls.length > 4 * 3) world.ledger.violation(`${calls.length} calls were made when all was done`);
+    if (calls.length < 3 * 3) world.ledger.violation(`Only ${calls.length} calls were made when all was done`);
+  }
+}
