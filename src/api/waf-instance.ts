@@ -202,9 +202,9 @@ const workloadStatus = z.object({
     .meta({ format: "int64" })
     .describe("The generation that was seen last. A scale changes it, and not the revision."),
   state: z
-    .enum(["Handled", "RollingOut", "Pending", "Failed", "NotSeen", "Untracked"])
+    .enum(["Handled", "RollingOut", "Paused", "Pending", "Failed", "NotSeen", "Untracked"])
     .describe(
-      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout goes on. `Pending`: it is complete, and the clear is still to come. `Failed`: it exceeded its deadline. `NotSeen`: the workload is not there, or may not be seen. `Untracked`: its rollouts can't be followed.",
+      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout goes on. `Paused`: a change waits, and no pod runs it. `Pending`: it is complete, and the clear is still to come. `Failed`: it exceeded its deadline. `NotSeen`: the workload is not there, or may not be seen. `Untracked`: its rollouts can't be followed.",
     ),
   message: z.string().max(1024).describe("The same, in a sentence."),
 });

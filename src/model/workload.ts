@@ -21,6 +21,8 @@ export interface SeenWorkload {
   readonly progress: RolloutProgress;
   /** It was complete at this revision once, whatever happened since: a scale does not undo a rollout. */
   readonly isRolledOut: boolean;
+  /** It was not complete at this revision at first, as far as it was watched. */
+  readonly wasUnderWay: boolean;
 }
 
 export type WorkloadSight =

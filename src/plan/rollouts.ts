@@ -56,7 +56,7 @@ function look(workload: string, known: RolloutRecord | undefined, seen: SeenWork
   const { uid, revision, content } = seen;
   if (known === undefined) {
     // What was complete before anybody asked for clears is not cleared for; what is under way is.
-    const hasBegun = !seen.isRolledOut;
+    const hasBegun = seen.wasUnderWay || !seen.isRolledOut;
     return {
       workload,
       uid,

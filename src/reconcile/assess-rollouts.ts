@@ -57,7 +57,7 @@ function workloadStatus(
 }
 
 function stateOf(
-  { progress, revision, uid, isRolledOut }: SeenWorkload,
+  { progress, revision, content, uid, isRolledOut, isPaused }: SeenWorkload,
   record: RolloutRecord | undefined,
   isPending: boolean,
   nextMs: number | undefined,
@@ -68,6 +68,9 @@ function stateOf(
   }
   if (progress.state === "Untracked") return { state: "Untracked", message: progress.message };
   const isHandled = record !== undefined && !record.hasBegun && record.uid === uid && record.revision === revision;
+  if (isPaused && isHandled && record.content !== content) {
+    return { state: "Paused", message: "The workload is paused: what was changed since is not rolled out." };
+  }
   if (isHandled) return { state: "Handled", message: handledMessage(record, progress.state === "Complete") };
   if (isRolledOut) return { state: "Pending", message: "The rollout is complete. The instance holds the clear." };
   return { state: progress.state === "Failed" ? "Failed" : "RollingOut", message: progress.message };

@@ -51,6 +51,13 @@ describe("A rollout", () => {
     expect(looker.clears).toEqual([5000]);
   });
 
+  test("that was complete when the instance first looked, but was watched before, clears", () => {
+    const looker = new Looker();
+    looker.look([aSight({ wasUnderWay: true })]);
+    looker.look([aSight({ wasUnderWay: true })], 3_600_000);
+    expect(looker.clears).toEqual([0]);
+  });
+
   test("clears once when it is complete, and never while it goes on or fails", () => {
     const looker = new Looker();
     looker.look([aSight()]);

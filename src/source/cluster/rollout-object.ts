@@ -30,7 +30,7 @@ export function typeOfWorkload(kind: WorkloadKind): ResourceType {
 /** What is stored of a workload. */
 export interface WorkloadObject extends KubeObject {
   /** All but what only its history tells. */
-  readonly seen: Omit<SeenWorkload, "isRolledOut">;
+  readonly seen: Omit<SeenWorkload, "isRolledOut" | "wasUnderWay">;
   /** `namespace/name` of the instances elsewhere that may know of it. */
   readonly consents: readonly string[];
 }

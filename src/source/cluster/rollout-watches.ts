@@ -44,6 +44,7 @@ interface KindWatch {
 interface Known {
   readonly identity: string;
   readonly isRolledOut: boolean;
+  readonly wasUnderWay: boolean;
   /** Whoever lists the workload is told when it changes. */
   readonly signature: string;
 }
@@ -104,7 +105,7 @@ export class RolloutWatches {
     const key = workloadKey(workload);
     const known = knownOf(object, this.#known.get(key));
     this.#known.set(key, known);
-    return { ...object.seen, isRolledOut: known.isRolledOut };
+    return { ...object.seen, isRolledOut: known.isRolledOut, wasUnderWay: known.wasUnderWay };
   }
 
   #listed(): ReadonlyMap<string, readonly ObjectName[]> {
@@ -178,12 +179,14 @@ export class RolloutWatches {
 /** A rollout that was complete once stays so: a scale afterwards does not undo it. */
 function knownOf({ seen, consents }: WorkloadObject, before: Known | undefined): Known {
   const identity = [seen.uid, seen.revision, seen.content].join(" ");
-  const wasRolledOut = before?.identity === identity && before.isRolledOut;
-  const isRolledOut = wasRolledOut || seen.progress.state === "Complete";
+  const former = before?.identity === identity ? before : undefined;
+  const isRolledOut = former?.isRolledOut === true || seen.progress.state === "Complete";
+  const wasUnderWay = former?.wasUnderWay ?? !isRolledOut;
   const isFailed = seen.progress.state === "Failed";
   return {
     identity,
     isRolledOut,
+    wasUnderWay,
     signature: JSON.stringify([identity, isRolledOut, isFailed, seen.isPaused, consents]),
   };
 }

@@ -13,6 +13,7 @@ export function aSight(seen: Partial<SeenWorkload> = {}, name = "web"): Workload
       revision: "1",
       content: "one",
       isPaused: false,
+      wasUnderWay: !isRolledOut,
       progress: { state: isRolledOut ? "Complete" : "Progressing", message: "" },
       ...seen,
       isRolledOut,

@@ -1,0 +1,222 @@
+// Clears that follow rollouts, with workloads that a real kube-controller-manager rolls out.
+import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { describeOperator } from "../support/operator/operator-suite.ts";
+import type { OperatorWorld, TestWaf } from "../support/operator/operator-world.ts";
+import type { NodeStandIn } from "../support/workloads/node-stand-in.ts";
+import { brokenImage, startNodeStandIn } from "../support/workloads/node-stand-in.ts";
+import type { WorkloadKind } from "../support/workloads/workload-manifests.ts";
+import { workload } from "../support/workloads/workload-manifests.ts";
+
+interface WorkloadStatus {
+  readonly name: string;
+  readonly state: string;
+  readonly revision?: string;
+  readonly generation?: number;
+  readonly message: string;
+}
+
+/** One instance `waf` that follows workloads, with somebody who makes their pods ready. */
+class Shop {
+  readonly world: OperatorWorld;
+  readonly namespace: string;
+  readonly waf: TestWaf;
+  #passes = 0;
+
+  constructor(world: OperatorWorld, { namespace, waf }: { readonly namespace: string; readonly waf: TestWaf }) {
+    this.world = world;
+    this.namespace = namespace;
+    this.waf = waf;
+  }
+
+  get clears(): number {
+    return this.waf.view.counters.cacheClears;
+  }
+
+  async kubectl(...parameters: readonly string[]): Promise<string> {
+    return await this.world.cluster.expectKubectl(["-n", this.namespace, ...parameters]);
+  }
+
+  async rolledOut(what: string): Promise<void> {
+    await this.kubectl("rollout", "status", what, "--timeout=60s");
+  }
+
+  async status(name: string): Promise<WorkloadStatus | undefined> {
+    const instance = await this.world.read("WafInstance", this.namespace, "waf");
+    const { workloads = [] } = (instance?.status?.["cacheClear"] ?? {}) as { workloads?: readonly WorkloadStatus[] };
+    return workloads.find((workload) => workload.name === name);
+  }
+
+  async isIn(name: string, state: string): Promise<WorkloadStatus> {
+    await this.world.eventually(`${name} is ${state}`, async () => (await this.status(name))?.state === state);
+    return (await this.status(name)) as WorkloadStatus;
+  }
+
+  async hasCleared(times: number): Promise<void> {
+    await this.world.eventually(`${times} clears`, () => this.clears >= times);
+    expect(this.clears).toBe(times);
+  }
+
+  /** Asks for a pass and waits for its end: whatever was known before has been considered then. */
+  async considered(): Promise<void> {
+    this.#passes += 1;
+    const asked = `pass-${this.#passes}`;
+    await this.kubectl("annotate", "--overwrite", "wafinstance", "waf", `wafsync.dev/requested-at=${asked}`);
+    await this.world.eventually(`the pass ${asked}`, async () => {
+      const status = (await this.world.read("WafInstance", this.namespace, "waf"))?.status;
+      return status?.["lastHandledRequest"] === asked;
+    });
+    await this.world.allReady(this.namespace);
+  }
+}
+
+await describeOperator("clears after rollouts", (world) => {
+  const standIns: NodeStandIn[] = [];
+
+  beforeAll(async () => {
+    await world().startOperator();
+    await world().requests.expect({
+      method: "POST",
+      path: "/api/v1/nodes",
+      body: { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" } },
+    });
+  }, 60_000);
+
+  afterEach(async () => {
+    await Promise.all(standIns.splice(0).map(async (standIn) => await standIn.end()));
+  });
+
+  async function newShop(prefix: string, cacheClear: object): Promise<Shop> {
+    const shop = new Shop(world(), await world().newInstance(prefix, { cacheClear }));
+    standIns.push(startNodeStandIn(world().requests, shop.namespace));
+    return shop;
+  }
+
+  /** A workload that was rolled out before the instance has ever seen it. */
+  async function newShopWith(prefix: string, kind: WorkloadKind, spec: object = {}): Promise<Shop> {
+    const shop = await newShop(prefix, {});
+    await world().apply(workload(kind, shop.namespace, "web", { ...spec }));
+    await shop.rolledOut(`${kind.toLowerCase()}/web`);
+    await shop.kubectl("patch", "wafinstance", "waf", "--type=merge", "-p", listing(kind));
+    await shop.isIn("web", "Handled");
+    expect(shop.clears).toBe(0);
+    return shop;
+  }
+
+  function listing(kind: WorkloadKind): string {
+    return JSON.stringify({ spec: { cacheClear: { afterRolloutOf: [{ kind, name: "web" }], minInterval: "0s" } } });
+  }
+
+  test("a Deployment clears once for each revision, and neither for the one it had before, a scale nor a restart of the operator", async () => {
+    const shop = await newShopWith("deployment", "Deployment");
+    await shop.kubectl("set", "image", "deployment/web", "main=two");
+    await shop.rolledOut("deployment/web");
+    await shop.hasCleared(1);
+    expect(await shop.isIn("web", "Handled")).toMatchObject({ revision: "2" });
+    const events = await world().events(shop.namespace);
+    expect(events.filter(({ reason }) => reason === "CacheCleared").map(({ message }) => message)).toEqual([
+      expect.stringContaining(`Deployment ${shop.namespace}/web`),
+    ]);
+
+    const { generation = 0 } = await shop.isIn("web", "Handled");
+    await shop.kubectl("scale", "deployment/web", "--replicas=4");
+    await shop.rolledOut("deployment/web");
+    await shop.considered();
+    const scaled = await shop.isIn("web", "Handled");
+    expect(scaled).toMatchObject({ revision: "2" });
+    expect(scaled.generation).toBeGreaterThan(generation);
+
+    await world().operator.end();
+    await world().startOperator();
+    await shop.considered();
+    expect(shop.clears).toBe(1);
+  }, 90_000);
+
+  test("a rollout that fails clears nothing until it is rolled back", async () => {
+    const shop = await newShopWith("failing", "Deployment", { progressDeadlineSeconds: 2, minReadySeconds: 0 });
+    await shop.kubectl("set", "image", "deployment/web", `main=${brokenImage}`);
+    expect(await shop.isIn("web", "Failed")).toMatchObject({ message: expect.stringContaining("deadline") });
+    await shop.considered();
+    expect(shop.clears).toBe(0);
+    await shop.kubectl("rollout", "undo", "deployment/web");
+    await shop.rolledOut("deployment/web");
+    await shop.hasCleared(1);
+  }, 90_000);
+
+  test("what is changed in a pause and taken back clears nothing, and what stays is cleared for after it", async () => {
+    const shop = await newShopWith("paused", "Deployment");
+    await shop.kubectl("rollout", "pause", "deployment/web");
+    await shop.kubectl("set", "image", "deployment/web", "main=two");
+    await shop.isIn("web", "Paused");
+    await shop.kubectl("set", "image", "deployment/web", "main=one");
+    await shop.kubectl("rollout", "resume", "deployment/web");
+    await shop.rolledOut("deployment/web");
+    await shop.considered();
+    await shop.isIn("web", "Handled");
+    expect(shop.clears).toBe(0);
+
+    await shop.kubectl("rollout", "pause", "deployment/web");
+    await shop.kubectl("set", "image", "deployment/web", "main=three");
+    await shop.isIn("web", "Paused");
+    expect(shop.clears).toBe(0);
+    await shop.kubectl("rollout", "resume", "deployment/web");
+    await shop.rolledOut("deployment/web");
+    await shop.hasCleared(1);
+  }, 90_000);
+
+  test("rollouts within the interval become one clear after the last", async () => {
+    const kind = "Deployment";
+    const names = ["web", "api", "search"];
+    const afterRolloutOf = names.map((name) => ({ kind, name }));
+    const shop = await newShop("interval", { afterRolloutOf, minInterval: "8s" });
+    await world().apply(...names.map((name) => workload(kind, shop.namespace, name)));
+    for (const name of names) await shop.rolledOut(`deployment/${name}`);
+    await world().eventually("the first clear", () => shop.clears > 0);
+    const before = shop.clears;
+    for (const name of names) await shop.kubectl("set", "image", `deployment/${name}`, "main=two");
+    for (const name of names) await shop.rolledOut(`deployment/${name}`);
+    for (const name of names) {
+      await world().eventually(`the clear for ${name}`, async () => {
+        const status = await shop.status(name);
+        return status?.state === "Handled" && status.revision === "2";
+      });
+    }
+    expect(before).toBeLessThanOrEqual(2);
+    expect(shop.clears - before).toBeLessThanOrEqual(2);
+    expect(shop.clears).toBeLessThanOrEqual(3);
+  }, 90_000);
+
+  test.each(["StatefulSet", "DaemonSet"] as const)(
+    "a %s clears once for each revision",
+    async (kind) => {
+      const shop = await newShopWith(kind.toLowerCase(), kind);
+      const what = `${kind.toLowerCase()}/web`;
+      await shop.kubectl("set", "image", what, "main=two");
+      await shop.rolledOut(what);
+      await shop.hasCleared(1);
+      if (kind === "StatefulSet") await shop.kubectl("scale", what, "--replicas=3");
+      else await shop.kubectl("patch", what, "-p", JSON.stringify({ spec: { minReadySeconds: 1 } }));
+      await shop.rolledOut(what);
+      await shop.considered();
+      await shop.isIn("web", "Handled");
+      expect(shop.clears).toBe(1);
+    },
+    90_000,
+  );
+
+  describe("a workload of another namespace", () => {
+    test("is followed only if it agrees, and nobody can tell one that does not from none", async () => {
+      const elsewhere = await world().newNamespace("elsewhere");
+      const deployment = workload("Deployment", elsewhere, "web", { replicas: 0 });
+      await world().apply(deployment);
+      const afterRolloutOf = ["web", "none"].map((name) => ({ kind: "Deployment", name, namespace: elsewhere }));
+      const shop = await newShop("neighbour", { afterRolloutOf, minInterval: "0s" });
+      const refused = await shop.isIn("web", "NotSeen");
+      const missing = await shop.isIn("none", "NotSeen");
+      expect(refused.message.replaceAll("web", "none")).toBe(missing.message);
+      const consent = { "wafsync.dev/clears-cache-of": `other/waf, ${shop.namespace}/waf` };
+      await world().patch(deployment, { metadata: { annotations: consent } });
+      await shop.isIn("web", "Handled");
+      expect(shop.clears).toBe(0);
+    }, 60_000);
+  });
+});
