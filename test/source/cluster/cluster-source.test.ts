@@ -1,0 +1,288 @@
+// Desired state from a real API server: which changes concern which instance, what is read again and when, and what a fresh
+// read knows that the watches don't. The custom resource definitions are changed here, so the control plane is its own.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import type { ApiServer } from "../../../src/kube/api-server.ts";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { createInstanceFinalizers } from "../../../src/source/cluster/instance-finalizer.ts";
+import {
+  apiClient,
+  createAll,
+  deleteManifest,
+  patchObject,
+  watchedClient,
+} from "../../support/cluster-source/api-clients.ts";
+import type { WatchedClient } from "../../support/cluster-source/api-clients.ts";
+import { createNamespace, installDefinitions, waitFor } from "../../support/cluster/cluster-objects.ts";
+import { describeWithOwnControlPlane } from "../../support/cluster/suite.ts";
+import { cacheClear, configMap, instance, keySecret, origin, rule } from "../../support/operator/manifests.ts";
+import type { Manifest } from "../../support/operator/manifests.ts";
+
+const waitMs = 30_000;
+const baseUrl = "https://waf.example";
+const definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
+  let api: ApiServer;
+  let client: WatchedClient;
+  let source: ClusterSource;
+  let namespace: string;
+  let name: ObjectName;
+  const end = new AbortController();
+  const changes: string[] = [];
+  let running: Promise<void>;
+
+  beforeAll(async () => {
+    api = apiClient(cluster);
+    client = watchedClient(api);
+    await installDefinitions(cluster);
+    source = open(client, (concerned, reason) => void changes.push(`${nameKey(concerned)}: ${reason}`));
+    running = source.run(end.signal);
+    namespace = await createNamespace(cluster, "source");
+    name = { namespace, name: "waf" };
+    await createAll(cluster, keySecret(namespace, "a-first-key-0123"), instance(namespace, baseUrl));
+    await source.whenSynced();
+    await seen(instance(namespace, baseUrl));
+  }, 60_000);
+  afterAll(async () => {
+    end.abort();
+    await running;
+    await api.close();
+  });
+
+  function open(over: ApiServer, onChange: (name: ObjectName, reason: string) => void = () => undefined) {
+    return createClusterSource({ api: over, clock: realClock, random: Math.random, namespace: undefined, onChange });
+  }
+
+  function refOf({ kind, metadata }: Manifest): ResourceRef {
+    return { kind: kind as ResourceKind, namespace: metadata.namespace, name: metadata.name };
+  }
+
+  /** The watch shows the object, at least as new as this version. */
+  async function seen(manifest: Manifest, written?: unknown): Promise<void> {
+    const version = (written as { metadata: { resourceVersion: string } } | undefined)?.metadata.resourceVersion;
+    await waitFor(`${manifest.kind} ${manifest.metadata.name} in the store`, waitMs, async () => {
+      const stored = source.objectOf(refOf(manifest));
+      if (stored === undefined) return undefined;
+      return version === undefined || stored.metadata.resourceVersion === version ? true : undefined;
+    });
+  }
+
+  async function gather(of: ObjectName = name): Promise<Gathered> {
+    const gathered = await source.gather(of);
+    if (gathered === undefined) throw new Error(`there is no ${nameKey(of)}`);
+    return gathered;
+  }
+
+  async function grows(since: number, of: ObjectName = name): Promise<void> {
+    await waitFor("a higher version", waitMs, async () => (source.version(of) > since ? true : undefined));
+  }
+
+  test("a write of status, or of wafsync's own finalizer, is no change; a request for a reconcile is one", async () => {
+    const mine = rule(namespace, "quiet", ["198.51.100.1"]);
+    await createAll(cluster, mine);
+    await seen(mine);
+    const version = source.version(name);
+    const status = { status: { observedGeneration: 1, progress: "1/1" } };
+    await seen(mine, await patchObject(cluster, mine, status, "/status"));
+    const finalizers = createInstanceFinalizers({ api, objectOf: (ref) => source.objectOf(ref) });
+    expect(await finalizers.ensureFinalizer(name)).toEqual({ state: "Done" });
+    await waitFor("the finalizer", waitMs, async () => finalizers.hasFinalizer(name) || undefined);
+    expect(source.version(name)).toBe(version);
+    await patchObject(cluster, mine, { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
+    await grows(version);
+    const requested = source.version(name);
+    expect(await finalizers.releaseFinalizer(name)).toEqual({ state: "Done" });
+    await grows(requested);
+  });
+
+  test("a change concerns the instance that the object refers to, and no other", async () => {
+    const elsewhere = await createNamespace(cluster, "elsewhere");
+    await createAll(cluster, instance(elsewhere, "https://other.example"));
+    await seen(instance(elsewhere, baseUrl));
+    const other = { namespace: elsewhere, name: "waf" };
+    const [mine, theirs] = [source.version(name), source.version(other)];
+    await createAll(cluster, rule(elsewhere, "theirs", ["198.51.100.2"]), origin(elsewhere, "spare", "b.example"));
+    await grows(theirs, other);
+    await seen(origin(elsewhere, "spare", "b.example"));
+    expect(source.version(name)).toBe(mine);
+    const { rules, origins } = await gather(other);
+    expect([rules.length, origins.length]).toEqual([1, 1]);
+    await deleteManifest(cluster, rule(elsewhere, "theirs", []));
+    await waitFor("the end of the rule", waitMs, async () =>
+      (await gather(other)).rules.length === 0 ? true : undefined,
+    );
+  });
+
+  test("a namespace that gets another label concerns the instances that select by labels", async () => {
+    const home = await createNamespace(cluster, "platform");
+    const guest = await createNamespace(cluster, "guest");
+    const selects = { allowedNamespaces: { from: "Selector", selector: { matchLabels: { waf: "shop" } } } };
+    await createAll(cluster, instance(home, "https://selective.example", selects));
+    const guestRule = rule(guest, "guest", ["198.51.100.3"], { instanceRef: { name: "waf", namespace: home } });
+    await createAll(cluster, guestRule);
+    await seen(guestRule);
+    const of = { namespace: home, name: "waf" };
+    await seen(instance(home, baseUrl));
+    const version = source.version(of);
+    const label = ["label", "namespace", guest, "waf=shop"];
+    await cluster.expectKubectl(label);
+    await grows(version, of);
+    expect((await gather(of)).namespaceLabels.get(guest)).toMatchObject({ waf: "shop" });
+  });
+
+  test("a ConfigMap that is labelled for it is watched, and one that was missing is looked for", async () => {
+    const labels = { "wafsync.dev/watch": "true" };
+    const fed = rule(namespace, "fed", [], {
+      addressesFrom: [
+        { configMapKeyRef: { name: "watched", key: "list.txt" } },
+        { configMapKeyRef: { name: "later", key: "list.txt" } },
+      ],
+    });
+    await createAll(cluster, configMap(namespace, "watched", "198.51.100.4\n", labels), fed);
+    await seen(fed);
+    const textsOf = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed")?.texts;
+    await waitFor("the first text", waitMs, async () => ((await textsOf())?.[0]?.state === "Read" ? true : undefined));
+    expect(await textsOf()).toMatchObject([{ text: "198.51.100.4\n" }, { state: "Missing" }]);
+    expect((await gather()).brokenSources).toEqual([]);
+    let version = source.version(name);
+    await patchObject(cluster, configMap(namespace, "watched", ""), { data: { "list.txt": "198.51.100.5\n" } });
+    await grows(version);
+    version = source.version(name);
+    await createAll(cluster, configMap(namespace, "later", "198.51.100.6\n"));
+    await grows(version);
+    expect(await textsOf()).toMatchObject([{ text: "198.51.100.5\n" }, { text: "198.51.100.6\n" }]);
+    // It is not watched, and there until the next resync.
+    version = source.version(name);
+    await patchObject(cluster, configMap(namespace, "later", ""), { data: { "list.txt": "198.51.100.7\n" } });
+    expect((await textsOf())?.[1]).toMatchObject({ text: "198.51.100.6\n" });
+    source.forgetReads(name);
+    expect((await textsOf())?.[1]).toMatchObject({ text: "198.51.100.7\n" });
+    await deleteManifest(cluster, fed);
+  });
+
+  test("Secrets are read one at a time, and again only after a refusal, a request or a resync", async () => {
+    const keyOf = async (): Promise<string> => {
+      const { key } = await gather();
+      return key.state === "Present" ? key.key.fingerprint() : key.problem;
+    };
+    const reads = (): number => client.sent.filter((request) => request.includes("/secrets")).length;
+    const first = await keyOf();
+    const before = reads();
+    expect(await keyOf()).toBe(first);
+    expect(reads()).toBe(before);
+    const secret = keySecret(namespace, "");
+    await patchObject(cluster, secret, { stringData: { apiKey: "a-second-key-0123" } });
+    expect(await keyOf()).toBe(first);
+    source.secretRefused(name);
+    const second = await keyOf();
+    expect(second).not.toBe(first);
+    expect(reads()).toBe(before + 1);
+    await deleteManifest(cluster, secret);
+    source.secretRefused(name);
+    expect(await keyOf()).toContain("There is no Secret");
+    expect(source.lastKey(name)?.fingerprint()).toBe(second);
+    const version = source.version(name);
+    await createAll(cluster, keySecret(namespace, "a-third-key-0123"));
+    await grows(version);
+    expect(client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toEqual([]);
+  });
+
+  test("what refers to no instance is told apart from what can't be understood", async () => {
+    const lost = rule(namespace, "lost", ["198.51.100.8"], { instanceRef: { name: "wav" } });
+    const early = cacheClear(namespace, "early", { instanceRef: { name: "nothing-like-it" } });
+    await createAll(cluster, lost, early);
+    await seen(lost);
+    await seen(early);
+    const problems = source.unattached().map(({ meta, problem }) => [meta.name, problem]);
+    expect(problems).toContainEqual(["lost", `There is no WafInstance ${namespace}/wav; did you mean waf?`]);
+    expect(problems).toContainEqual(["early", `There is no WafInstance ${namespace}/nothing-like-it.`]);
+    expect(source.invalid()).toEqual([]);
+    await deleteManifest(cluster, lost);
+    await deleteManifest(cluster, early);
+  });
+
+  test("a fresh read sees what the watches have not, and whose instance is another one now", async () => {
+    const blind = open(api);
+    const seenLate = rule(namespace, "late", ["198.51.100.9"]);
+    await createAll(cluster, seenLate);
+    const confirmed = await blind.confirm(name);
+    if (confirmed.state !== "Read") throw new Error(confirmed.problem);
+    expect(confirmed.gathered?.rules.map(({ rule: { meta } }) => meta.name)).toContain("late");
+    expect(await blind.confirm({ namespace, name: "nobody" })).toEqual({ state: "Read", gathered: undefined });
+    await deleteManifest(cluster, seenLate);
+  });
+
+  test("a fresh read fails while the API server can't be asked", async () => {
+    const unreachable = { ...watchedClient(api), request: failing } as unknown as ApiServer;
+    expect(await open(unreachable).confirm(name)).toMatchObject({ state: "Failed" });
+    async function failing() {
+      return { ok: false, fault: { code: "Unavailable", message: "The connection was cut.", causes: [] } };
+    }
+  });
+
+  test("an object that only a newer wafsync understands holds removals, and is told so", async () => {
+    const path = `${definition}/wafiprules.wafsync.dev`;
+    const field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/reputation";
+    const body = [{ op: "add", path: field, value: { type: "integer" } }];
+    const changed = await cluster.request({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    expect(changed.status).toBe(200);
+    const newer = rule(namespace, "newer", ["198.51.100.10"], { reputation: 7 });
+    await waitFor("the new field", waitMs, async () => {
+      await cluster.request({
+        method: "POST",
+        path: `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafiprules`,
+        body: newer,
+      });
+      const stored = source.objectOf(refOf(newer))?.spec as { reputation?: number } | undefined;
+      if (stored?.reputation === 7) return true;
+      if (stored !== undefined) await deleteManifest(cluster, newer);
+      return undefined;
+    });
+    expect(source.invalid()).toMatchObject([
+      { meta: { name: "newer" }, instance: name, problem: expect.stringContaining("reputation") },
+    ]);
+    const { brokenSources, rules } = await gather();
+    expect(rules.map(({ rule: { meta } }) => meta.name)).not.toContain("newer");
+    expect(brokenSources.join()).toContain(`${namespace}/newer`);
+    await deleteManifest(cluster, newer);
+    await waitFor("the end of it", waitMs, async () =>
+      (await gather()).brokenSources.length === 0 ? true : undefined,
+    );
+  });
+
+  test("a kind that is being uninstalled takes nothing along, and gets time to come back", async () => {
+    const kept = rule(namespace, "kept", ["198.51.100.11"]);
+    const held = { ...kept, metadata: { ...kept.metadata, finalizers: ["test.dev/hold"] } };
+    await createAll(cluster, held);
+    await seen(held);
+    await cluster.request({ method: "DELETE", path: `${definition}/wafiprules.wafsync.dev` });
+    const failed = await waitFor("the end of the kind", waitMs, async () => {
+      const confirmed = await source.confirm(name);
+      return confirmed.state === "Failed" ? confirmed : undefined;
+    });
+    expect(failed.problem).toContain("WafIpRule is being removed from the API server");
+    expect(await source.isUninstalling()).toBe(false);
+    await patchObject(cluster, held, { metadata: { finalizers: null } });
+    await waitFor("an unready source", waitMs, async () => (source.notReadyBecause() === undefined ? undefined : true));
+    expect(source.notReadyBecause()).toContain("wafiprules");
+    expect((await gather()).brokenSources.join()).toContain("does not know the kind WafIpRule");
+    await installDefinitions(cluster);
+    await waitFor("a ready source", 60_000, async () => (source.notReadyBecause() === undefined ? true : undefined));
+    expect((await gather()).brokenSources.join()).toContain("get 5 minutes to come back");
+    expect(source.hasGaps()).toBe(true);
+  }, 120_000);
+
+  test("while the instances themselves are uninstalled, it says so", async () => {
+    const held = { metadata: { finalizers: ["test.dev/hold"] } };
+    await patchObject(cluster, instance(namespace, baseUrl), held);
+    await cluster.request({ method: "DELETE", path: `${definition}/wafinstances.wafsync.dev` });
+    await waitFor("the uninstallation", waitMs, async () => ((await source.isUninstalling()) ? true : undefined));
+    await patchObject(cluster, instance(namespace, baseUrl), { metadata: { finalizers: null } });
+    expect(changes.length).toBeGreaterThan(0);
+  }, 60_000);
+});
