@@ -6,7 +6,7 @@ import type { InstanceResult } from "../app/standalone.ts";
 import type { DirectoryOptions, Session } from "./directory-session.ts";
 import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
 import type { InstanceView } from "./instance-view.ts";
-import { viewInstance } from "./instance-view.ts";
+import { viewResult } from "./instance-view.ts";
 import { resultLines } from "./print-instance.ts";
 import { ProgressBar } from "./progress-bar.ts";
 import type { Terminal } from "./terminal.ts";
@@ -44,7 +44,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
 }
 
 function viewResults({ standalone }: Session, results: readonly InstanceResult[]): InstanceView[] {
-  return results.flatMap(({ outcome: { facts } }) => (facts === undefined ? [] : [viewInstance(facts, standalone)]));
+  return results.flatMap(({ outcome: { facts } }) => (facts === undefined ? [] : [viewResult(facts, standalone)]));
 }
 
 function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {

@@ -8,6 +8,7 @@ import { readEnvironment } from "../app/config.ts";
 import { createStopping } from "../app/stopping.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { validateApiKey } from "../model/api-key.ts";
+import type { WafFault } from "../model/waf-result.ts";
 import { CommandError } from "./describe-error.ts";
 
 export interface ClearCacheOptions {
@@ -65,6 +66,11 @@ async function readKey(file: string | undefined): Promise<ApiKey> {
   throw new CommandError(`the API key ${validated.problem}`);
 }
 
+function keyHint({ code }: WafFault): string {
+  if (code !== "BadApiKey" && code !== "MissingApiKey") return "";
+  return "\n  Put the right key into the environment variable WAFSYNC_API_KEY, or into the file that --key-file names.";
+}
+
 function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOptions): string {
   switch (outcome.state) {
     case "Cleared":
@@ -72,7 +78,7 @@ function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOp
     case "WrongDomain":
       return `wafsync: the key belongs to ${outcome.domain}, not to ${expectedDomain ?? ""}: nothing was cleared`;
     case "Failed":
-      return `wafsync: the cache was not cleared (${outcome.attempts === 1 ? "1 attempt" : `${outcome.attempts} attempts`}): ${outcome.fault.message}`;
+      return `wafsync: the cache was not cleared (${outcome.attempts === 1 ? "1 attempt" : `${outcome.attempts} attempts`}): ${outcome.fault.message}${keyHint(outcome.fault)}`;
     case "Stopped":
       return "wafsync: stopped before the cache was cleared";
   }

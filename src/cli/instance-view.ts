@@ -104,6 +104,20 @@ export function viewInstance(
   };
 }
 
+/** The same for a command that ends now: nothing is tried again by itself. */
+export function viewResult(
+  facts: ConvergeFacts,
+  look: ObjectLook,
+  pendingClears: readonly DeclaredCacheClear[] = [],
+): InstanceView {
+  const view = viewInstance(facts, look, pendingClears);
+  if (facts.end?.end !== "Failed") return view;
+  const { code, message } = facts.end.fault;
+  const isKey = code === "BadApiKey" || code === "MissingApiKey";
+  const hint = isKey ? " Put the right key into the Secret of spec.apiKeySecretRef, or into WAFSYNC_API_KEY." : "";
+  return { ...view, trouble: `${message}${hint}` };
+}
+
 function viewObject(meta: ResourceMeta, look: ObjectLook): ObjectView {
   const status = look.readStatus(meta);
   const conditions = (status?.["conditions"] ?? []) as readonly Condition[];

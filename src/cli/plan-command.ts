@@ -2,7 +2,7 @@
 import type { DirectoryOptions } from "./directory-session.ts";
 import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
 import type { InstanceView } from "./instance-view.ts";
-import { viewInstance } from "./instance-view.ts";
+import { viewResult } from "./instance-view.ts";
 import { planLines } from "./print-instance.ts";
 
 /** @returns 0 nothing to do, 1 there are changes, 2 something is wrong with the files or an API. */
@@ -10,7 +10,7 @@ export async function runPlan(options: DirectoryOptions): Promise<number> {
   return await withSession(options, { isDryRun: true }, async (session) => {
     const { standalone, out, paint } = session;
     const previews = await standalone.preview();
-    const views = previews.map(({ facts, pendingClears }) => viewInstance(facts, standalone, pendingClears));
+    const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
     const isFaulty = await printFaults(session);
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
     else for (const view of views) for (const line of planLines(view, paint, isFaulty)) out.line(line);

@@ -155,7 +155,7 @@ function refusedKey(words: string, exchange: Exchange): WafFault {
       }
     : {
         code: "BadApiKey",
-        message: `The WAF refuses the API key (403: ${words}); put the right one into the Secret.`,
+        message: `The WAF refuses the API key (403: ${words}).`,
         ...withStatus(exchange),
       };
 }

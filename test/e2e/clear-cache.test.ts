@@ -25,7 +25,6 @@ afterEach(() => {
 
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();
-  for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
 });
 
 function parameters(...more: readonly string[]): string[] {
@@ -132,4 +131,8 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s ends clear-cache within a seco
     expect(stderr).toContain("wafsync: stopped before the cache was cleared");
     expect(code).toBe(130);
   });
+});
+
+test("clear-cache has printed no key in all of this", () => {
+  for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
 });

@@ -1,13 +1,14 @@
 // The commands for a directory as scripts and people meet them: exit codes, JSON, what is printed, and that no key is
 // anywhere.
 import { stat } from "node:fs/promises";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { RequestHook } from "../../src/simulator/api-server.ts";
 import {
   cacheClearDocument,
   instanceDocument,
   keySpellings,
   ruleDocument,
+  secretDocument,
   testDomain,
   testKey,
   wafFolder,
@@ -56,11 +57,6 @@ async function folderWithRule(instanceSpec?: string, onRequest?: RequestHook): P
     },
   };
 }
-
-afterAll(() => {
-  const text = everythingPrinted();
-  for (const spelling of [...keySpellings(), ...keySpellings(wrongKey)]) expect(text).not.toContain(spelling);
-});
 
 test("plan ends with 1 while there are changes and with 0 when there are none; it writes nothing", async () => {
   await using folder = await folderWithRule();
@@ -199,14 +195,19 @@ describe("apply ends with 1 when something is left for a person", () => {
 });
 
 describe("a wrong key", () => {
-  test.each(["plan", "apply", "run --once"])("ends %s with 2 after one call, and says what to do", async (command) => {
-    await using folder = await folderWithRule();
-    folder.simulator.replaceKey(testKey, "another-key-0123456789");
-    const finished = await runWafsync([...command.split(" "), ...folder.from]);
-    expect(finished.code).toBe(2);
-    expect(finished.stderr).toMatch(/^error main\.yaml:2: WafInstance shop\/main: .*key.*Secret/m);
-    expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
-  });
+  test.each(["plan", "apply", "run --once"])(
+    "ends %s with 2 after a call or three, and says what to do",
+    async (command) => {
+      await using folder = await folderWithRule();
+      await folder.files.write("secret.yaml", secretDocument(wrongKey));
+      const finished = await runWafsync([...command.split(" "), ...folder.from]);
+      expect(finished.code).toBe(2);
+      expect(finished.stderr).toMatch(
+        /^error main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put the right key into the Secret of spec\.apiKeySecretRef/m,
+      );
+      expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
+    },
+  );
 });
 
 describe("run", () => {
@@ -272,4 +273,9 @@ describe("run", () => {
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(blocked.toSorted());
   });
+});
+
+test("No command has printed a key in all of this", () => {
+  const text = everythingPrinted();
+  for (const spelling of [...keySpellings(), ...keySpellings(wrongKey)]) expect(text).not.toContain(spelling);
 });
