@@ -1,0 +1,207 @@
+// Clears the cache of an instance through the operator: creates a WafCacheClear, and waits for what becomes of it. The API key
+// stays with the operator, and its calls stay one after another. Only the rights to create and get the objects are needed.
+//
+// With a trigger the object's name is made from it, so whoever asks again for the same trigger finds the same object. One
+// that failed is left as it is, and another one with a number behind its name tries again.
+import { createHash } from "node:crypto";
+import { backOffDelayMs } from "../async/back-off.ts";
+import type { Clock } from "../async/clock.ts";
+import type { Condition } from "../api/conditions.ts";
+import { findCondition } from "../api/conditions.ts";
+import { apiGroup, apiVersion, apiVersionName, kinds } from "../api/kinds.ts";
+import type { ApiFault, ApiResult } from "../kube/api-result.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { KubeObject } from "../kube/kube-object.ts";
+import type { ResourceType } from "../kube/resource-path.ts";
+import { createObject, getObject } from "../kube/verbs.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
+
+const requestTimeoutMs = 10_000;
+const pollMs = 1_000;
+const retryBaseMs = 500;
+const retryMsMax = 10_000;
+/** Objects of one trigger, each of which failed. */
+const objectsMax = 10;
+const hashLength = 10;
+
+const type: ResourceType = {
+  group: apiGroup,
+  version: apiVersionName,
+  plural: kinds.WafCacheClear.plural,
+  namespaced: true,
+};
+
+export interface ClearObjectOptions {
+  readonly api: ApiServer;
+  readonly instance: ObjectName;
+  /** Where the object is created. */
+  readonly namespace: string;
+  readonly trigger: string | undefined;
+  readonly backoffLimit: number;
+  readonly deadlineMs: number;
+  readonly ttlAfterFinishedMs: number;
+  /** False: it ends as soon as the object is there. */
+  readonly waits: boolean;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly stop: AbortSignal;
+  /** Told of what the object's status says, whenever it says something else. */
+  readonly onMessage: (message: string) => void;
+}
+
+interface Outcome {
+  /** `namespace/name` of the object; undefined if there is none. */
+  readonly object: string | undefined;
+  readonly message: string;
+}
+
+export type ClearObjectOutcome =
+  | (Outcome & { readonly state: "Created" | "Stopped" | "TimedOut" })
+  /** `reason` as that of the condition `Complete` or `Failed`. */
+  | (Outcome & { readonly state: "Cleared" | "Failed"; readonly reason: string; readonly attempts: number })
+  /** The API server refused it, or was not there. */
+  | (Outcome & { readonly state: "NotCreated"; readonly fault: ApiFault });
+
+interface ClearObject extends KubeObject {
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly conditions?: readonly Condition[];
+    readonly attempts?: number;
+  };
+}
+
+/** Never rejects for anything that the cluster does. */
+export async function clearThroughObject(options: ClearObjectOptions): Promise<ClearObjectOutcome> {
+  const giveUpMs = options.clock.monotonicMs() + options.deadlineMs;
+  for (let number = 1; number <= objectsMax; number += 1) {
+    const found = await createOrFind(options, number, giveUpMs);
+    if (!found.ok) return { state: "NotCreated", object: undefined, message: found.fault.message, fault: found.fault };
+    const { object, isNew } = found.value;
+    // Without a trigger every object is a new one, so only those of a trigger can have failed before.
+    if (!isNew && outcomeOf(object)?.state === "Failed") continue;
+    return options.waits ? await waitFor(options, object, giveUpMs) : created(object, isNew);
+  }
+  const message = `All ${objectsMax} objects for this trigger failed: see their status, delete them, or use another trigger.`;
+  return { state: "Failed", object: undefined, message, reason: "BackoffLimitExceeded", attempts: 0 };
+}
+
+function created(object: ClearObject, isNew: boolean): ClearObjectOutcome {
+  const message = isNew ? "It was created." : "It was there already.";
+  return outcomeOf(object) ?? { state: "Created", object: keyOf(object), message };
+}
+
+async function createOrFind(
+  options: ClearObjectOptions,
+  number: number,
+  giveUpMs: number,
+): Promise<ApiResult<{ readonly object: ClearObject; readonly isNew: boolean }>> {
+  const { api, namespace } = options;
+  const body = bodyOf(options, number);
+  const result = await tryUntil(options, giveUpMs, async () => {
+    const written = await createObject<ClearObject>(api, type, namespace, body, { timeoutMs: requestTimeoutMs });
+    if (written.ok) return { ...written, value: { object: written.value, isNew: true } };
+    if (written.fault.code !== "AlreadyExists") return written;
+    const { name = "" } = body.metadata;
+    const read = await getObject<ClearObject>(api, type, { namespace, name }, { timeoutMs: requestTimeoutMs });
+    return read.ok ? { ...read, value: { object: read.value, isNew: false } } : read;
+  });
+  return result;
+}
+
+function bodyOf(options: ClearObjectOptions, number: number) {
+  const { instance, namespace, trigger } = options;
+  const prefix = `${instance.name}-clear-`;
+  const suffix = number === 1 ? "" : `-${number}`;
+  const named =
+    trigger === undefined
+      ? { generateName: prefix, name: undefined }
+      : { name: `${prefix}${hashOf(instance, trigger)}${suffix}` };
+  return {
+    apiVersion,
+    kind: "WafCacheClear",
+    metadata: { namespace, ...named },
+    spec: {
+      instanceRef: instance.namespace === namespace ? { name: instance.name } : instance,
+      ...(trigger === undefined ? {} : { trigger }),
+      backoffLimit: options.backoffLimit,
+      activeDeadlineSeconds: Math.ceil(options.deadlineMs / 1000),
+      ttlSecondsAfterFinished: Math.ceil(options.ttlAfterFinishedMs / 1000),
+    },
+  };
+}
+
+function hashOf(instance: ObjectName, trigger: string): string {
+  return createHash("sha256")
+    .update(`${nameKey(instance)} ${trigger}`)
+    .digest("hex")
+    .slice(0, hashLength);
+}
+
+async function waitFor(
+  options: ClearObjectOptions,
+  object: ClearObject,
+  giveUpMs: number,
+): Promise<ClearObjectOutcome> {
+  const { api, namespace, clock, stop } = options;
+  const { name } = object.metadata;
+  let said = "";
+  for (let seen: ClearObject = object; ;) {
+    const outcome = outcomeOf(seen);
+    if (outcome !== undefined) return outcome;
+    const message = messageOf(seen);
+    if (message !== said) options.onMessage(message);
+    said = message;
+    if (stop.aborted) return { state: "Stopped", object: keyOf(object), message };
+    if (clock.monotonicMs() >= giveUpMs) return { state: "TimedOut", object: keyOf(object), message };
+    await clock.sleep(pollMs, stop);
+    const read = await getObject<ClearObject>(api, type, { namespace, name }, { timeoutMs: requestTimeoutMs });
+    if (read.ok) seen = read.value;
+    else if (!isPassing(read.fault)) {
+      const { fault } = read;
+      const why = fault.code === "NotFound" ? "It was deleted before it finished." : fault.message;
+      return { state: "NotCreated", object: keyOf(object), message: why, fault };
+    }
+  }
+}
+
+async function tryUntil<T>(
+  { clock, random, stop, onMessage }: ClearObjectOptions,
+  giveUpMs: number,
+  attempt: () => Promise<ApiResult<T>>,
+): Promise<ApiResult<T>> {
+  for (let attempts = 1; ; attempts += 1) {
+    const result = await attempt();
+    if (result.ok || stop.aborted || !isPassing(result.fault)) return result;
+    const backOffMs = backOffDelayMs({ attempt: attempts, baseMs: retryBaseMs, maxMs: retryMsMax, random });
+    const delayMs = Math.max(backOffMs, result.fault.retryAfterMs ?? 0);
+    if (clock.monotonicMs() + delayMs >= giveUpMs) return result;
+    onMessage(`${result.fault.message}. It is tried again.`);
+    await clock.sleep(delayMs, stop);
+  }
+}
+
+/** A creation that may have taken effect is tried again: with a trigger it finds itself, and clearing twice does no harm. */
+function isPassing({ code }: ApiFault): boolean {
+  return code === "Unavailable" || code === "TimedOut" || code === "TooManyRequests";
+}
+
+/** Undefined while it is not over. */
+function outcomeOf(object: ClearObject): ClearObjectOutcome | undefined {
+  const { conditions = [], attempts = 0 } = object.status ?? {};
+  const complete = findCondition(conditions, "Complete");
+  const failed = findCondition(conditions, "Failed");
+  const over = failed?.status === "True" ? failed : complete;
+  if (over?.status !== "True") return undefined;
+  const { reason, message } = over;
+  return { state: over === failed ? "Failed" : "Cleared", object: keyOf(object), reason, message, attempts };
+}
+
+function messageOf({ status }: ClearObject): string {
+  const ready = findCondition(status?.conditions ?? [], "Ready");
+  return ready?.message ?? "No operator has looked at it yet.";
+}
+
+function keyOf({ metadata: { namespace = "", name } }: ClearObject): string {
+  return nameKey({ namespace, name });
+}

@@ -1,0 +1,126 @@
+// `wafsync clear-cache --instance`: one clear of the cache of an instance of a cluster, through its operator.
+import packageJson from "../../package.json" with { type: "json" };
+import type { ClearObjectOutcome } from "../app/clear-cache-object.ts";
+import { clearThroughObject } from "../app/clear-cache-object.ts";
+import { createStopping } from "../app/stopping.ts";
+import { realClock } from "../async/clock.ts";
+import type { ApiFault } from "../kube/api-result.ts";
+import { createApiServer } from "../kube/api-server.ts";
+import { kubeConfigCredentials, loadKubeConfig } from "../kube/credentials.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
+import { CommandError } from "./describe-error.ts";
+
+export interface ClearCacheClusterOptions {
+  readonly instance: string;
+  readonly namespace?: string;
+  readonly trigger?: string;
+  readonly wait: boolean;
+  readonly ttl: number;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly retries: number;
+  readonly timeout: number;
+  readonly output: "table" | "json";
+}
+
+const namePattern = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
+const triggerLengthMax = 253;
+
+/** @returns 0 cleared, or asked for without `--wait`; 2 not; 130 if it was stopped. */
+export async function runClearCacheInCluster(options: ClearCacheClusterOptions): Promise<number> {
+  const { trigger = "", output } = options;
+  if (trigger.length > triggerLengthMax)
+    throw new CommandError(`the trigger has more than ${triggerLengthMax} characters`);
+  const { kubeConfig, contextNamespace } = readKubeConfig(options);
+  const instance = parseInstance(options.instance, options.namespace ?? contextNamespace);
+  const stopping = createStopping(realClock);
+  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  const credentials = kubeConfigCredentials(kubeConfig);
+  const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
+  const outcome = await clearThroughObject({
+    api,
+    instance,
+    namespace: options.namespace ?? instance.namespace,
+    // What a variable that is not set leaves behind is no trigger.
+    trigger: trigger === "" ? undefined : trigger,
+    backoffLimit: options.retries,
+    deadlineMs: options.timeout * 1000,
+    ttlAfterFinishedMs: options.ttl * 1000,
+    waits: options.wait,
+    clock: realClock,
+    random: Math.random,
+    stop: stopping.stop,
+    onMessage: (message) => void process.stderr.write(`${message}\n`),
+  });
+  await api.close();
+  process.off("SIGINT", stop).off("SIGTERM", stop);
+  stopping.done();
+  const isDone = outcome.state === "Cleared" || outcome.state === "Created";
+  const text = output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, instance, options);
+  const stream = isDone || output === "json" ? process.stdout : process.stderr;
+  stream.write(`${text}\n`);
+  if (outcome.state === "Stopped") return 130;
+  return isDone ? 0 : 2;
+}
+
+function readKubeConfig({ kubeconfig, context }: ClearCacheClusterOptions) {
+  try {
+    const kubeConfig = loadKubeConfig({
+      ...(kubeconfig === undefined ? {} : { file: kubeconfig }),
+      ...(context === undefined ? {} : { context }),
+    });
+    if (kubeConfig.getCurrentCluster() === null) throw new RangeError("The kubeconfig names no cluster");
+    const contextNamespace = kubeConfig.getContextObject(kubeConfig.getCurrentContext())?.namespace ?? "default";
+    return { kubeConfig, contextNamespace };
+  } catch (error) {
+    const { message } = error as Partial<Error>;
+    throw new CommandError(
+      `the cluster can't be reached: ${message ?? "the kubeconfig can't be read"}`,
+      "Name a kubeconfig with --kubeconfig and a context with --context, or run it in a pod with a service account.",
+    );
+  }
+}
+
+function parseInstance(text: string, namespaceDefault: string): ObjectName {
+  const [first = "", second, ...more] = text.split("/");
+  const name = second === undefined ? { namespace: namespaceDefault, name: first } : { namespace: first, name: second };
+  if (more.length === 0 && namePattern.test(name.namespace) && namePattern.test(name.name)) return name;
+  throw new CommandError(
+    `--instance ${text} is no instance`,
+    "Write NAMESPACE/NAME, for example --instance shop/shop.",
+  );
+}
+
+function describeOutcome(
+  outcome: ClearObjectOutcome,
+  instance: ObjectName,
+  { namespace }: ClearCacheClusterOptions,
+): string {
+  const object = outcome.object === undefined ? "" : `WafCacheClear ${outcome.object}`;
+  switch (outcome.state) {
+    case "Created":
+      return `${object} was asked for; --wait waits for its end.`;
+    case "Cleared":
+      return `The cache of WafInstance ${nameKey(instance)} is cleared (${object}, ${outcome.reason}). ${outcome.message}`;
+    case "Failed":
+      return `wafsync: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
+    case "TimedOut":
+      return `wafsync: ${object} has not finished in time: ${outcome.message}`;
+    case "Stopped":
+      return `wafsync: stopped while ${object} was being waited for; it goes on`;
+    case "NotCreated": {
+      const what = outcome.object === undefined ? "the WafCacheClear was not created" : `${object} was lost`;
+      return `wafsync: ${what}: ${outcome.message}${hintOf(outcome.fault, namespace ?? instance.namespace)}`;
+    }
+  }
+}
+
+function hintOf({ code }: ApiFault, namespace: string): string {
+  if (code === "Forbidden")
+    return `\n  It takes the rights to create and get wafcacheclears in namespace ${namespace}.`;
+  if (code === "NotFound")
+    return `\n  Is there a namespace ${namespace}, and are wafsync's custom resource definitions installed?`;
+  return "";
+}
