@@ -6,7 +6,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergePorts } from "../reconcile/ports.ts";
+import type { ConvergePorts, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterRecords } from "../source/cluster/cluster-records.ts";
@@ -169,6 +169,21 @@ class Work implements OperatorWork {
     return { permitted: true } as const;
   }
 
+  /** What a person is told about an object stands in the log, too. */
+  #loggedStatus(): StatusPort {
+    const { log } = this.#options;
+    const { status } = this.#records;
+    return {
+      read: (meta) => status.read(meta),
+      write: async (meta, next) => await status.write(meta, next),
+      event: (meta, event) => {
+        const { type, reason, message } = event;
+        log[type === "Warning" ? "warn" : "info"](reason, { object: `${meta.kind} ${nameKey(meta)}`, message });
+        status.event(meta, event);
+      },
+    };
+  }
+
   async #tendLeftOut(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
@@ -203,7 +218,7 @@ class Work implements OperatorWork {
       },
       inventory: this.#records.inventory,
       lifecycle: this.#records.lifecycle,
-      status: this.#records.status,
+      status: this.#loggedStatus(),
       openWaf: (instance, key) => {
         // Before its first call, so that the figures of its first pass are not lost.
         metrics.addInstance(nameKey(instance.meta));

@@ -9,6 +9,7 @@ import { Redactor } from "../model/redactor.ts";
 import type { LogLevel } from "../telemetry/log.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { CommandError } from "./describe-error.ts";
+import { readableLog } from "./readable-log.ts";
 
 /** What a running call of the WAF gets to end after a signal: as long as a call may last. */
 const graceMs = 10_000;
@@ -23,6 +24,7 @@ export interface OperatorCommandOptions {
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
   readonly logLevel: LogLevel;
+  readonly logFormat?: "json" | "text";
   readonly host: string;
   readonly healthPort: number;
   readonly metricsPort: number;
@@ -32,7 +34,12 @@ export interface OperatorCommandOptions {
 export async function runOperatorCommand(options: OperatorCommandOptions): Promise<number> {
   const environment = readEnvironment();
   const redactor = new Redactor();
-  const log = createLogger({ level: options.logLevel, redact: (text) => redactor.redact(text) });
+  const isReadable = (options.logFormat ?? (process.stderr.isTTY ? "text" : "json")) === "text";
+  const log = createLogger({
+    level: options.logLevel,
+    redact: (text) => redactor.redact(text),
+    ...(isReadable ? { destination: readableLog(process.stderr) } : {}),
+  });
   const stopping = createStopping(realClock, graceMs);
   const stop = (signal: NodeJS.Signals): void => {
     log.info("stopping", { signal });

@@ -1,0 +1,135 @@
+// `npm run demo:cluster`: a Kubernetes API server, the simulator and the operator on one terminal, with the objects of
+// examples/cluster, to try things out by kubectl. It stays until Ctrl-C, and leaves nothing behind.
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findControlPlane } from "../test/control-plane/find.ts";
+import type { ControlPlane } from "../test/control-plane/start.ts";
+import { startControlPlane } from "../test/control-plane/start.ts";
+import { DemoFailure, Stage, colour } from "./demo/stage.ts";
+
+const root = join(import.meta.dirname, "..");
+const domain = "www.example.com";
+const exampleUrl = "http://127.0.0.1:8080";
+const latencyMs = 20;
+const stepTimeoutMs = 120_000;
+const readyTimeout = "90s";
+const kinds = "wafinstances,wafiprules,waforigins,wafcacheclears";
+
+const interrupted = new AbortController();
+const untilInterrupted = new Promise<void>((resolve) => {
+  interrupted.signal.addEventListener("abort", () => resolve(), { once: true });
+});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => interrupted.abort());
+
+const folder = await mkdtemp(join(tmpdir(), "wafsync-demo-cluster-"));
+const stage = new Stage({
+  program: [process.execPath, join(root, "src", "cli", "main.ts")],
+  folder,
+  environment: process.env,
+  signal: interrupted.signal,
+  stepTimeoutMs,
+});
+let controlPlane: ControlPlane | undefined;
+
+async function startServers(): Promise<ControlPlane> {
+  stage.step(
+    "A Kubernetes API server",
+    "etcd, kube-apiserver and kube-controller-manager on free ports of this machine: no nodes, no containers. The first time it takes a while, as the programs have to be fetched or built.",
+  );
+  const found = await findControlPlane({ controllerManager: true });
+  if (found.state === "Missing") throw new DemoFailure(found.problem);
+  const started = await startControlPlane({ programs: found.programs, controllerManager: true, directory: folder });
+  controlPlane = started;
+  interrupted.signal.throwIfAborted();
+  stage.check(true, `it serves ${started.url}`);
+  await started.expectKubectl(["apply", "--server-side", "-k", join(root, "crds")]);
+  await started.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"]);
+  // A kind that has just been installed is answered for a moment with "try again"; kubectl does.
+  await started.expectKubectl(["get", kinds, "-A"]);
+  stage.check(true, `it knows ${kinds.replaceAll(",", ", ")}`);
+  return started;
+}
+
+async function startSimulator(): Promise<{ readonly baseUrl: string; readonly control: string }> {
+  stage.step(
+    "A WAF to work on",
+    `A simulator of the WAF's API. It refuses two requests at a time, and each takes ${latencyMs} ms.`,
+  );
+  const ports = ["--port", "0", "--control-port", "0"];
+  const simulator = stage.start(["simulator", ...ports, "--latency", `${latencyMs}`], true);
+  const baseUrl = (await simulator.line(/^WAF API +(\S+)$/))[1] ?? "";
+  const control = (await simulator.line(/^Control +(\S+)$/))[1] ?? "";
+  return { baseUrl, control };
+}
+
+async function startOperator({ kubeconfig }: ControlPlane): Promise<void> {
+  stage.step(
+    "The operator",
+    "In a cluster it is a Deployment (deploy/kustomize). Here it runs on this terminal, and says what it does.",
+  );
+  const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
+  const how = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-format", "text", ...ports];
+  const operator = stage.start(["operator", ...how], true);
+  await operator.line(/working/);
+}
+
+async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {
+  stage.step(
+    "What users declare",
+    "The files of examples/cluster: a namespace, a WAF with its key, rules, an origin and a cache clear.",
+  );
+  const examples = join(root, "examples", "cluster");
+  const files = (await readdir(examples)).filter((file) => file.endsWith(".yaml")).sort();
+  const texts = await Promise.all(files.map(async (file) => await readFile(join(examples, file), "utf8")));
+  const input = texts.join("\n---\n").replaceAll(exampleUrl, baseUrl);
+  stage.act("kubectl apply -f examples/cluster");
+  await cluster.expectKubectl(["apply", "-f", "-"], { input });
+  const wait = ["wait", "--for=condition=Ready", `--timeout=${readyTimeout}`, "--all", "-n", "shop", kinds];
+  await cluster.expectKubectl(wait);
+  stage.check(true, "every object is Ready");
+  stage.act("kubectl get wafsync -n shop");
+  const table = await cluster.expectKubectl(["get", "wafsync", "-n", "shop"]);
+  console.log(`\n${table.trimEnd()}`);
+}
+
+function tellWhatToTry(kubeconfig: string, control: string): void {
+  stage.step("Your turn", "In another terminal:");
+  stage.table([
+    ["kubectl", `export KUBECONFIG=${kubeconfig}`],
+    ["look", "kubectl describe wafip scanners -n shop"],
+    ["block", "kubectl edit wafip scanners -n shop"],
+    ["unblock", "kubectl delete wafip scanners -n shop"],
+    ["events", "kubectl get events -n shop --watch"],
+    ["the WAF", `curl ${control}/state`],
+    ["drift", `curl -X DELETE ${control}/entries -d '${driftExample}'`],
+    ["reconcile", `kubectl annotate wafi shop -n shop --overwrite wafsync.dev/requested-at="$(date)"`],
+  ]);
+  console.log(`${colour(["bold", "green"], "Ready.")} It stays until Ctrl-C, and then everything is gone.\n`);
+}
+
+const driftExample = JSON.stringify({ domain, list: "blocklist", entries: ["192.0.2.17"] });
+
+try {
+  console.log(
+    `\n${colour("bold", "wafsync")} keeps hosted web application firewalls in the state that a cluster declares.`,
+  );
+  const cluster = await startServers();
+  const { baseUrl, control } = await startSimulator();
+  await startOperator(cluster);
+  await applyExamples(cluster, baseUrl);
+  tellWhatToTry(cluster.kubeconfig, control);
+  await untilInterrupted;
+} catch (error) {
+  if (!interrupted.signal.aborted) {
+    process.exitCode = 1;
+    const text = error instanceof DemoFailure ? error.message : String((error as Error).stack);
+    console.error(`\n${colour(["bold", "red"], "The demo failed:")} ${text}`);
+  }
+} finally {
+  console.log("\nStopping the operator, the simulator and the API server …");
+  await stage.close();
+  await controlPlane?.stop();
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  console.log("Everything is gone.");
+}

@@ -1,0 +1,40 @@
+// `npm run demo:cluster` as a process: it comes up, kubectl finds everything ready, and Ctrl-C leaves nothing behind.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { describeWithControlPlane } from "../support/cluster/suite.ts";
+
+const script = join(import.meta.dirname, "../../scripts/demo-cluster.ts");
+
+// The control plane is not used: it is there if the demo can have one of its own.
+await describeWithControlPlane("the demo on a cluster", (cluster) => {
+  test("it becomes ready, works on what kubectl declares, and is gone after Ctrl-C", async () => {
+    const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "pipe"] });
+    const kill = (): void => void child.kill("SIGKILL");
+    process.once("exit", kill);
+    let text = "";
+    const ready = Promise.withResolvers<void>();
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+        if (text.includes("It stays until Ctrl-C")) ready.resolve();
+      });
+    }
+    const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+    void ended.then(() => ready.reject(new Error(`it ended too early:\n${text}`)));
+    await ready.promise;
+    const kubeconfig = /export KUBECONFIG=(\S+)/.exec(text)?.[1] ?? "";
+    const wait = ["wait", "--for=condition=Ready", "--timeout=60s", "wafiprules", "--all", "-n", "shop"];
+    expect(await cluster.expectKubectl(wait, { kubeconfig })).toContain("scanners condition met");
+    expect(text).toContain("every object is Ready");
+    child.kill("SIGINT");
+    expect(await ended).toBe(0);
+    process.removeListener("exit", kill);
+    expect(text).toContain("outcome=Stopped");
+    expect(text).toContain("Everything is gone.");
+    expect(existsSync(dirname(kubeconfig))).toBe(false);
+    const url = /it serves (\S+)/.exec(text)?.[1] ?? "";
+    await expect(fetch(`${url}/readyz`)).rejects.toThrow("fetch failed");
+  }, 180_000);
+});
