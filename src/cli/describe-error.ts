@@ -12,11 +12,19 @@ export class CommandError extends Error {
   }
 }
 
+/** The same error with the keys taken out of all that is printed of it. What is thrown unexpectedly may hold anything. */
+export function redactError(error: unknown, redact: (text: string) => string): unknown {
+  if (!Error.isError(error)) return typeof error === "string" ? redact(error) : error;
+  error.message = redact(error.message);
+  if (error.stack !== undefined) error.stack = redact(error.stack);
+  return error;
+}
+
 /** What goes to stderr. An unexpected error is a defect of wafsync and says so; its stack is for `--debug`. */
 export function describeError(error: unknown, isDebug: boolean): string {
   if (error instanceof CommandError)
     return `wafsync: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
-  const { message, stack } = error as Partial<Error>;
+  const { message, stack } = (error ?? {}) as Partial<Error>;
   const text = `wafsync: unexpected error: ${message ?? String(error)}\n`;
   if (isDebug) return `${text}${stack ?? ""}\n`;
   return `${text}  This is a defect of wafsync. Run the command again with --debug and report what it prints.\n`;

@@ -11,7 +11,7 @@ import { Redactor } from "../model/redactor.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ConvergeObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
-import { CommandError } from "./describe-error.ts";
+import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
@@ -80,6 +80,8 @@ export async function withSession(
       paint: (style, text) => colour(process.stdout, style, text),
       paintNotes: (style, text) => colour(process.stderr, style, text),
     });
+  } catch (error) {
+    throw redactError(error, (text) => redactor.redact(text));
   } finally {
     removeHandlers();
     await opened.standalone.close();

@@ -4,6 +4,7 @@ import { durationInWords } from "../reconcile/assess-trouble.ts";
 import type { Terminal } from "./terminal.ts";
 
 const barWidth = 28;
+const clearLine = "\u001B[2K";
 const redrawIntervalMs = 80;
 const plainIntervalMs = 5_000;
 /** Fewer calls than this say nothing about the pace. */
@@ -25,7 +26,7 @@ export class ProgressBar {
     this.#clock = clock;
     this.#label = label;
     this.#startMs = clock.monotonicMs();
-    this.#drawnMs = terminal.isInteractive ? 0 : this.#startMs;
+    this.#drawnMs = terminal.isInteractive ? Number.NEGATIVE_INFINITY : this.#startMs;
   }
 
   /** One call is done, so many are left. */
@@ -39,15 +40,18 @@ export class ProgressBar {
   /** The work waits; it goes on by itself. */
   wait(why: string): void {
     this.#note = why;
-    this.#drawnMs = 0;
+    this.#drawnMs = Number.NEGATIVE_INFINITY;
     this.#drawIfDue();
   }
 
-  /** Ends the line, with a blank one after it. Nothing is printed if there was no call. */
+  /** Ends the line, with a blank one after it. Nothing stays of it if there was no call. */
   end(): void {
-    if (this.#done === 0) return;
-    if (this.#terminal.isInteractive) this.#redraw();
-    if (this.#isShown && this.#terminal.isInteractive) this.#terminal.write("\n\n");
+    if (!this.#terminal.isInteractive) return;
+    this.#note = "";
+    if (this.#done > 0) {
+      this.#redraw();
+      this.#terminal.write("\n\n");
+    } else if (this.#isShown) this.#terminal.write(`\r${clearLine}`);
   }
 
   #drawIfDue(): void {
@@ -61,10 +65,11 @@ export class ProgressBar {
 
   #redraw(): void {
     this.#isShown = true;
-    this.#terminal.write(`\r\u001B[2K${this.#text(true).slice(0, Math.max(20, this.#terminal.columns - 1))}`);
+    this.#terminal.write(`\r${clearLine}${this.#text(true).slice(0, Math.max(20, this.#terminal.columns - 1))}`);
   }
 
   #text(withBar: boolean): string {
+    if (this.#done === 0) return `${this.#label}  ${this.#note}`;
     const total = this.#done + this.#left;
     const share = total === 0 ? 0 : this.#done / total;
     const filled = Math.round(share * barWidth);

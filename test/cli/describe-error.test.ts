@@ -1,0 +1,33 @@
+import { expect, test } from "@jest/globals";
+import { CommandError, describeError, redactError } from "../../src/cli/describe-error.ts";
+
+test("An expected failure is one line and a hint, with --debug too", () => {
+  const error = new CommandError("there is no folder waf", "Write the folder after -f.");
+  for (const isDebug of [false, true]) {
+    expect(describeError(error, isDebug)).toBe("wafsync: there is no folder waf\n  Write the folder after -f.\n");
+  }
+  expect(describeError(new CommandError("the port is taken"), false)).toBe("wafsync: the port is taken\n");
+});
+
+test("An unexpected error shows its stack with --debug alone, and says otherwise how to get it", () => {
+  const error = new TypeError("x is not a function");
+  expect(describeError(error, false)).toBe(
+    "wafsync: unexpected error: x is not a function\n  This is a defect of wafsync. Run the command again with --debug and report what it prints.\n",
+  );
+  expect(describeError(error, true)).toMatch(/^wafsync: unexpected error: x is not a function\nTypeError: .*\n\s+at /);
+});
+
+test("Whatever else is thrown is told as well", () => {
+  expect(describeError("nothing but a text", false)).toContain("unexpected error: nothing but a text\n");
+  expect(describeError(undefined, true)).toContain("unexpected error: undefined\n");
+});
+
+test("A key is taken out of the message and of the stack", () => {
+  const error = new Error("GET /api/origins?api_key=a-key-0123456789 failed");
+  const redacted = redactError(error, (text) => text.replaceAll("a-key-0123456789", "[api key]"));
+  expect(redacted).toBe(error);
+  expect(describeError(redacted, true)).toContain("api_key=[api key] failed");
+  expect(describeError(redacted, true)).not.toContain("a-key-");
+  expect(redactError("a-key-0123456789", () => "[api key]")).toBe("[api key]");
+  expect(redactError(undefined, () => "")).toBeUndefined();
+});

@@ -1,0 +1,91 @@
+// Every command line that wafsync or its documentation shows is one that wafsync takes.
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { keySpellings, testKey } from "../support/cli/waf-folder.ts";
+import { runWafsync } from "../support/cli/wafsync-process.ts";
+
+const root = join(import.meta.dirname, "../..");
+const commands = ["plan", "apply", "run", "clear-cache", "simulator"];
+const unknownOption = "--no-such-option-at-all";
+
+/** The words of a command line up to the first thing that the shell would take for itself. */
+function parametersOf(line: string): string[] {
+  const [command = ""] = line.split(/ (?:&&|\|\||[|&>#])(?: |$)/u);
+  const words = command.match(/"[^"]*"|'[^']*'|\S+/gu) ?? [];
+  return words.slice(words.indexOf("wafsync") + 1).map((word) => word.replaceAll(/^["']|["']$/gu, ""));
+}
+
+/**
+ * Asks wafsync to take the command line with one option more that does not exist: that it complains of this one alone shows
+ * that it understood the rest, and nothing is done.
+ */
+async function complaintOf(line: string): Promise<string> {
+  const { code, stderr } = await runWafsync([...parametersOf(line), unknownOption]);
+  expect(code).toBe(2);
+  return stderr.split("\n")[0] ?? "";
+}
+
+async function commandLinesOf(path: string): Promise<string[]> {
+  const text = await readFile(path, "utf8");
+  const blocks = text.matchAll(/^ *```(?:sh|console|bash)\n(?<lines>.*?)^ *```/gmsu);
+  return [...blocks].flatMap(({ groups }) => (groups?.["lines"] ?? "").split("\n").filter(isOurs));
+}
+
+function isOurs(line: string): boolean {
+  return /^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*wafsync [a-z-]/u.test(line);
+}
+
+describe("--help", () => {
+  test.each(commands)("of %s has examples, and wafsync takes each of them", async (command) => {
+    const { code, stdout, stderr } = await runWafsync([command, "--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(new RegExp(`^Usage: wafsync ${command} `, "u"));
+    const examples = stdout.split("\n").filter((line) => line.startsWith("  $ "));
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) {
+      expect(parametersOf(example)[0]).toBe(command);
+      expect(await complaintOf(example)).toBe(`error: unknown option '${unknownOption}'`);
+    }
+  });
+
+  test("of wafsync itself names every command and the exit codes", async () => {
+    const { code, stdout } = await runWafsync(["--help"]);
+    expect(code).toBe(0);
+    for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command} `, "mu"));
+    expect(stdout).toContain("Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.");
+    const examples = stdout.split("\n").filter((line) => line.startsWith("  $ "));
+    for (const example of examples) expect(await complaintOf(example)).toBe(`error: unknown option '${unknownOption}'`);
+  });
+});
+
+test("Every command line in the documentation is one that wafsync takes", async () => {
+  const pages = (await readdir(join(root, "docs"), { recursive: true })).filter((name) => name.endsWith(".md"));
+  const paths = [join(root, "README.md"), ...pages.map((page) => join(root, "docs", page))];
+  const lines = new Set((await Promise.all(paths.map(commandLinesOf))).flat());
+  expect(lines.size).toBeGreaterThan(5);
+  const wrong: string[] = [];
+  for (const line of lines) {
+    const complaint = await complaintOf(line);
+    if (complaint !== `error: unknown option '${unknownOption}'`) wrong.push(`${line}: ${complaint}`);
+  }
+  expect(wrong).toEqual([]);
+}, 60_000);
+
+describe("NODE_DEBUG, which makes Node.js print requests with their keys", () => {
+  test.each(["undici", "http", "fetch,net", "*"])("%s keeps wafsync from starting, with the way out", async (value) => {
+    const environment = { NODE_DEBUG: value, WAFSYNC_API_KEY: testKey };
+    const base = ["--base-url", "http://127.0.0.1:9", "--allow-insecure-http", "--retries", "0"];
+    const { code, stdout, stderr } = await runWafsync(["clear-cache", ...base], { environment });
+    expect(code).toBe(2);
+    expect(stderr).toContain("wafsync: the environment variable NODE_DEBUG is set");
+    expect(stderr).toContain("env -u NODE_DEBUG");
+    for (const spelling of keySpellings()) expect(stdout + stderr).not.toContain(spelling);
+  });
+
+  test("does not keep anybody from reading the help", async () => {
+    const { code, stdout } = await runWafsync(["plan", "--help"], { environment: { NODE_DEBUG: "undici" } });
+    expect(code).toBe(0);
+    expect(stdout).toContain("Usage: wafsync plan");
+  });
+});
