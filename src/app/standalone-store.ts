@@ -1,7 +1,7 @@
 // Where inventory and status live without a cluster: in the locked state directory, or, for a dry run, only in memory on top
 // of what is there.
 import type { Clock } from "../async/clock.ts";
-import type { ObjectName } from "../model/resource.ts";
+import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
 import type { InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
@@ -14,6 +14,8 @@ export interface OpenedStore {
   readonly status: StatusPort;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
+  /** Removes the status of everything else: of objects that are declared no more. */
+  keepOnly(objects: readonly ResourceRef[]): Promise<void>;
   /** Problems of writing status and events, one sentence each. */
   problems(): readonly string[];
   close(): Promise<void>;
@@ -54,6 +56,7 @@ export async function openStore(
     inventory,
     status,
     known: async () => await listed(files),
+    keepOnly: async (objects) => await status.keepOnly(objects),
     problems: () => problems,
     close: async () => {
       await status.flush();
@@ -86,6 +89,7 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
       event: () => undefined,
     },
     known: async () => await listed(files),
+    keepOnly: async () => undefined,
     problems: () => [],
     close: async () => undefined,
   };

@@ -137,6 +137,7 @@ export class Standalone {
    * Files are watched meanwhile, so that an urgent rule does not wait for the end of a long list.
    */
   async applyOnce(onFiles: () => Promise<void>): Promise<readonly InstanceResult[]> {
+    await this.#forgetGone();
     const applied = new AbortController();
     let told = Promise.resolve();
     const watching = this.#source.watch(
@@ -167,8 +168,10 @@ export class Standalone {
       for (const instance of this.#source.instances()) controller.wake(instance, reason);
     };
     const running = controller.run(stopping.stop);
+    await this.#forgetGone();
     await this.#source.watch(() => {
       onFiles();
+      void this.#forgetGone();
       wakeAll("files changed");
     }, stopping.stop);
     wakeAll("start");
@@ -180,6 +183,13 @@ export class Standalone {
     await this.#source.close();
     await this.#access.close();
     await this.#store.close();
+  }
+
+  /** An object that is created anew under an old name begins anew. What can't be read just now is not gone. */
+  async #forgetGone(): Promise<void> {
+    const { items, faults } = this.#source.snapshot();
+    if (faults.some(({ severity, passing }) => severity === "Error" || passing)) return;
+    await this.#store.keepOnly([...items.values()].flatMap((item) => ("declared" in item ? [item.declared.meta] : [])));
   }
 
   async #previewInstance(name: ObjectName): Promise<Preview | undefined> {

@@ -85,6 +85,9 @@ export async function withSession(
   } finally {
     removeHandlers();
     await opened.standalone.close();
+    for (const problem of opened.standalone.problems()) {
+      notes.line(`${colour(process.stderr, "yellow", "warning")} ${problem}`);
+    }
     stopping.done();
   }
 }

@@ -139,7 +139,7 @@ describe("a cache clear", () => {
     ]);
   });
 
-  test("that was given up is no change any more, and apply ends with 1", async () => {
+  test("that was given up is no change any more, apply ends with 1, and only an object that is created anew is tried", async () => {
     await using folder = await wafFolder();
     const document = cacheClearDocument("after-release", "release-1").replace(
       "trigger:",
@@ -152,6 +152,12 @@ describe("a cache clear", () => {
     expect(applied.stdout).toContain("clear.yaml:2: WafCacheClear shop/after-release: BackoffLimitExceeded");
     expect(await runWafsync(["plan", ...folder.from])).toMatchObject({ code: 0 });
     expect(folder.simulator.waf(testKey).requestCount("POST /clear")).toBe(1);
+
+    await folder.files.remove("clear.yaml");
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    await folder.files.write("clear.yaml", document);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    expect(folder.simulator.waf(testKey).counters.cacheClears).toBe(1);
   });
 });
 
