@@ -48,19 +48,31 @@ export function createSecretFinder(secret: string): SecretFinder {
   };
 }
 
-/** A letter or digit written as an escape. */
-const escapedLetterOrDigit = /%(?:25)*[3-7]|\\u00|&(?:amp;)*#/i;
+/** A letter or digit written as an escape, and only that: texts full of `%27` are usual, and the pattern is slow on them. */
+const escapedLettersAndDigits = [
+  { start: "%", escape: /%(?:25)*(?:3\d|[46][1-9a-f]|[57][\da])/iy },
+  { start: String.raw`\u00`, escape: /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/iy },
+  { start: String.raw`\U00`, escape: /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/iy },
+  { start: "&", escape: /&(?:amp;)*#/iy },
+];
+
+function hasEscapedLetterOrDigit(text: string): boolean {
+  return escapedLettersAndDigits.some(({ start, escape }) => {
+    for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
+      escape.lastIndex = at;
+      if (escape.test(text)) return true;
+    }
+    return false;
+  });
+}
 
 function encodedSearch(secret: string): Search {
   const pattern = new RegExp(bounded(secret, encodedPattern(secret)), "giu");
-  const hint = longestRun(secret).toLowerCase();
-  return {
-    pattern,
-    mayMatch: (text) => text.toLowerCase().includes(hint) || escapedLetterOrDigit.test(text),
-  };
+  const hint = new RegExp(longestRun(secret), "iu");
+  return { pattern, mayMatch: (text) => hint.test(text) || hasEscapedLetterOrDigit(text) };
 }
 
-/** The longest part of ASCII letters and digits, which only `escapedLetterOrDigit` could hide. */
+/** The longest part of ASCII letters and digits, which only an escape could hide. */
 function longestRun(text: string): string {
   return text.split(/[^A-Za-z0-9]+/).reduce((longest, run) => (run.length > longest.length ? run : longest), "");
 }

@@ -3,6 +3,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ListName, OriginType } from "../model/declared.ts";
+import type { LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WafFault, WafFaultCode, WafResult, WriteAccepted } from "../model/waf-result.ts";
 import { readListAnswer, readLogAnswer, readOriginsAnswer, readWriteAnswer } from "./answer.ts";
 import type { AnswerReader } from "./answer.ts";
@@ -15,7 +16,6 @@ import type { Effect, OperationName, WriteName } from "./operations.ts";
 import { isSuccess, sendRequest } from "./request.ts";
 import type { Exchange } from "./request.ts";
 import type { Urgency } from "./turn-queue.ts";
-import type { LogPage } from "./wire.ts";
 
 /** A lost lease may be taken over after a time that counts on this. */
 export const writeTimeoutMsMax = 10_000;

@@ -6,8 +6,6 @@ import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 export const listLengthMax = 1_000_000;
 /** Of one item of a list. The longest network has 43 characters; the rest is room for spellings nobody thought of. */
 export const listItemLengthMax = 512;
-/** Of one page of logs; the API's own limit is 10,000. */
-export const logPageLengthMax = 100_000;
 export const hostsMax = 10_000;
 
 const domain = z.string().min(1).max(1024);
@@ -38,45 +36,6 @@ export const writeAnswer = z
   .transform(({ domain, message }): WriteAccepted => ({ domain, message: message ?? "" }));
 
 export const failureAnswer = z.object({ success: z.literal(false), message: z.string() });
-
-/** One blocked request, under the API's own names. The lengths of its texts are bounded by the body alone: anybody writes them. */
-const logEntry = z.object({
-  timestamp: z.string(),
-  client_ip: z.string(),
-  http_method: z.string(),
-  request_path: z.string(),
-  http_status: z.number(),
-  response_size: z.number(),
-  referrer: z.string().nullable(),
-  user_agent: z.string().nullable(),
-  block_reason: z.string(),
-  country: z.string().nullable(),
-  cache_hit: z.boolean(),
-});
-
-export type LogEntry = Readonly<z.output<typeof logEntry>>;
-
-export interface LogPage {
-  /** For the next page; null at the end. */
-  readonly scrollId: string | null;
-  /** Of the whole range, not of the page. */
-  readonly total: number;
-  readonly entries: readonly LogEntry[];
-}
-
-export const logAnswer = z
-  .object({
-    _scroll_id: z.string().min(1).max(65_536).nullable(),
-    hits: z.object({
-      total: z.object({ value: z.number().int().min(0) }),
-      hits: z.array(logEntry).max(logPageLengthMax),
-    }),
-  })
-  .transform(({ _scroll_id, hits }): LogPage => ({
-    scrollId: _scroll_id,
-    total: hits.total.value,
-    entries: hits.hits,
-  }));
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 

@@ -148,13 +148,17 @@ describe("documented answers", () => {
         scrollId: "next",
         total: 2,
         entries: [
-          { ...entry, request_path: "/clear/[api key]?x=1" },
+          { ...entry, request_path: "/clear/[api key]?x=1", extra: 1 },
           { ...entry, request_path: "/" },
         ],
+        broken: [],
       },
     });
     server.answer(json(200, { _scroll_id: null, hits: { total: { value: 2 }, hits: [] } }));
-    expect(await waf.scrollLogs("next")).toEqual({ ok: true, value: { scrollId: null, total: 2, entries: [] } });
+    expect(await waf.scrollLogs("next")).toEqual({
+      ok: true,
+      value: { scrollId: null, total: 2, entries: [], broken: [] },
+    });
   });
 
   test("may arrive in many pieces", async () => {

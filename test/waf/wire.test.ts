@@ -5,7 +5,6 @@ import {
   listAnswer,
   listItemLengthMax,
   listLengthMax,
-  logAnswer,
   originsAnswer,
   parseAnswer,
   writeAnswer,
@@ -59,12 +58,6 @@ describe("other answers", () => {
     [[]],
   ])("%j accepts no write", (value) => {
     expect(problemOf(writeAnswer, value)).not.toBe("none");
-  });
-
-  test("a page of logs without its scroll id or its total is none", () => {
-    expect(problemOf(logAnswer, { _scroll_id: null, hits: { total: { value: 0 }, hits: [] } })).toBe("none");
-    expect(problemOf(logAnswer, { hits: { total: { value: 0 }, hits: [] } })).toContain("_scroll_id");
-    expect(problemOf(logAnswer, { _scroll_id: null, hits: { hits: [] } })).toContain("hits.total");
   });
 
   test("what is not JSON is told apart from an HTML page", () => {
