@@ -1,15 +1,12 @@
 // `wafsync clear-cache`: one clear of the cache of one WAF, with retries, for pipelines.
-import { readFile } from "node:fs/promises";
 import { realClock } from "../async/clock.ts";
 import { baseUrlObjection } from "../app/base-url-policy.ts";
 import type { ClearOutcome } from "../app/clear-cache-once.ts";
 import { clearCacheOnce } from "../app/clear-cache-once.ts";
-import { readEnvironment } from "../app/config.ts";
 import { createStopping } from "../app/stopping.ts";
-import type { ApiKey } from "../model/api-key.ts";
-import { validateApiKey } from "../model/api-key.ts";
 import type { WafFault } from "../model/waf-result.ts";
-import { CommandError } from "./describe-error.ts";
+import { CommandError, redactError } from "./describe-error.ts";
+import { readApiKey } from "./read-api-key.ts";
 
 export interface ClearCacheOptions {
   readonly baseUrl: string;
@@ -26,7 +23,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
   const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
   const objection = baseUrlObjection(policy, options.baseUrl);
   if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
-  const key = await readKey(options.keyFile);
+  const key = await readApiKey(options.keyFile);
   const stopping = createStopping(realClock);
   const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
   process.once("SIGINT", stop).once("SIGTERM", stop);
@@ -42,6 +39,8 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     onRetry: (fault, delayMs) => {
       process.stderr.write(`${key.redact(fault.message)} Trying again in ${Math.ceil(delayMs / 1000)} s.\n`);
     },
+  }).catch((error: unknown) => {
+    throw redactError(error, (text) => key.redact(text));
   });
   process.off("SIGINT", stop).off("SIGTERM", stop);
   stopping.done();
@@ -50,20 +49,6 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
   stream.write(`${key.redact(text)}\n`);
   if (outcome.state === "Stopped") return 130;
   return outcome.state === "Cleared" ? 0 : 2;
-}
-
-async function readKey(file: string | undefined): Promise<ApiKey> {
-  const text = file === undefined ? readEnvironment().apiKey : await readFile(file, "utf8").catch(() => undefined);
-  if (text === undefined) {
-    if (file !== undefined) throw new CommandError(`the key file ${file} can't be read`);
-    throw new CommandError(
-      "there is no API key",
-      "Put it into the environment variable WAFSYNC_API_KEY, or into a file that --key-file names.",
-    );
-  }
-  const validated = validateApiKey(text);
-  if (validated.ok) return validated.key;
-  throw new CommandError(`the API key ${validated.problem}`);
 }
 
 function keyHint({ code }: WafFault): string {

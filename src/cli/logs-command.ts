@@ -1,0 +1,154 @@
+// `wafsync logs`: blocked requests from the WAF, to the terminal, a pipe or a file.
+import { access } from "node:fs/promises";
+import { createStopping } from "../app/stopping.ts";
+import { realClock } from "../async/clock.ts";
+import { dayOf, formatDay } from "../reconcile/log-days.ts";
+import { countLogs } from "../reconcile/read-logs.ts";
+import { createWafClient } from "../waf/client.ts";
+import { LaneRegistry } from "../waf/lane-registry.ts";
+import { CommandError } from "./describe-error.ts";
+import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
+import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
+import { collectRange, followLogs } from "./logs/collect-logs.ts";
+import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
+import { logFaultError } from "./logs/log-faults.ts";
+import { createLogFormat } from "./logs/log-format.ts";
+import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
+import { LogProgress, inWords } from "./logs/log-progress.ts";
+import { retentionWarning } from "./logs/log-range.ts";
+import { readLogRequest, resumeQuestion } from "./logs/log-request.ts";
+import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
+import { findLogSource } from "./logs/log-source.ts";
+import type { LogSource } from "./logs/log-source.ts";
+import { LogWatch } from "./logs/log-watch.ts";
+import { terminalOn } from "./terminal.ts";
+
+/** @returns 0 all rows came, 1 some were broken or missing, 130 stopped by a signal; one that follows ends with 0. */
+export async function runLogs(options: LogsOptions): Promise<number> {
+  const today = dayOf(realClock.nowMs());
+  const request = readLogRequest(options, today);
+  const source = await findLogSource(options);
+  const { key } = source;
+  const terminal = terminalOn(process.stderr);
+  const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
+  const progress = new LogProgress(notes, realClock);
+  const watch = new LogWatch(notes, progress);
+  const plan = request.plan ?? source.plan;
+  const warning = plan && retentionWarning(plan, request.days, today);
+  if (warning !== undefined) notes.line(`warning: ${warning}`);
+  const stopping = createStopping(realClock);
+  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  try {
+    const end = await runWith(request, source, watch, stopping.stop);
+    progress.clear();
+    return report(end, request, watch);
+  } finally {
+    progress.clear();
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    stopping.done();
+  }
+}
+
+async function runWith(
+  request: LogRequest,
+  source: LogSource,
+  watch: LogWatch,
+  stopping: AbortSignal,
+): Promise<CollectionEnd> {
+  const { baseUrl, key, minRequestIntervalMs } = source;
+  const registry = new LaneRegistry({ clock: realClock });
+  const waf = createWafClient({
+    baseUrl,
+    key,
+    requestTimeoutMs: request.timeoutMs,
+    lane: registry.acquire({ baseUrl, key, minRequestIntervalMs }),
+    permit: () => ({ permitted: false, reason: "Logs are only read." }),
+    clock: realClock,
+  });
+  const ports = { waf, clock: realClock, random: Math.random, stopping, onWait: watch.waiting };
+  try {
+    const checkpoint = await findCheckpoint(request);
+    const question = resumeQuestion(request, baseUrl, checkpoint?.question);
+    const days = { firstDay: question.firstDay, lastDay: question.lastDay ?? request.days.lastDay };
+    if (!request.isFollowing) {
+      const dates = {
+        startDate: formatDay(checkpoint?.cursor.nextDay ?? days.firstDay),
+        endDate: formatDay(days.lastDay),
+      };
+      const counted = dates.startDate > dates.endDate ? { ok: true as const, total: 0 } : await countLogs(ports, dates);
+      if (!counted.ok) return { state: stopping.aborted ? "Stopped" : "Failed", rows: 0, fault: counted.fault };
+      watch.expect(counted.total);
+    }
+    const { file } = request;
+    const isTerminal = file === undefined && process.stdout.isTTY;
+    const output =
+      file === undefined ? createStreamOutput(process.stdout) : await openFileOutput(file, checkpoint?.offset ?? 0);
+    const collection: LogCollection = {
+      ports,
+      perPage: request.perPage,
+      filter: request.filter,
+      format: createLogFormat(request.format, isTerminal),
+      output,
+      checkpoint:
+        file === undefined
+          ? undefined
+          : async (offset, rows, cursor) => await saveCheckpoint(file, { question, offset, rows, cursor }),
+      resumed: checkpoint,
+      watcher: watch,
+    };
+    try {
+      const { lookbackDays, intervalMs } = request;
+      const following = { firstDay: days.firstDay, lookbackDays, intervalMs, clock: realClock };
+      const end = request.isFollowing ? await followLogs(collection, following) : await collectRange(collection, days);
+      if (end.state === "Done" && file !== undefined) await removeCheckpoint(file);
+      return end;
+    } finally {
+      await output.close();
+    }
+  } finally {
+    await registry.close();
+  }
+}
+
+/** What is there of an earlier run. @throws CommandError if it is not clear what to do with it */
+async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogCheckpoint | undefined> {
+  if (file === undefined) return undefined;
+  const checkpoint = await loadCheckpoint(file);
+  if (checkpoint !== undefined && !isResuming) {
+    throw new CommandError(`${file} is an unfinished download`, "Add --resume to go on with it, or remove it first.");
+  }
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (checkpoint === undefined && isThere) {
+    throw new CommandError(
+      isResuming ? `${file} is there, and nothing says that it is unfinished` : `${file} is there already`,
+      "Write another name, or remove it first.",
+    );
+  }
+  return checkpoint;
+}
+
+function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): number {
+  const goOn = request.file === undefined ? "" : " Add --resume to go on.";
+  switch (end.state) {
+    case "Failed":
+      throw logFaultError(end.fault);
+    case "NobodyReads":
+      return 0;
+    case "Stopped":
+      watch.line(`Stopped after ${inWords(end.rows)} rows.${goOn}`);
+      return request.isFollowing ? 0 : 130;
+    case "Done": {
+      const { firstDay, lastDay } = request.days;
+      if (request.file !== undefined) {
+        watch.line(
+          `${inWords(end.rows)} rows of ${formatDay(firstDay)} to ${formatDay(lastDay)} are in ${request.file}.`,
+        );
+      }
+      return watch.isWhole ? 0 : 1;
+    }
+  }
+}

@@ -1,0 +1,150 @@
+// Brings rows from the WAF to the output: once for a range of days, or again and again. After each day the output is settled and
+// the checkpoint written, in this order, so that output and checkpoint always belong together.
+import type { Clock } from "../../async/clock.ts";
+import type { LogEntry } from "../../model/log-entry.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+import { LogCursor } from "../../plan/log-cursor.ts";
+import type { DayRange } from "../../plan/log-cursor.ts";
+import type { DaySummary } from "../../plan/log-day-reading.ts";
+import type { LogFilter } from "../../plan/log-filter.ts";
+import { dayOf } from "../../reconcile/log-days.ts";
+import type { LogReaderPorts } from "../../reconcile/log-ports.ts";
+import { randomSeed, readLogs } from "../../reconcile/read-logs.ts";
+import type { LogPiece } from "../../reconcile/read-logs.ts";
+import type { LogFormat } from "./log-format.ts";
+import type { LogOutput } from "./log-output.ts";
+
+/** Rows that become one text: enough to be quick, and little beside the page that they come from. */
+const rowsPerWrite = 500;
+
+export interface LogCollection {
+  readonly ports: LogReaderPorts;
+  readonly perPage: number;
+  readonly filter: LogFilter;
+  readonly format: LogFormat;
+  readonly output: LogOutput;
+  /** Told after each day what is needed to go on from there; undefined where nothing can be gone on with. */
+  readonly checkpoint: ((offset: number, rows: number, cursor: LogCursor) => Promise<void>) | undefined;
+  /** What an earlier run left; undefined to begin. */
+  readonly resumed: { readonly cursor: LogCursor; readonly rows: number } | undefined;
+  readonly watcher: {
+    rowsRead(rows: number, day: number): void;
+    dayDone(day: number, summary: DaySummary): void;
+    /** Of one that follows: the next look will try again. */
+    failed(fault: WafFault): void;
+  };
+}
+
+/** `NobodyReads`: the output is closed. */
+export type CollectionEnd =
+  | { readonly state: "Done" | "Stopped" | "NobodyReads"; readonly rows: number }
+  | { readonly state: "Failed"; readonly rows: number; readonly fault: WafFault };
+
+/** Reads every day of the range once. */
+export async function collectRange(collection: LogCollection, days: DayRange): Promise<CollectionEnd> {
+  const work = new Collecting(collection, days.firstDay);
+  await work.begin();
+  const left = { firstDay: work.cursor.nextDay, lastDay: days.lastDay };
+  const end = await work.take(readLogs(collection.ports, { days: left, perPage: collection.perPage }));
+  return end ?? (await work.finish());
+}
+
+export interface Following {
+  readonly firstDay: number;
+  /** How many days before today are looked at again for rows that arrive late. */
+  readonly lookbackDays: number;
+  readonly intervalMs: number;
+  readonly clock: Clock;
+}
+
+/** Reads what is there, and then what comes, until it is stopped. */
+export async function followLogs(collection: LogCollection, following: Following): Promise<CollectionEnd> {
+  const { clock, intervalMs, lookbackDays, firstDay } = following;
+  const { ports, perPage, watcher } = collection;
+  const work = new Collecting(collection, firstDay);
+  const { cursor } = work;
+  await work.begin();
+  while (!ports.stopping.aborted) {
+    const days = cursor.daysToRead(dayOf(clock.nowMs()), lookbackDays);
+    const markOf = (day: number) => cursor.markOf(day);
+    const end = await work.take(readLogs(ports, { days, perPage, markOf }));
+    if (end !== undefined && (end.state !== "Failed" || !isPassing(end.fault))) return end;
+    if (end?.state === "Failed") watcher.failed(end.fault);
+    cursor.forgetBefore(days.lastDay - lookbackDays);
+    await clock.sleep(intervalMs, ports.stopping);
+  }
+  return { state: "Stopped", rows: work.rows };
+}
+
+function isPassing({ code }: WafFault): boolean {
+  return code === "Unavailable" || code === "TimedOut" || code === "RateLimited" || code === "ContractBroken";
+}
+
+class Collecting {
+  readonly cursor: LogCursor;
+  readonly #collection: LogCollection;
+  #rows: number;
+
+  constructor(collection: LogCollection, firstDay: number) {
+    this.#collection = collection;
+    this.cursor = collection.resumed?.cursor ?? new LogCursor(firstDay, randomSeed(collection.ports.random));
+    this.#rows = collection.resumed?.rows ?? 0;
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  async begin(): Promise<void> {
+    if (this.#collection.resumed !== undefined) return;
+    await this.#collection.output.write(this.#collection.format.start);
+    await this.#save();
+  }
+
+  /** Undefined when all days are done. */
+  async take(pieces: AsyncIterable<LogPiece>): Promise<CollectionEnd | undefined> {
+    const { watcher } = this.#collection;
+    for await (const piece of pieces) {
+      switch (piece.kind) {
+        case "Rows":
+          if (!(await this.#write(piece.entries))) return { state: "NobodyReads", rows: this.#rows };
+          watcher.rowsRead(piece.entries.length, piece.day);
+          break;
+        case "DayDone":
+          this.cursor.dayDone(piece.day, piece.total);
+          if (piece.summary === undefined) break;
+          await this.#save();
+          watcher.dayDone(piece.day, piece.summary);
+          break;
+        case "Failed":
+          return { state: "Failed", rows: this.#rows, fault: piece.fault };
+        case "Stopped":
+          return { state: "Stopped", rows: this.#rows };
+      }
+    }
+    return undefined;
+  }
+
+  async finish(): Promise<CollectionEnd> {
+    const { output, format } = this.#collection;
+    const isRead = await output.write(format.end(this.#rows === 0));
+    await output.settle();
+    return { state: isRead ? "Done" : "NobodyReads", rows: this.#rows };
+  }
+
+  async #write(entries: readonly LogEntry[]): Promise<boolean> {
+    const { filter, format, output } = this.#collection;
+    for (let start = 0; start < entries.length; start += rowsPerWrite) {
+      const chosen = entries.slice(start, start + rowsPerWrite).filter(filter);
+      if (chosen.length === 0) continue;
+      if (!(await output.write(format.rows(chosen, this.#rows === 0)))) return false;
+      this.#rows += chosen.length;
+    }
+    return true;
+  }
+
+  async #save(): Promise<void> {
+    const { output, checkpoint } = this.#collection;
+    if (checkpoint !== undefined) await checkpoint(await output.settle(), this.#rows, this.cursor);
+  }
+}

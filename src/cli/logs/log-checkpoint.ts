@@ -1,0 +1,87 @@
+// What makes an interrupted download go on: a file beside the output that says up to where the output is whole, and what was read by
+// then. Written after the output has reached the disk, so that whatever lies beyond is cut off, never trusted.
+import { readFile, rm } from "node:fs/promises";
+import { loadLogCursor } from "../../plan/log-cursor.ts";
+import type { LogCursor } from "../../plan/log-cursor.ts";
+import { writeFileAtomically } from "../../source/directory/atomic-file.ts";
+import { CommandError } from "../describe-error.ts";
+
+/** What was asked for. A download goes on only with the same question. */
+export interface LogQuestion {
+  readonly baseUrl: string;
+  readonly format: string;
+  /** Days since 1970. `lastDay` is null for one that follows. */
+  readonly firstDay: number;
+  readonly lastDay: number | null;
+  readonly filters: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface LogCheckpoint {
+  readonly question: LogQuestion;
+  /** Bytes of the output that are whole. */
+  readonly offset: number;
+  readonly rows: number;
+  readonly cursor: LogCursor;
+}
+
+export function checkpointPath(outputFile: string): string {
+  return `${outputFile}.wafsync-resume`;
+}
+
+export async function saveCheckpoint(outputFile: string, checkpoint: LogCheckpoint): Promise<void> {
+  const { cursor, ...rest } = checkpoint;
+  const text = JSON.stringify({ version: 1, ...rest, cursor: cursor.save() });
+  await writeFileAtomically(checkpointPath(outputFile), `${text}\n`);
+}
+
+export async function removeCheckpoint(outputFile: string): Promise<void> {
+  await rm(checkpointPath(outputFile), { force: true });
+}
+
+/** Undefined if there is none. @throws CommandError if it can't be read */
+export async function loadCheckpoint(outputFile: string): Promise<LogCheckpoint | undefined> {
+  const path = checkpointPath(outputFile);
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw new CommandError(`${path} can't be read (${errorCode(error)})`);
+  });
+  if (text === undefined) return undefined;
+  const checkpoint = parseCheckpoint(text);
+  if (checkpoint !== undefined) return checkpoint;
+  throw new CommandError(
+    `${path} is not what wafsync wrote there`,
+    `Remove it and ${outputFile}, and begin again without --resume.`,
+  );
+}
+
+function parseCheckpoint(text: string): LogCheckpoint | undefined {
+  const saved = parseJson(text);
+  if (saved === undefined || saved["version"] !== 1) return undefined;
+  const { question, offset, rows } = saved;
+  const cursor = loadLogCursor(saved["cursor"]);
+  const isWhole = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
+  if (cursor === undefined || !isWhole(offset) || !isWhole(rows) || !isQuestion(question)) return undefined;
+  return { question, offset, rows, cursor };
+}
+
+function parseJson(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isQuestion(value: unknown): value is LogQuestion {
+  if (typeof value !== "object" || value === null) return false;
+  const { baseUrl, format, firstDay, lastDay, filters } = value as Partial<Record<keyof LogQuestion, unknown>>;
+  const isDay = Number.isSafeInteger(firstDay) && (lastDay === null || Number.isSafeInteger(lastDay));
+  return typeof baseUrl === "string" && typeof format === "string" && isDay && typeof filters === "object";
+}
+
+/** The stable code of an error of the file system. */
+export function errorCode(error: unknown): string {
+  const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : "unknown error";
+}

@@ -1,0 +1,92 @@
+// Where the rows go: a stream that somebody else reads, or a file that can be gone on with. Both take text in order, and make the
+// caller wait while they are busy.
+import { open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import type { Writable } from "node:stream";
+import { CommandError } from "../describe-error.ts";
+import { errorCode } from "./log-checkpoint.ts";
+
+export interface LogOutput {
+  /** @returns false if nobody reads any more */
+  write(text: string): Promise<boolean>;
+  /** What was written is on the disk, where there is one. @returns the length of the output in bytes */
+  settle(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** A pipe or a terminal. Nothing is closed: it belongs to the process. */
+export function createStreamOutput(stream: Writable): LogOutput {
+  let written = 0;
+  let hasEnded = false;
+  let wake: (() => void) | undefined;
+  const end = (): void => {
+    hasEnded = true;
+    wake?.();
+  };
+  // Whoever read has seen enough, as `head` does: no failure.
+  stream.on("error", end).on("close", end);
+  return {
+    async write(text) {
+      if (hasEnded || stream.destroyed) return false;
+      written += Buffer.byteLength(text);
+      if (!stream.write(text)) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          stream.once("drain", resolve);
+        });
+      }
+      return !hasEnded;
+    },
+    settle: async () => await Promise.resolve(written),
+    async close() {
+      stream.off("error", end).off("close", end);
+      await Promise.resolve();
+    },
+  };
+}
+
+/** The file from `offset` on: what lies beyond is cut off. 0 makes a new file. @throws CommandError */
+export async function openFileOutput(path: string, offset: number): Promise<LogOutput> {
+  const file = await open(path, offset === 0 ? "w" : "r+").catch((error: unknown) => {
+    throw new CommandError(`${path} can't be written (${errorCode(error)})`);
+  });
+  const { size } = await file.stat();
+  if (size < offset) {
+    await file.close();
+    throw new CommandError(
+      `${path} is shorter than it was: it can't be gone on with`,
+      "Remove it and the file that ends in .wafsync-resume, and begin again.",
+    );
+  }
+  await file.truncate(offset);
+  return fileOutput(path, file, offset);
+}
+
+function fileOutput(path: string, file: FileHandle, offset: number): LogOutput {
+  let position = offset;
+  const failed = (error: unknown): never => {
+    throw new CommandError(
+      `${path} can't be written (${errorCode(error)})`,
+      "What was written until the last finished day stays; go on with --resume.",
+    );
+  };
+  return {
+    async write(text) {
+      const bytes = Buffer.from(text);
+      let done = 0;
+      while (done < bytes.length) {
+        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done).catch(failed);
+        done += bytesWritten;
+      }
+      position += bytes.length;
+      return true;
+    },
+    async settle() {
+      await file.datasync().catch(failed);
+      return position;
+    },
+    async close() {
+      await file.close();
+    },
+  };
+}

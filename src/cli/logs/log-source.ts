@@ -1,0 +1,75 @@
+// Which WAF the logs are of: told by options, or one of the instances that a directory declares.
+import { readEnvironment } from "../../app/config.ts";
+import { baseUrlObjection } from "../../app/base-url-policy.ts";
+import { realClock } from "../../async/clock.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { logPlans } from "../../plan/log-retention.ts";
+import type { LogPlan } from "../../plan/log-retention.ts";
+import { createDirectorySource } from "../../source/directory/directory-source.ts";
+import { CommandError } from "../describe-error.ts";
+import { readApiKey } from "../read-api-key.ts";
+
+export interface LogSourceOptions {
+  readonly baseUrl?: string;
+  readonly keyFile?: string;
+  readonly directory?: string;
+  readonly instance?: string;
+  readonly allowInsecureHttp: boolean;
+}
+
+export interface LogSource {
+  readonly baseUrl: string;
+  readonly key: ApiKey;
+  /** As the instance declares it. */
+  readonly plan: LogPlan | undefined;
+  readonly minRequestIntervalMs: number;
+}
+
+/** @throws CommandError that says what is missing */
+export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
+  const found =
+    options.directory === undefined ? await fromOptions(options) : await fromDirectory(options, options.directory);
+  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const objection = baseUrlObjection(policy, found.baseUrl);
+  if (objection === undefined) return found;
+  throw new CommandError(options.directory === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);
+}
+
+async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Promise<LogSource> {
+  if (instance !== undefined) throw new CommandError("--instance names one of a directory", "Add -f DIRECTORY.");
+  if (baseUrl === undefined) {
+    throw new CommandError(
+      "it is not said which WAF the logs are of",
+      "Write --base-url https://…, with the API key in WAFSYNC_API_KEY or --key-file, or -f with the folder that declares it.",
+    );
+  }
+  return { baseUrl, key: await readApiKey(keyFile), plan: undefined, minRequestIntervalMs: 0 };
+}
+
+async function fromDirectory(options: LogSourceOptions, directory: string): Promise<LogSource> {
+  if (options.baseUrl !== undefined || options.keyFile !== undefined) {
+    throw new CommandError("-f says which WAF it is, and so do --base-url and --key-file", "Use one of the two ways.");
+  }
+  const environmentKey = readEnvironment().apiKey;
+  const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
+  await source.load();
+  const gathered = await source.gather(chooseInstance(source.instances(), options.instance, directory));
+  await source.close();
+  if (gathered === undefined) throw new CommandError(`the instance in ${directory} can't be read`);
+  if (gathered.key.state === "Missing") throw new CommandError(gathered.key.problem);
+  const { baseUrl, logs, minRequestIntervalMs } = gathered.instance;
+  const plan = logPlans.find((one) => one === logs.plan);
+  return { baseUrl, key: gathered.key.key, plan, minRequestIntervalMs };
+}
+
+function chooseInstance(instances: readonly ObjectName[], wanted: string | undefined, directory: string): ObjectName {
+  const names = instances.map(nameKey).join(", ");
+  if (instances.length === 0) throw new CommandError(`${directory} declares no WafInstance`);
+  const fitting = instances.filter((one) => wanted === undefined || nameKey(one) === wanted || one.name === wanted);
+  const [only] = fitting;
+  if (only !== undefined && fitting.length === 1) return only;
+  if (fitting.length > 1) throw new CommandError(`there are several instances: ${names}`, "Name one with --instance.");
+  throw new CommandError(`there is no instance ${wanted ?? ""} in ${directory}`, `There is ${names}.`);
+}

@@ -1,0 +1,71 @@
+// What a person is told while logs are read: progress, waiting that takes long, and what is wrong with the rows.
+import type { WafFault } from "../../model/waf-result.ts";
+import type { DaySummary } from "../../plan/log-day-reading.ts";
+import { formatDay } from "../../reconcile/log-days.ts";
+import type { LogWait } from "../../reconcile/log-ports.ts";
+import { defectWords } from "../../reconcile/read-logs.ts";
+import type { Terminal } from "../terminal.ts";
+import { inWords } from "./log-progress.ts";
+import type { LogProgress } from "./log-progress.ts";
+
+/** A shorter wait is over before it is read. */
+const waitShownMsMin = 1_000;
+const brokenShownMax = 3;
+
+export class LogWatch {
+  readonly #notes: Terminal;
+  readonly #progress: LogProgress;
+  #isWhole = true;
+
+  constructor(notes: Terminal, progress: LogProgress) {
+    this.#notes = notes;
+    this.#progress = progress;
+  }
+
+  /** Whether every row came that the API says it has, and none was broken. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  expect(total: number): void {
+    this.#progress.expect(total);
+  }
+
+  rowsRead(rows: number, day: number): void {
+    this.#progress.advance(rows, formatDay(day));
+  }
+
+  readonly waiting = ({ why, delayMs }: LogWait): void => {
+    if (delayMs < waitShownMsMin) return;
+    const reason = typeof why === "string" ? `The WAF sent ${defectWords[why]}.` : why.message;
+    this.#progress.wait(`${reason} Trying again in ${Math.ceil(delayMs / 1000)} s.`);
+  };
+
+  dayDone(day: number, { came, total, broken, brokenCount }: DaySummary): void {
+    const date = formatDay(day);
+    if (brokenCount > 0) {
+      const examples = broken.slice(0, brokenShownMax).map(({ position, problem }) => `entry ${position}: ${problem}`);
+      const left =
+        brokenCount === 1
+          ? "1 entry is broken and left out"
+          : `${inWords(brokenCount)} entries are broken and left out`;
+      this.#warn(`${date}: ${left} (${examples.join("; ")}${brokenCount > brokenShownMax ? "; …" : ""})`);
+    }
+    if (came !== total)
+      this.#warn(`${date}: the WAF says that there are ${inWords(total)} entries, and sends ${inWords(came)}`);
+  }
+
+  failed(fault: WafFault): void {
+    this.line(`warning: ${fault.message} The next look will try again.`);
+  }
+
+  line(text: string): void {
+    this.#progress.clear();
+    this.#notes.line(text);
+  }
+
+  #warn(text: string): void {
+    this.#isWhole = false;
+    this.line(`warning: ${text}`);
+  }
+}
