@@ -4,6 +4,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
 import { CommandError, describeError } from "./describe-error.ts";
+import { addLogsCommand } from "./logs/add-logs-command.ts";
 
 const exitError = 2;
 
@@ -230,6 +231,7 @@ ${exitCodes}`,
   addDirectoryCommands(program, setExitCode);
   addClearCacheCommand(program, setExitCode);
   addOperatorCommand(program, setExitCode);
+  addLogsCommand(program, wholeNumber, setExitCode);
   addSimulatorCommand(program, setExitCode);
   for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");
   return program;
