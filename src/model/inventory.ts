@@ -80,6 +80,8 @@ export const emptyInventory: Inventory = {
 /** `revision` is the precondition of the next save: opaque, empty where nothing is stored yet. */
 export type LoadedInventory =
   | { readonly state: "Loaded"; readonly inventory: Inventory; readonly revision: string }
+  /** It could not be asked for just now, for example because the API server restarts: another attempt may do. */
+  | { readonly state: "Unreachable"; readonly problem: string }
   /** It exists and cannot be used (damaged, or written by a newer wafsync). Nothing may be removed, and nothing added. */
   | { readonly state: "Unreadable"; readonly problem: string };
 

@@ -37,7 +37,7 @@ export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: C
     status.event(meta, {
       type: "Normal",
       reason: "EntriesChanged",
-      message: `Added ${added} and removed ${removed} ${plural(added + removed)}.`,
+      message: changedMessage(added, removed),
     });
   }
   if (originsAdded > 0) {
@@ -115,6 +115,12 @@ function tellOnce(memory: InstanceMemory, name: string, text: string | undefined
   if (text === undefined) memory.told.delete(name);
   else memory.told.set(name, text);
   return true;
+}
+
+function changedMessage(added: number, removed: number): string {
+  if (removed === 0) return `Added ${added} ${plural(added)}.`;
+  if (added === 0) return `Removed ${removed} ${plural(removed)}.`;
+  return `Added ${added} and removed ${removed} entries.`;
 }
 
 function plural(count: number): string {

@@ -8,6 +8,7 @@ import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { type Inventory, emptyInventory, type LoadedInventory, type SavedInventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { asSentence } from "../../plan/sentence.ts";
 import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
 import { joinShards, shardInventory } from "../inventory-shards.ts";
 import { describeShard, type InventoryShard, InventoryShardStore, isHeldFor } from "./inventory-shard-store.ts";
@@ -62,7 +63,7 @@ class StoredInventories implements InventoryConfigMaps {
 
   async load(instance: ObjectName): Promise<LoadedInventory> {
     const found = await this.#store.find(instance);
-    if (!found.ok) return { state: "Unreadable", problem: unreachable(instance, found.fault) };
+    if (!found.ok) return { state: "Unreachable", problem: unreachable(instance, found.fault) };
     const shards = await this.#adopted(instance, found.value);
     this.#know(instance, shards);
     if (shards.size === 0) return { state: "Loaded", inventory: emptyInventory, revision: "" };
@@ -218,5 +219,5 @@ function sameData(left: InventoryShard["data"], right: InventoryShard["data"]): 
 }
 
 function unreachable(instance: ObjectName, fault: ApiFault): string {
-  return `The inventory of ${nameKey(instance)} can't be reached: ${fault.message}`;
+  return `The inventory of ${nameKey(instance)} can't be reached: ${asSentence(fault.message)}`;
 }
