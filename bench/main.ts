@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { benchOperator } from "./operator.ts";
 import { measureFloorMs } from "./serial-floor.ts";
 import { measurePlanMs } from "./plan-time.ts";
 import { startServer } from "./server-process.ts";
@@ -76,3 +77,4 @@ for (const count of [1_000, 10_000, 100_000]) {
 }
 await benchCalls();
 await benchBundle();
+await benchOperator();

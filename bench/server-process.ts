@@ -10,8 +10,13 @@ export interface ServerProcess extends AsyncDisposable {
   reset(): Promise<void>;
 }
 
-export async function startServer(key: string, latencyMs: number): Promise<ServerProcess> {
-  const parameters = ["simulator", "--port", "0", "--control-port", "0", "--key", `${key}=bench.example`];
+/** Each key belongs to a WAF of its own. */
+export async function startServer(key: string | readonly string[], latencyMs: number): Promise<ServerProcess> {
+  const keys = (typeof key === "string" ? [key] : key).flatMap((each, index) => [
+    "--key",
+    `${each}=${index === 0 ? "" : `${index}.`}bench.example`,
+  ]);
+  const parameters = ["simulator", "--port", "0", "--control-port", "0", ...keys];
   const child = spawn(process.execPath, [bundle, ...parameters, "--latency", String(latencyMs)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
