@@ -39,6 +39,9 @@ export async function beginPass(
   if ("end" in objection) return objection;
   memory.key = objection.key;
   const stored = await ports.inventory.load(name);
+  if (stored.state === "Unreachable") {
+    return { end: "Blocked", blocker: "InventoryUnwritable", message: stored.problem };
+  }
   if (stored.state === "Unreadable") {
     return { end: "Blocked", blocker: "InventoryUnreadable", message: stored.problem };
   }

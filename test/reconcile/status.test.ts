@@ -198,7 +198,7 @@ describe("Events", () => {
     world.declare({ rules: [blocking("a", addresses(3, 4))] });
     await world.pass();
     expect(world.status.events.map(({ message }) => message)).toEqual([
-      "Added 5 and removed 0 entries.",
+      "Added 5 entries.",
       "Added 2 and removed 4 entries.",
     ]);
   });
