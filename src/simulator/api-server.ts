@@ -10,6 +10,7 @@ import { performRequest, recordedParameters, understandRequest } from "./api-req
 import type { ApiRequest } from "./api-request.ts";
 import { playFault } from "./fault-player.ts";
 import type { FaultEffect } from "./fault-rule.ts";
+import type { LogFault } from "./log-faults.ts";
 import type { Flight } from "./in-flight.ts";
 import { readBody } from "./request-body.ts";
 import type { RequestRecord, SimulatorWorld } from "./simulator-world.ts";
@@ -57,7 +58,7 @@ async function answerRequest(
     },
     world,
   );
-  const { record, effect, flight } = await registerRequest(world, request, response);
+  const { record, effect, change, flight } = await registerRequest(world, request, response);
   const wire = makeAnswerWire(response, (status) => {
     record.status = status;
     if (flight !== undefined) request.waf?.inFlight.end(flight);
@@ -65,7 +66,7 @@ async function answerRequest(
   await options.onRequest?.(record);
   await holdRequest(world, signal);
   if (effect !== undefined) await playFault(effect, request, wire, world, signal);
-  else answerTruly(world, request, record, wire);
+  else answerTruly(world, request, record, wire, change);
 }
 
 /** Even without latency a request is held for some turns of the event loop, so that one sent at the same time is seen. */
@@ -77,6 +78,7 @@ async function holdRequest({ settings, clock }: SimulatorWorld, signal: AbortSig
 interface Registered {
   readonly record: RequestRecord;
   readonly effect: FaultEffect | undefined;
+  readonly change: LogFault["change"];
   readonly flight: Flight | undefined;
 }
 
@@ -88,9 +90,12 @@ async function registerRequest(
 ): Promise<Registered> {
   const { waf, method, path } = request;
   const record = world.record({ method, path, domain: waf?.domain, parameters: recordedParameters(request, world) });
-  const effect = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
+  const told = world.faults.take({ method, path, ip: request.parameters.get("ip"), domain: waf?.domain });
+  const logFault = world.logFaults.take(path);
+  const effect = told ?? logFault.effect;
+  const { change } = logFault;
   record.fault = effect?.kind;
-  if (waf === undefined) return { record, effect, flight: undefined };
+  if (waf === undefined) return { record, effect, change, flight: undefined };
   const { counters, inFlight } = waf;
   const endpoint = `${method} ${path}`;
   counters.requests += 1;
@@ -98,15 +103,22 @@ async function registerRequest(
   if (effect !== undefined) counters.faults += 1;
   const { flight, overlapping } = await inFlight.begin((hangUp) => response.once("close", hangUp));
   record.overlapping = overlapping;
-  return { record, effect, flight };
+  return { record, effect, change, flight };
 }
 
-function answerTruly(world: SimulatorWorld, request: ApiRequest, record: RequestRecord, wire: AnswerWire): void {
+function answerTruly(
+  world: SimulatorWorld,
+  request: ApiRequest,
+  record: RequestRecord,
+  wire: AnswerWire,
+  change: LogFault["change"],
+): void {
   if (record.overlapping && world.settings.overlap === "Refuse") {
     wire.text(500, { "content-type": "text/html" }, overlapText);
     return;
   }
-  wire.json(performRequest(request, world));
+  const answer = performRequest(request, world);
+  wire.json(change === undefined ? answer : change(answer));
 }
 
 function refuseBody(response: ServerResponse): void {

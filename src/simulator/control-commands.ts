@@ -2,8 +2,10 @@
 // its domain, or not at all where there is only one.
 import { ControlProblem, oneOf, readFaultRule, readFields, required } from "./control-fields.ts";
 import type { FaultRule } from "./fault-rule.ts";
+import { logFaultKinds } from "./log-faults.ts";
 import type { LogEntry } from "./log-entries.ts";
 import type { ListChange } from "./simulated-list.ts";
+import { logRowsPerDayMax, plans } from "./simulated-logs.ts";
 import { listNames } from "./simulated-waf.ts";
 import type { ListName, SimulatedWaf } from "./simulated-waf.ts";
 import { deletionSpellings, overlapModes } from "./simulator-world.ts";
@@ -41,6 +43,12 @@ export const controlCommands: Readonly<Record<string, ControlCommand>> = {
   "POST /domain": setDomain,
   "POST /key": setKey,
   "POST /logs": addLogEntries,
+  "POST /log-settings": changeLogs,
+  "POST /log-faults": setLogFaults,
+  "DELETE /log-faults": ({ world }) => {
+    world.logFaults.set(undefined);
+    return done();
+  },
   "DELETE /scrolls": ({ world, body }) => {
     findWaf(world, readFields(body, { domain: "string" }).domain).logs.forgetScrolls();
     return done();
@@ -142,6 +150,30 @@ function addLogEntries({ world, body }: ControlCall): unknown {
   }
   const visibleAtMs = world.clock.nowMs() + (fields.visibleInMs ?? 0);
   if (!entries.every((entry) => waf.logs.add(entry, visibleAtMs))) throw new ControlProblem("too many entries");
+  return done();
+}
+
+function changeLogs({ world, body }: ControlCall): unknown {
+  const fields = readFields(body, {
+    domain: "string",
+    rowsPerDay: "natural",
+    lateMsMax: "natural",
+    emptyLastPage: "boolean",
+    plan: "string",
+  });
+  const { domain, plan, ...settings } = fields;
+  if ((settings.rowsPerDay ?? 0) > logRowsPerDayMax)
+    throw new ControlProblem(`rowsPerDay must be at most ${logRowsPerDayMax}`);
+  const waf = findWaf(world, domain);
+  waf.logs.change({ ...settings, plan: plan === undefined ? undefined : oneOf(plan, plans, "plan") });
+  return done();
+}
+
+function setLogFaults({ world, body }: ControlCall): unknown {
+  const fields = readFields(body, { percent: "natural", pages: "naturals", kinds: "strings", seed: "natural" });
+  if ((fields.percent ?? 0) > 100) throw new ControlProblem("percent must be at most 100");
+  const kinds = fields.kinds?.map((kind) => oneOf(kind, logFaultKinds, "kinds"));
+  world.logFaults.set({ share: (fields.percent ?? 0) / 100, pages: fields.pages, kinds, seed: fields.seed });
   return done();
 }
 

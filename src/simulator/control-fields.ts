@@ -9,13 +9,14 @@ export class ControlProblem extends Error {
   readonly code = "ControlProblem";
 }
 
-export type FieldKind = "string" | "boolean" | "natural" | "strings" | "headers" | "object" | "objects";
+export type FieldKind = "string" | "boolean" | "natural" | "naturals" | "strings" | "headers" | "object" | "objects";
 
 interface FieldValues {
   readonly string: string;
   readonly boolean: boolean;
   /** A whole number of at least 0. */
   readonly natural: number;
+  readonly naturals: readonly number[];
   readonly strings: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly object: Readonly<Record<string, unknown>>;
@@ -108,12 +109,17 @@ function readFaultEffect(value: unknown): FaultEffect {
 const kindChecks: Readonly<Record<FieldKind, (value: unknown) => boolean>> = {
   string: isString,
   boolean: (value) => typeof value === "boolean",
-  natural: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  natural: isNatural,
+  naturals: (value) => Array.isArray(value) && value.every(isNatural),
   strings: (value) => Array.isArray(value) && value.every(isString),
   headers: (value) => isObject(value) && Object.values(value).every(isString),
   object: isObject,
   objects: (value) => Array.isArray(value) && value.every(isObject),
 };
+
+function isNatural(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
 
 function isString(value: unknown): value is string {
   return typeof value === "string";

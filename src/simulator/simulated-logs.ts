@@ -15,6 +15,7 @@ export const retentionDays = {
 export type Plan = keyof typeof retentionDays;
 export const plans = Object.keys(retentionDays) as Plan[];
 
+export const logRowsPerDayMax = 1_000_000;
 const openScrollsMax = 100;
 const addedEntriesMax = 100_000;
 
@@ -52,12 +53,16 @@ interface AddedEntry {
 }
 
 export class SimulatedLogs {
-  readonly #plan: Plan;
-  readonly #settings: LogSettings;
+  readonly #firstPlan: Plan;
+  readonly #firstSettings: LogSettings;
+  #plan: Plan;
+  #settings: LogSettings;
   readonly #scrolls = new Map<string, Scroll>();
   #added: AddedEntry[] = [];
 
   constructor(plan: Plan, settings: LogSettings) {
+    this.#firstPlan = plan;
+    this.#firstSettings = settings;
     this.#plan = plan;
     this.#settings = settings;
   }
@@ -80,6 +85,12 @@ export class SimulatedLogs {
     return this.#page(scroll);
   }
 
+  /** Other logs from now on; queries that were begun show what they showed. */
+  change({ plan, ...settings }: Partial<LogSettings> & { readonly plan?: Plan | undefined }): void {
+    this.#plan = plan ?? this.#plan;
+    this.#settings = { ...this.#settings, ...settings };
+  }
+
   /** Every scroll id that was handed out becomes invalid. */
   forgetScrolls(): void {
     this.#scrolls.clear();
@@ -94,6 +105,8 @@ export class SimulatedLogs {
 
   reset(): void {
     this.#added = [];
+    this.#plan = this.#firstPlan;
+    this.#settings = this.#firstSettings;
     this.forgetScrolls();
   }
 

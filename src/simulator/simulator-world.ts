@@ -2,6 +2,7 @@
 // faults to come, and the requests that were seen. Keys are kept here and leave it only to be compared.
 import { FaultQueue } from "./fault-queue.ts";
 import type { FaultKind } from "./fault-rule.ts";
+import { LogFaults } from "./log-faults.ts";
 import { SimulatedWaf } from "./simulated-waf.ts";
 import type { SimulatedKey } from "./simulated-waf.ts";
 import type { LogSettings } from "./simulated-logs.ts";
@@ -49,6 +50,7 @@ export class SimulatorWorld {
   readonly clock: SimulatorClock;
   readonly settings: SimulatorSettings;
   readonly faults = new FaultQueue();
+  readonly logFaults = new LogFaults();
   readonly #firstSettings: SimulatorSettings;
   readonly #firstKeys: readonly (readonly [string, SimulatedWaf])[];
   #wafs: Map<string, SimulatedWaf>;
@@ -129,6 +131,7 @@ export class SimulatorWorld {
     for (const waf of this.wafs()) waf.reset();
     Object.assign(this.settings, this.#firstSettings);
     this.faults.clear();
+    this.logFaults.set(undefined);
     this.#records = [];
     this.#sequence = 0;
     this.unauthorized = 0;

@@ -8,6 +8,8 @@ import type { RequestHook } from "./api-server.ts";
 import { createControlServer } from "./control-server.ts";
 import { faultRulesMax } from "./fault-queue.ts";
 import type { FaultRule } from "./fault-rule.ts";
+import type { LogFaultPlan } from "./log-faults.ts";
+import { logRowsPerDayMax } from "./simulated-logs.ts";
 import type { SimulatedKey } from "./simulated-waf.ts";
 import { wallClock } from "./simulator-clock.ts";
 import type { SimulatorClock } from "./simulator-clock.ts";
@@ -57,6 +59,10 @@ export interface Simulator {
   /** Puts faults at the end of the queue. @throws RangeError if too many are waiting */
   addFaults(...rules: readonly FaultRule[]): void;
   clearFaults(): void;
+  /** Lets pages of logs go wrong from now on; undefined ends it. */
+  setLogFaults(plan: LogFaultPlan | undefined): void;
+  /** Pages of logs that were asked for and that went wrong since then. */
+  logFaults(): { readonly calls: number; readonly faults: number };
   /** Gives the WAF of one key another key. @throws RangeError if that one is empty or taken */
   replaceKey(key: string, newKey: string): void;
   /** The remembered requests of all keys and of none, oldest first. */
@@ -73,7 +79,6 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-const logRowsPerDayMax = 1_000_000;
 const tenMinutesMs = 600_000;
 
 /** Resolves when both ports take connections. Rejects if a port is taken, with the code of `listen`, or an option is out of range. */
@@ -148,6 +153,8 @@ function inProcessAccess(world: SimulatorWorld): Omit<Simulator, "baseUrl" | "co
       if (!rules.every((rule) => world.faults.push(rule))) throw new RangeError(`more than ${faultRulesMax} faults`);
     },
     clearFaults: () => world.faults.clear(),
+    setLogFaults: (plan) => world.logFaults.set(plan),
+    logFaults: () => ({ calls: world.logFaults.calls, faults: world.logFaults.count }),
     replaceKey(key, newKey) {
       if (!world.replaceKey(wafOf(key), newKey)) throw new RangeError("the new key is empty or taken");
     },

@@ -1,0 +1,117 @@
+// What can go wrong with pages of logs, by chance or at pages that are told: beside the faults that every call can have, scrolls
+// that expire, pages that come again, rows that are missing and entries that are broken. From a seed, so that a run can be repeated.
+import type { Answer } from "./answer.ts";
+import type { FaultEffect } from "./fault-rule.ts";
+import { hashNumbers } from "./seeded-hash.ts";
+import type { LogPage } from "./simulated-logs.ts";
+
+const effects = {
+  ServerError: { kind: "ServerError", status: 502 },
+  Reset: { kind: "Reset" },
+  LostAnswer: { kind: "Reset", afterEffect: true },
+  TruncatedBody: { kind: "TruncatedBody" },
+  CutJson: { kind: "CutJson" },
+  NotJson: { kind: "NotJson" },
+  RateLimited: { kind: "RateLimited", retryAfterSeconds: 0 },
+  ScrollExpired: {
+    kind: "Respond",
+    status: 400,
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ success: false, message: "Invalid scroll_id" }),
+  },
+} as const satisfies Record<string, FaultEffect>;
+
+const pageChanges = ["RepeatedPage", "MissingRows", "BrokenEntry"] as const;
+
+/**
+ * - `LostAnswer`: the page is used up, and the connection torn down. `ScrollExpired`: the scroll id is said to be invalid.
+ * - `RepeatedPage`: the page before comes again, in place of this one. `MissingRows`: the second half of the rows is not there.
+ * - `BrokenEntry`: the first entry has no `client_ip`.
+ */
+export type LogFaultKind = keyof typeof effects | (typeof pageChanges)[number];
+export const logFaultKinds = [...Object.keys(effects), ...pageChanges] as readonly LogFaultKind[];
+
+export interface LogFaultPlan {
+  /** How many of the pages go wrong, from 0 to 1. */
+  readonly share?: number | undefined;
+  /** Pages that go wrong, counted from 1 from now on. */
+  readonly pages?: readonly number[] | undefined;
+  /** All but `BrokenEntry` by default. */
+  readonly kinds?: readonly LogFaultKind[] | undefined;
+  readonly seed?: number | undefined;
+}
+
+export interface LogFault {
+  readonly effect: FaultEffect | undefined;
+  /** What becomes of the true answer. */
+  readonly change: ((answer: Answer) => Answer) | undefined;
+}
+
+const none: LogFault = { effect: undefined, change: undefined };
+const queryPath = "/api/logs/query";
+const scrollPath = "/api/logs/scroll";
+
+export class LogFaults {
+  #plan: LogFaultPlan | undefined;
+  #calls = 0;
+  #faults = 0;
+  #pageBefore: LogPage["hits"]["hits"] = [];
+
+  /** How many pages went wrong since the plan was made. */
+  get count(): number {
+    return this.#faults;
+  }
+
+  /** How many pages were asked for since then. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** From now on; undefined ends it. */
+  set(plan: LogFaultPlan | undefined): void {
+    this.#plan = plan;
+    this.#calls = 0;
+    this.#faults = 0;
+    this.#pageBefore = [];
+  }
+
+  /** Counts a request, and says what goes wrong with it. */
+  take(path: string): LogFault {
+    const plan = this.#plan;
+    if (plan === undefined || (path !== queryPath && path !== scrollPath)) return none;
+    this.#calls += 1;
+    const draw = (salt: number): number => hashNumbers(plan.seed ?? 1, this.#calls, salt, 20) / 2 ** 32;
+    const isWrong = plan.pages?.includes(this.#calls) === true || draw(1) < (plan.share ?? 0);
+    const kinds = (plan.kinds ?? logFaultKinds.filter((kind) => kind !== "BrokenEntry")).filter(
+      (kind) => path === scrollPath || (kind !== "ScrollExpired" && kind !== "RepeatedPage"),
+    );
+    const kind = kinds[Math.floor(draw(2) * kinds.length)];
+    if (!isWrong || kind === undefined) return { effect: undefined, change: (answer) => this.#remember(answer) };
+    this.#faults += 1;
+    if (kind in effects) return { effect: effects[kind as keyof typeof effects], change: undefined };
+    return { effect: undefined, change: (answer) => this.#change(kind, answer) };
+  }
+
+  #remember(answer: Answer): Answer {
+    if (isLogPage(answer.body)) this.#pageBefore = answer.body.hits.hits;
+    return answer;
+  }
+
+  #change(kind: LogFaultKind, answer: Answer): Answer {
+    if (!isLogPage(answer.body)) return answer;
+    const { hits } = answer.body;
+    const rows = this.#changeRows(kind, hits.hits);
+    return { ...answer, body: { ...answer.body, hits: { ...hits, hits: rows } } };
+  }
+
+  #changeRows(kind: LogFaultKind, rows: LogPage["hits"]["hits"]): readonly unknown[] {
+    if (kind === "RepeatedPage") return this.#pageBefore;
+    if (kind === "MissingRows") return rows.slice(0, Math.floor(rows.length / 2));
+    const [first, ...rest] = rows;
+    return first === undefined ? rows : [{ ...first, client_ip: undefined }, ...rest];
+  }
+}
+
+function isLogPage(body: unknown): body is LogPage {
+  return typeof body === "object" && body !== null && "hits" in body;
+}
