@@ -5,11 +5,15 @@ import type { InstanceView } from "./instance-view.ts";
 import { viewResult } from "./instance-view.ts";
 import { planLines } from "./print-instance.ts";
 
-/** @returns 0 nothing to do, 1 there are changes, 2 something is wrong with the files or an API. */
+/** @returns 0 nothing to do, 1 there are changes, 2 something is wrong with the files or an API, 130 it was stopped. */
 export async function runPlan(options: DirectoryOptions): Promise<number> {
   return await withSession(options, { isDryRun: true }, async (session) => {
     const { standalone, out, paint } = session;
     const previews = await standalone.preview();
+    if (session.stopping.stop.aborted) {
+      session.notes.line("Stopped before the plan was made.");
+      return 130;
+    }
     const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
     const isFaulty = await printFaults(session);
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));

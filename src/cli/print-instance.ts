@@ -95,8 +95,8 @@ function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
   const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
   const parts = [`${count("Add")} to add`, `${count("Remove")} to remove`];
   if (held.length > 0) parts.push(`${held.length} held`);
-  const clear = count("ClearCache") === 0 ? "" : " One call clears the whole cache.";
-  return paint("bold", `  Plan: ${parts.join(", ")}, one call each.${clear}`);
+  const clear = count("ClearCache") === 0 ? "" : ", and one that clears the cache";
+  return paint("bold", `  Plan: ${parts.join(", ")}, one call each${clear}.`);
 }
 
 function rejectedLines({ rejected, rejectedCount }: ObjectView): string[] {

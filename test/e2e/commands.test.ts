@@ -112,7 +112,7 @@ describe("a cache clear", () => {
     const planned = await runWafsync(["plan", ...folder.from]);
     expect(planned.code).toBe(1);
     expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 was not handled yet");
-    expect(planned.stdout).toContain("One call clears the whole cache.");
+    expect(planned.stdout).toContain("one call each, and one that clears the cache.");
     const waf = folder.simulator.waf(testKey);
     expect(waf.counters.cacheClears).toBe(0);
 

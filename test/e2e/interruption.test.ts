@@ -101,6 +101,27 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     await expectGoesOn(folder);
   });
 
+  test("ends `plan` while a read hangs, and does not say that there is nothing to do", async () => {
+    const hangs = Promise.withResolvers<void>();
+    await using folder = await wafFolder({
+      onRequest: ({ path }) => {
+        if (path === "/api/blocklist_ips") hangs.resolve();
+      },
+    });
+    folder.simulator.addFaults({ match: { path: "/api/blocklist_ips" }, effect: { kind: "Timeout" } });
+    const running = startWafsync(["plan", ...folder.from]);
+    await hangs.promise;
+    const startMs = performance.now();
+    running.child.kill(signal);
+    expect(await running.ended).toEqual({
+      code: 130,
+      signal: undefined,
+      stdout: "",
+      stderr: "Stopped before the plan was made.\n",
+    });
+    expect(performance.now() - startMs).toBeLessThan(endsWithinMs);
+  });
+
   test("ends `run` while it has nothing to do", async () => {
     await using folder = await wafFolder({});
     folder.simulator.waf(testKey).add("blocklist", [foreign]);
