@@ -10,7 +10,8 @@ const exitError = 2;
 
 const exitCodes = `
 Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
-Exit codes of apply, run --once and clear-cache: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.`;
+Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
+Exit code of whatever is stopped by a signal before it is done: 130.`;
 
 type SetExitCode = (code: number) => void;
 
@@ -41,14 +42,20 @@ function withDirectoryOptions(command: Command): Command {
 function addDirectoryCommands(program: Command, setExitCode: SetExitCode): void {
   withDirectoryOptions(program.command("plan"))
     .description("Show what would be changed, and why. Writes nothing.")
-    .addHelpText("after", "\nExample:\n  $ wafsync plan -f waf/ && echo 'in sync'\n")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ wafsync plan -f waf/ && echo 'in sync'\n  $ wafsync plan -f waf/ --state /var/lib/wafsync -o json\n\nExit codes: 0 nothing to do, 1 there are changes, 2 something is wrong.\n",
+    )
     .action(async (options) => {
       const { runPlan } = await import("./plan-command.ts");
       setExitCode(await runPlan(options));
     });
   withDirectoryOptions(program.command("apply"))
     .description("Bring every WAF to its declared state, show the progress, and end.")
-    .addHelpText("after", "\nExample:\n  $ wafsync apply -f waf/\n")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ wafsync apply -f waf/\n  $ wafsync apply -f waf/ --allow-insecure-http -o json\n\nExit codes: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong, 130 stopped.\n",
+    )
     .action(async (options) => {
       const { runApply } = await import("./apply-command.ts");
       setExitCode(await runApply({ ...options, showsProgress: true }));
@@ -56,7 +63,10 @@ function addDirectoryCommands(program: Command, setExitCode: SetExitCode): void 
   withDirectoryOptions(program.command("run"))
     .description("Keep every WAF in its declared state, following changes of the files.")
     .option("--once", "bring every WAF to its declared state once, and end", false)
-    .addHelpText("after", "\nExamples:\n  $ wafsync run --from waf/\n  $ wafsync run --from waf/ --once -o json\n")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ wafsync run --from waf/\n  $ wafsync run --from waf/ --once -o json\n\nExit codes of --once: as of apply.\n",
+    )
     .action(async (options) => {
       if (options.once) {
         const { runApply } = await import("./apply-command.ts");
