@@ -60,7 +60,8 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   log.info("started", { version, namespace: options.namespace ?? "", ...options.ports, ...portsOf(health) });
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
-  stopping.begin("ended");
+  // A second time would give the running call up.
+  if (!stopping.stop.aborted) stopping.begin("ended");
   if (outcome.state === "Stopped") await leadership.end(async () => await work.ended());
   // Another process may be about to write: the running call is given up at once.
   if (outcome.state === "LeaseLost") stopping.begin("lease lost");
