@@ -5,8 +5,8 @@ import type { Manifest } from "../support/operator/manifests.ts";
 import { addresses, configMap, instance, keySecret, origin, rule } from "../support/operator/manifests.ts";
 import { describeOperator } from "../support/operator/operator-suite.ts";
 import { callsOf } from "../support/operator/operator-world.ts";
-import type { OperatorWorld, TestWaf } from "../support/operator/operator-world.ts";
-import { randomNumbers } from "../support/async/seeded-random.ts";
+import type { TestWaf } from "../support/operator/operator-world.ts";
+import { seededRandom } from "../support/async/seeded-random.ts";
 
 /** Guards are not what is tested here. */
 const unguarded = { guards: { maxRemovals: 100_000, maxRemovalPercent: 100 } };
@@ -106,4 +106,87 @@ await describeOperator("declared lists", (world) => {
       expect(await settle(namespace, waf, [], before)).toEqual({ added: 0, removed: count });
     }, 90_000);
   });
+
+  test("in any order, with the operator stopped now and then, it ends as declared", async () => {
+    const namespace = await world().newNamespace("walk");
+    const waf = world().newWaf();
+    const random = seededRandom(20_261_121);
+    const below = (limit: number): number => Math.floor(random() * limit);
+    const rules = new Map<string, number>();
+    const origins = new Set<string>();
+    const steps: (() => Promise<void>)[] = [
+      async () => {
+        const [name, place] = [`rule-${below(30)}`, below(60)];
+        rules.set(name, place);
+        await world().apply(rule(namespace, name, addresses(1, place)));
+      },
+      async () => {
+        const name = [...rules.keys()].at(below(rules.size));
+        if (name === undefined) return;
+        rules.delete(name);
+        await world().remove(rule(namespace, name, []));
+      },
+      async () => {
+        const [name, place] = [...rules].at(below(rules.size)) ?? [];
+        if (name === undefined || place === undefined) return;
+        const newName = `${name.split("-of-")[0]}-of-${below(1_000_000)}`;
+        rules.delete(name);
+        rules.set(newName, place);
+        await world().apply(rule(namespace, newName, addresses(1, place)));
+        await world().remove(rule(namespace, name, []));
+      },
+      async () => {
+        const host = `host-${below(5)}.example.com`;
+        await (origins.has(host)
+          ? world().remove(origin(namespace, host, host))
+          : world().apply(origin(namespace, host, host)));
+        if (!origins.delete(host)) origins.add(host);
+      },
+    ];
+    for (let step = 0; step < 150; step += 1) {
+      // The instance comes after its first rules, and its Secret last.
+      if (step === 20) await world().apply(instance(namespace, world().simulator.baseUrl, unguarded));
+      if (step === 30) await world().apply(keySecret(namespace, waf.key));
+      if (step === 60 || step === 110) await world().operator.end(step === 60 ? "SIGKILL" : "SIGTERM");
+      if (step === 80 || step === 120) await world().startOperator();
+      await steps[below(steps.length)]?.();
+    }
+    const wanted = [...new Set([...rules.values()].flatMap((place) => addresses(1, place)))].sort();
+    const isAsDeclared = (): boolean =>
+      waf.view.blocklist.sort().join(" ") === wanted.join(" ") &&
+      waf.view.origins
+        .map(({ host }) => host)
+        .sort()
+        .join(" ") === [...origins].sort().join(" ");
+    await world().eventually("lists and origins are as declared", isAsDeclared);
+    await world().allReady(namespace);
+    expect(isAsDeclared()).toBe(true);
+  }, 120_000);
+
+  test("an urgent address is blocked within a second while 1,413 others are being loaded", async () => {
+    const { namespace, waf } = await world().newInstance("urgent");
+    const { settings } = world().simulator;
+    settings.latencyMs = 20;
+    try {
+      const list = addresses(1_413, 20_000).join("\n");
+      const bulk = rule(namespace, "bulk", [], {
+        addressesFrom: [{ configMapKeyRef: { name: "list", key: "list.txt" } }],
+      });
+      await world().apply(configMap(namespace, "list", list, { "wafsync.dev/watch": "true" }), bulk);
+      await world().eventually("the load is under way", () => waf.view.blocklist.length > 50);
+      const startedMs = performance.now();
+      await world().apply(rule(namespace, "urgent", ["203.0.113.77"], { ttl: "2h" }));
+      await world().eventually("the urgent address is blocked", () => waf.view.has("blocklist", "203.0.113.77"));
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      expect(waf.view.blocklist.length).toBeLessThan(300);
+    } finally {
+      settings.latencyMs = 0;
+    }
+    await world().allReady(namespace);
+    expect(writesOf(waf)).toEqual({ added: 1_414, removed: 0 });
+  }, 90_000);
+
+  test("once all is synced, nothing is written any more", async () => {
+    expect(await world().restless()).toEqual([]);
+  }, 60_000);
 });

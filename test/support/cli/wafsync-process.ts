@@ -29,6 +29,8 @@ export interface RunningProcess {
 interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
+  /** Another program than the one that users start. */
+  readonly program?: string;
 }
 
 const transcripts: { readonly parameters: readonly string[]; text: string }[] = [];
@@ -41,7 +43,7 @@ export function everythingPrinted(): string {
 export function startWafsync(parameters: readonly string[], options: ProcessOptions = {}): RunningProcess {
   const transcript = { parameters, text: "" };
   transcripts.push(transcript);
-  const child = spawn(process.execPath, [program, ...parameters], {
+  const child = spawn(process.execPath, [options.program ?? program, ...parameters], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env["PATH"],

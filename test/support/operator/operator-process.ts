@@ -1,4 +1,5 @@
 // `wafsync operator` as a process of its own, so that a signal is a real one. What it prints is kept: see everythingPrinted.
+import { join } from "node:path";
 import { request } from "undici";
 import { realClock } from "../../../src/async/clock.ts";
 import type { FinishedProcess, RunningProcess } from "../cli/wafsync-process.ts";
@@ -23,18 +24,24 @@ export interface OperatorStart {
   readonly parameters?: readonly string[];
   readonly podName?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** How many times as fast as the clock on the wall its time passes; then its one parameter is the name of the Lease. */
+  readonly timesAsFast?: number;
 }
 
+const fastOperator = join(import.meta.dirname, "fast-operator.ts");
 const endTimeoutMs = 60_000;
 
 /** Resolves when it serves its health port: before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
-  const { kubeconfig, parameters = [], podName = "wafsync-0", environment = {} } = start;
+  const { kubeconfig, parameters = [], podName = "wafsync-0", environment = {}, timesAsFast } = start;
   const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-level", "debug"];
   const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
-  const process_ = startWafsync(["operator", ...own, ...ports, ...parameters], {
-    environment: { POD_NAME: podName, ...environment },
-  });
+  const process_ =
+    timesAsFast === undefined
+      ? startWafsync(["operator", ...own, ...ports, ...parameters], {
+          environment: { POD_NAME: podName, ...environment },
+        })
+      : startWafsync([kubeconfig, String(timesAsFast), ...parameters], { program: fastOperator });
   const { child, ended } = process_;
   const killWithParent = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithParent);

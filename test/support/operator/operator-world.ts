@@ -39,7 +39,7 @@ export interface KubeEvent {
 }
 
 const wafCount = 16;
-const pollMs = 100;
+const pollMs = 50;
 const patienceMs = 40_000;
 const standStillMs = 10_000;
 

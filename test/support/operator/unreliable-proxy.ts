@@ -14,6 +14,9 @@ export interface UnreliableProxy {
   fallSilent(): void;
   /** What is sent from now on goes through, on new connections. Those that were silent stay so: a half-open TCP connection. */
   speakAgain(): void;
+  /** Ends every connection, and each new one at once. */
+  goDown(): void;
+  comeUp(): void;
   close(): Promise<void>;
 }
 
@@ -21,6 +24,7 @@ export async function startUnreliableProxy(targetPort: number): Promise<Unreliab
   const sockets = new Set<Socket>();
   let accepted = 0;
   let silent = false;
+  let down = false;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
@@ -28,7 +32,8 @@ export async function startUnreliableProxy(targetPort: number): Promise<Unreliab
   const server = createServer((near) => {
     accepted += 1;
     keep(near);
-    if (silent) return;
+    if (down) near.destroy();
+    if (silent || down) return;
     const far = connect(targetPort, "127.0.0.1");
     keep(far);
     near.pipe(far).pipe(near);
@@ -53,6 +58,13 @@ export async function startUnreliableProxy(targetPort: number): Promise<Unreliab
     },
     speakAgain: () => {
       silent = false;
+    },
+    goDown: () => {
+      down = true;
+      cut();
+    },
+    comeUp: () => {
+      down = false;
     },
     close: async () => {
       const closed = once(server, "close");

@@ -100,7 +100,9 @@ function consistencyFaults(conditions: readonly Condition[]): string[] {
   if (ready === undefined) return [...faults, "there is no Ready"];
   if (stalled !== undefined && reconciling !== undefined) faults.push("it is both Stalled and Reconciling");
   if (stalled !== undefined && ready.status !== "False") faults.push(`it is Stalled and Ready is ${ready.status}`);
-  if (ready.status === "False" && stalled === undefined && reconciling === undefined) {
+  // Whoever creates the instance moves next, which in GitOps is a matter of seconds: neither work nor a dead end.
+  const waits = ready.reason === "InstanceNotFound";
+  if (ready.status === "False" && stalled === undefined && reconciling === undefined && !waits) {
     faults.push("Ready is False, and nobody is said to move next");
   }
   if (ready.status === "False" && reconciling?.reason === "Progressing")

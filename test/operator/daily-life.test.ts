@@ -1,0 +1,174 @@
+// What happens to a WAF over the weeks: namespaces that may attach or may not, rules that expire, people who change the
+// lists by hand, keys that are rotated, teams that go.
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { addresses, configMap, instance, keySecret, origin, rule } from "../support/operator/manifests.ts";
+import { describeOperator } from "../support/operator/operator-suite.ts";
+import { callsOf, conditionOf } from "../support/operator/operator-world.ts";
+
+await describeOperator("the life of a WAF", (world) => {
+  beforeAll(async () => {
+    await world().startOperator();
+  }, 60_000);
+
+  /** `False NotAllowed`: status and reason of a condition. */
+  async function ruleCondition(namespace: string, name: string, type: string): Promise<string> {
+    const condition = conditionOf(await world().read("WafIpRule", namespace, name), type);
+    return `${condition?.status} ${condition?.reason}`;
+  }
+
+  async function reasonsOfEvents(namespace: string): Promise<string[]> {
+    return (await world().events(namespace)).map(({ reason }) => reason);
+  }
+
+  test("a rule of a namespace that is not allowed waits, and attaches as soon as the label of its namespace says so", async () => {
+    const allowed = { from: "Selector", selector: { matchLabels: { team: "shop" } } };
+    const { namespace, waf } = await world().newInstance("allowed", { allowedNamespaces: allowed });
+    const elsewhere = await world().newNamespace("elsewhere");
+    await world().apply(
+      rule(elsewhere, "guest", ["203.0.113.1"], { instanceRef: { name: "waf", namespace } }),
+      rule(namespace, "own", ["203.0.113.2"]),
+    );
+    await world().eventually(
+      "the guest is refused",
+      async () => (await ruleCondition(elsewhere, "guest", "Accepted")) === "False NotAllowed",
+    );
+    const guest = conditionOf(await world().read("WafIpRule", elsewhere, "guest"), "Accepted");
+    expect(guest?.message).toContain(namespace);
+    expect(await ruleCondition(elsewhere, "guest", "Ready")).toBe("False NotAllowed");
+
+    await world().cluster.expectKubectl(["label", "namespace", elsewhere, "team=shop"]);
+    await world().allReady(elsewhere);
+    expect(waf.view.has("blocklist", "203.0.113.1")).toBe(true);
+
+    await world().cluster.expectKubectl(["label", "namespace", elsewhere, "team-"]);
+    await world().eventually("the guest is refused again, and its entry removed", async () => {
+      const accepted = await ruleCondition(elsewhere, "guest", "Accepted");
+      return accepted === "False NotAllowed" && !waf.view.has("blocklist", "203.0.113.1");
+    });
+  }, 90_000);
+
+  test("a rule without its instance says so, and attaches when that comes", async () => {
+    const namespace = await world().newNamespace("late");
+    const waf = world().newWaf();
+    await world().apply(rule(namespace, "early", ["203.0.113.3"]));
+    await world().eventually(
+      "the rule misses its instance",
+      async () => (await ruleCondition(namespace, "early", "Accepted")) === "False InstanceNotFound",
+    );
+    await world().apply(instance(namespace, world().simulator.baseUrl));
+    await world().eventually("the instance misses its key", async () => {
+      const missing = conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
+      return missing?.reason === "MissingApiKey";
+    });
+    await world().apply(keySecret(namespace, waf.key));
+    await world().allReady(namespace);
+    expect(waf.view.blocklist).toEqual(["203.0.113.3"]);
+  }, 90_000);
+
+  test("an expired rule is removed on time, and not at the next resync", async () => {
+    const { namespace, waf } = await world().newInstance("expiry", { resyncInterval: "1h" });
+    const expiresAt = `${new Date(Date.now() + 5_000).toISOString().slice(0, 19)}Z`;
+    await world().apply(rule(namespace, "until", ["203.0.113.4"], { expiresAt }));
+    await world().apply(
+      rule(namespace, "for", ["203.0.113.5"], { ttl: "4s" }),
+      rule(namespace, "stays", ["203.0.113.6"]),
+    );
+    await world().eventually("all are added", () => waf.view.blocklist.length === 3);
+    await world().eventually("two of them are gone", () => waf.view.blocklist.length === 1);
+    expect(Math.abs(Date.now() - Date.parse(expiresAt))).toBeLessThan(3_000);
+    await world().eventually(
+      "the rule says that it has expired",
+      async () => (await ruleCondition(namespace, "until", "Synced")) === "True Expired",
+    );
+    expect((await world().read("WafIpRule", namespace, "until"))?.status).toMatchObject({ expiresAt });
+    await world().eventually("an event says so", async () => (await reasonsOfEvents(namespace)).includes("Expired"));
+  }, 90_000);
+
+  test("what people change by hand is corrected within the resync, and an event says so", async () => {
+    const { namespace, waf } = await world().newInstance("drift", { resyncInterval: "1s" });
+    await world().apply(rule(namespace, "declared", addresses(3)));
+    await world().allReady(namespace);
+    waf.view.add("blocklist", ["203.0.113.99"]);
+    waf.view.remove("blocklist", addresses(1));
+    const startedMs = performance.now();
+    await world().eventually("the entry is there again", () => waf.view.has("blocklist", "198.18.0.0"));
+    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(waf.view.has("blocklist", "203.0.113.99")).toBe(true);
+    await world().eventually("an event names the entry", async () => {
+      const drift = (await world().events(namespace)).find(({ reason }) => reason === "DriftDetected");
+      return drift?.message.includes("198.18.0.0") === true && drift.involvedObject.kind === "WafInstance";
+    });
+    await world().eventually("the foreign entry is counted", async () => {
+      const { status } = (await world().read("WafInstance", namespace, "waf")) ?? {};
+      return JSON.stringify(status?.["blocklist"]).includes('"foreign":1');
+    });
+    await world().patch(instance(namespace, ""), { spec: { resyncInterval: "1h" } });
+  }, 90_000);
+
+  test("a rotated key is taken up without a restart", async () => {
+    const { namespace, waf } = await world().newInstance("rotation", { resyncInterval: "1h" });
+    await world().apply(rule(namespace, "before", ["203.0.113.7"]));
+    await world().allReady(namespace);
+    const newKey = "made+up/key=new%one";
+    world().simulator.replaceKey(waf.key, newKey);
+    await world().apply(keySecret(namespace, newKey));
+    await world().apply(rule(namespace, "after", ["203.0.113.8"]));
+    await world().eventually("both are blocked", () => waf.view.blocklist.length === 2);
+    await world().allReady(namespace);
+  }, 90_000);
+
+  test("a ConfigMap with the label is followed at once", async () => {
+    const { namespace, waf } = await world().newInstance("feed", {
+      resyncInterval: "1h",
+      guards: { maxRemovalPercent: 100 },
+    });
+    const watched = { "wafsync.dev/watch": "true" };
+    const from = { addressesFrom: [{ configMapKeyRef: { name: "feed", key: "list.txt" } }] };
+    await world().apply(
+      configMap(namespace, "feed", addresses(20).join("\n"), watched),
+      rule(namespace, "feed", [], from),
+    );
+    await world().eventually("the list is loaded", () => waf.view.blocklist.length === 20);
+    await world().apply(configMap(namespace, "feed", addresses(10).join("\n"), watched));
+    await world().eventually("half of it is gone", () => waf.view.blocklist.length === 10);
+    await world().allReady(namespace);
+    expect(callsOf(waf)).toMatchObject({ "POST /api/blocklist_ip": 20, "DELETE /api/blocklist_ip": 10 });
+  }, 90_000);
+
+  describe("at the end", () => {
+    test("a deleted instance takes what it added with it, and leaves what others added", async () => {
+      const { namespace, waf } = await world().newInstance("goodbye");
+      waf.view.add("blocklist", ["203.0.113.50"]);
+      await world().apply(rule(namespace, "ours", addresses(40)), origin(namespace, "standby", "standby.example.com"));
+      await world().allReady(namespace);
+      await world().remove(instance(namespace, ""));
+      await world().eventually(
+        "the instance is gone",
+        async () => (await world().read("WafInstance", namespace, "waf")) === undefined,
+      );
+      expect(waf.view.blocklist).toEqual(["203.0.113.50"]);
+      expect(waf.view.origins).toEqual([]);
+      await world().eventually(
+        "its rule says that it misses it",
+        async () => (await ruleCondition(namespace, "ours", "Accepted")) === "False InstanceNotFound",
+      );
+    }, 90_000);
+
+    test("a namespace that is deleted in one go ends, and its entries leave the WAF, while nothing else is touched", async () => {
+      const { namespace, waf } = await world().newInstance("leaving");
+      await world().apply(
+        rule(namespace, "block", addresses(50)),
+        rule(namespace, "allow", ["203.0.113.9"], { action: "Allow" }),
+      );
+      await world().allReady(namespace);
+      expect(waf.view.blocklist).toHaveLength(50);
+      // Both take ten seconds.
+      const [restless] = await Promise.all([
+        world().restless(),
+        world().cluster.expectKubectl(["delete", "namespace", namespace, "--timeout=80s"]),
+      ]);
+      expect([waf.view.blocklist, waf.view.allowlist]).toEqual([[], []]);
+      expect(restless.filter((name) => !name.includes(namespace) && name !== waf.domain)).toEqual([]);
+    }, 120_000);
+  });
+});
