@@ -247,7 +247,17 @@ ${exitCodes}`,
   return program;
 }
 
+/** Whoever reads the output may stop reading (`| head`): the work is done all the same, and the exit code tells of it. */
+function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
+}
+
 async function main(): Promise<number> {
+  outliveReaders();
   let exitCode = 0;
   const program = createProgram((code) => {
     exitCode = code;

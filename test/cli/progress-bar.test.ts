@@ -5,9 +5,9 @@ import { createVirtualClock } from "../support/clock/virtual-clock.ts";
 
 interface Screen {
   readonly terminal: Terminal;
-  written(): string;
+  readonly written: () => string;
   /** The last state of the line that is being redrawn. */
-  current(): string;
+  readonly current: () => string;
 }
 
 function screen(isInteractive: boolean, columns = 100): Screen {

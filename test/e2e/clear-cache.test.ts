@@ -133,6 +133,9 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s ends clear-cache within a seco
   });
 });
 
-test("clear-cache has printed no key in all of this", () => {
-  for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
+describe("In all of this", () => {
+  test("clear-cache has printed no key", () => {
+    expect(everythingPrinted()).toContain("$ wafsync clear-cache ");
+    for (const spelling of keySpellings()) expect(everythingPrinted()).not.toContain(spelling);
+  });
 });

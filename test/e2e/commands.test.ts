@@ -200,6 +200,15 @@ describe("apply ends with 1 when something is left for a person", () => {
   });
 });
 
+test("apply does its work, and ends as always, when nobody reads its output any more", async () => {
+  await using folder = await folderWithRule();
+  const running = startWafsync(["apply", ...folder.from]);
+  running.child.stdout?.destroy();
+  const { code, stderr } = await running.ended;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(blocked.toSorted());
+});
+
 describe("a wrong key", () => {
   test.each(["plan", "apply", "run --once"])(
     "ends %s with 2 after a call or three, and says what to do",
@@ -214,6 +223,18 @@ describe("a wrong key", () => {
       expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
     },
   );
+
+  test("lets run wait, and go on as soon as the file has the right one", async () => {
+    await using folder = await folderWithRule();
+    await folder.files.write("secret.yaml", secretDocument(wrongKey));
+    const running = startWafsync(["run", ...folder.from]);
+    await running.hasPrinted(/Warning +WafInstance shop\/main +BadApiKey: .*Put the right key into the Secret/);
+    await folder.files.write("secret.yaml", secretDocument());
+    await running.hasPrinted(/shop\/main: 3 added/);
+    expect(folder.simulator.unauthorized()).toBeLessThanOrEqual(3);
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ code: 0 });
+  });
 });
 
 describe("run", () => {
@@ -281,7 +302,10 @@ describe("run", () => {
   });
 });
 
-test("No command has printed a key in all of this", () => {
-  const text = everythingPrinted();
-  for (const spelling of [...keySpellings(), ...keySpellings(wrongKey)]) expect(text).not.toContain(spelling);
+describe("In all of this", () => {
+  test("no command has printed a key", () => {
+    const text = everythingPrinted();
+    expect(text).toContain("$ wafsync run ");
+    for (const spelling of [...keySpellings(), ...keySpellings(wrongKey)]) expect(text).not.toContain(spelling);
+  });
 });
