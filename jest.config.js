@@ -6,5 +6,6 @@ export default {
   testPathIgnorePatterns: ["/node_modules/", "/test/fixtures/"],
   extensionsToTreatAsEsm: [".ts"],
   transform: { "\\.ts$": "<rootDir>/test/setup/erase-types.js" },
-  testTimeout: 30_000,
+  // Far more than any test needs: on a machine under load nothing else is to fail than what is wrong.
+  testTimeout: 120_000,
 };

@@ -154,11 +154,11 @@ describe("an index of networks", () => {
           : `2001:db8:${(position & 255).toString(16)}:${(position >> 8).toString(16)}::/64`;
       return readObservedEntry(text);
     });
-    const startedAtMs = performance.now();
+    const before = process.cpuUsage();
     const index = new NetworkIndex(many);
     expect(many.every((entry) => index.containing(entry) === entry)).toBe(true);
-    // A walk through all networks for each question would take minutes.
-    expect(performance.now() - startedAtMs).toBeLessThan(5000);
+    // A walk through all networks for each question would take minutes. Processor time: the machine may have other work.
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(20_000);
   });
 });
 
