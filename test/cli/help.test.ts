@@ -12,7 +12,7 @@ const unknownOption = "--no-such-option-at-all";
 /** The words of a command line up to the first thing that the shell would take for itself. */
 function parametersOf(line: string): string[] {
   const [command = ""] = line.split(/ (?:&&|\|\||[|&>#])(?: |$)/u);
-  const words = command.match(/"[^"]*"|'[^']*'|\S+/gu) ?? [];
+  const words: readonly string[] = command.match(/"[^"]*"|'[^']*'|\S+/gu) ?? [];
   return words.slice(words.indexOf("wafsync") + 1).map((word) => word.replaceAll(/^["']|["']$/gu, ""));
 }
 
