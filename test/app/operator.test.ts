@@ -1,0 +1,222 @@
+// `wafsync operator` as a process: how it starts, what it needs, what it says of itself, and how it ends.
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import type { Simulator } from "../../src/simulator/start-simulator.ts";
+import { everythingPrinted, runWafsync } from "../support/cli/wafsync-process.ts";
+import { createAll, deleteManifest, patchObject } from "../support/cluster-source/api-clients.ts";
+import { createNamespace, installDefinitions, waitFor } from "../support/cluster/cluster-objects.ts";
+import { describeWithOwnControlPlane } from "../support/cluster/suite.ts";
+import { addresses, collectionOf, instance, keySecret, rule } from "../support/operator/manifests.ts";
+import type { Manifest } from "../support/operator/manifests.ts";
+import { startOperator } from "../support/operator/operator-process.ts";
+import type { OperatorProcess, OperatorStart } from "../support/operator/operator-process.ts";
+
+const key = "made-up-key-0123456789";
+const waitMs = 60_000;
+const namespacedKustomization = join(import.meta.dirname, "../../deploy/kustomize/overlays/namespaced");
+
+interface Stored {
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+    readonly lastHandledRequest?: string;
+  };
+}
+
+await describeWithOwnControlPlane("wafsync operator", (cluster) => {
+  let simulator: Simulator;
+  let operator: OperatorProcess | undefined;
+
+  beforeAll(async () => {
+    simulator = await startSimulator({ keys: [{ key, domain: "shop.example" }] });
+  });
+  afterEach(async () => {
+    await operator?.end("SIGKILL");
+    operator = undefined;
+  });
+  afterAll(async () => await simulator.close());
+
+  async function start(options: Partial<OperatorStart> = {}): Promise<OperatorProcess> {
+    operator = await startOperator({ kubeconfig: cluster.kubeconfig, ...options });
+    return operator;
+  }
+
+  async function read(manifest: Manifest): Promise<Stored | undefined> {
+    const { status, body } = await cluster.request({ path: `${collectionOf(manifest)}/${manifest.metadata.name}` });
+    return status === 200 ? (body as Stored) : undefined;
+  }
+
+  async function hasReason(manifest: Manifest, type: string, reason: string): Promise<void> {
+    await waitFor(`${manifest.metadata.name}: ${type} ${reason}`, waitMs, async () => {
+      const condition = (await read(manifest))?.status?.conditions?.find((each) => each.type === type);
+      return condition?.reason === reason ? true : undefined;
+    });
+  }
+
+  async function isReady(process: OperatorProcess): Promise<void> {
+    await waitFor("readiness", waitMs, async () =>
+      (await process.health("/readyz")).status === 200 ? true : undefined,
+    );
+  }
+
+  test("without the kinds it is alive, not ready, and measures; with them it becomes ready by itself", async () => {
+    const process = await start();
+    await waitFor("the kinds to be missed", waitMs, async () => {
+      const { status, text } = await process.health("/readyz");
+      return status === 503 && text.includes("does not know") && text.includes("wafiprules") ? true : undefined;
+    });
+    expect(await process.health("/healthz")).toEqual({ status: 200, text: "ok\n" });
+    expect(await process.metric('wafsync_watch_synced{kind="wafiprules"}')).toBe(0);
+    expect(await process.metric('leader_election_master_status{name="none"}')).toBe(0);
+    expect(await process.metric('workqueue_depth{name="instances"}')).toBe(0);
+    expect(await process.metric("wafsync_orphaned_entries_total")).toBe(0);
+    await installDefinitions(cluster);
+    await isReady(process);
+    expect(await process.metric('wafsync_watch_synced{kind="wafiprules"}')).toBe(1);
+    expect(await process.end("SIGTERM")).toMatchObject({ code: 0, signal: undefined });
+  }, 120_000);
+
+  test.each([
+    ["a kubeconfig that is not there", ["--kubeconfig", "nowhere.yaml"], /--kubeconfig/],
+    ["a context that is not there", ["--context", "elsewhere"], /--context/],
+    ["no namespace for the Lease", ["--leader-elect"], /--lease-namespace/],
+    ["a level of logs that is none", ["--log-level", "loud"], /debug, info/],
+  ])("it says in one line what is wrong with %s, and exits with 2", async (_what, parameters, hint) => {
+    const own = parameters.includes("--kubeconfig") ? [] : ["--kubeconfig", cluster.kubeconfig];
+    const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
+    const { code, stderr } = await runWafsync(["operator", ...own, ...ports, ...parameters]);
+    expect(stderr).toMatch(hint);
+    expect(stderr).not.toContain("    at ");
+    expect(code).toBe(2);
+  });
+
+  test("it says which port is taken, and exits with 2", async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    const parameters = ["--host", "127.0.0.1", "--health-port", String(port), "--metrics-port", "0"];
+    const { code, stderr } = await runWafsync(["operator", "--kubeconfig", cluster.kubeconfig, ...parameters]);
+    other.close();
+    expect(stderr).toContain(`port ${port}`);
+    expect(code).toBe(2);
+  });
+
+  test("a call that runs at SIGTERM is ended and recorded, and no other is begun", async () => {
+    const namespace = await createNamespace(cluster, "stop");
+    const [view] = simulator.wafs();
+    await createAll(cluster, keySecret(namespace, key), instance(namespace, simulator.baseUrl));
+    const process = await start();
+    await hasReason(instance(namespace, simulator.baseUrl), "Ready", "Ready");
+    simulator.settings.latencyMs = 1_500;
+    await createAll(cluster, rule(namespace, "list", addresses(50)));
+    await waitFor("the first address", waitMs, async () => (view?.blocklist.length === 1 ? true : undefined));
+    const before = view?.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
+    expect(await process.end("SIGTERM")).toMatchObject({ code: 0, signal: undefined });
+    const counted = view?.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
+    expect(counted - before).toBeLessThanOrEqual(1);
+    expect(view?.blocklist).toHaveLength(counted);
+    simulator.settings.latencyMs = 0;
+    await start();
+    await waitFor("the rest", waitMs, async () => (view?.blocklist.length === 50 ? true : undefined));
+    // Each address was posted once, whoever posted it.
+    expect(view?.counters.byEndpoint["POST /api/blocklist_ip"]).toBe(50);
+    await deleteManifest(cluster, instance(namespace, simulator.baseUrl));
+    await waitFor("an empty list", waitMs, async () => (view?.blocklist.length === 0 ? true : undefined));
+  }, 120_000);
+
+  test("in one namespace it works with the rights of its Role, and says of what is out of reach that it is", async () => {
+    const { expectKubectl } = { expectKubectl: cluster.expectKubectl.bind(cluster) };
+    await expectKubectl(["create", "namespace", "wafsync-system"]);
+    await expectKubectl(["apply", "--server-side", "-k", namespacedKustomization]);
+    const kubeconfig = await cluster.kubeconfigFor("wafsync-system", "wafsync");
+    const process = await start({
+      kubeconfig,
+      parameters: ["--namespace", "wafsync-system", "--leader-elect"],
+      environment: { POD_NAMESPACE: "wafsync-system" },
+    });
+    const mine = instance("wafsync-system", simulator.baseUrl);
+    const far = rule("wafsync-system", "far", ["198.51.100.1"], { instanceRef: { name: "waf", namespace: "default" } });
+    await createAll(cluster, keySecret("wafsync-system", key), mine, far);
+    await createAll(cluster, rule("wafsync-system", "near", ["198.51.100.2"]));
+    await hasReason(rule("wafsync-system", "near", []), "Ready", "Ready");
+    await hasReason(far, "Accepted", "InstanceNotFound");
+    expect((await process.health("/readyz")).status).toBe(200);
+    const { stdout } = await cluster.runKubectl([
+      "get",
+      "lease",
+      "wafsync-operator",
+      "-n",
+      "wafsync-system",
+      "-o",
+      "name",
+    ]);
+    expect(stdout.trim()).toBe("lease.coordination.k8s.io/wafsync-operator");
+    const troubles = process.log().filter(({ level, msg }) => level === "warn" && msg === "objects can't be read");
+    expect(troubles.filter(({ code }) => code === "Forbidden")).toEqual([]);
+    await deleteManifest(cluster, mine);
+    await waitFor("the end of the instance", waitMs, async () => ((await read(mine)) === undefined ? true : undefined));
+    expect(simulator.wafs()[0]?.blocklist).toEqual([]);
+  }, 120_000);
+
+  test("a base URL that it may not call is not called, and a request for a reconcile is heard", async () => {
+    const namespace = await createNamespace(cluster, "urls");
+    const requests = simulator.wafs()[0]?.counters.requests;
+    const declared = instance(namespace, simulator.baseUrl);
+    await start({ parameters: ["--allowed-base-urls", "https://waf.example"] });
+    await createAll(
+      cluster,
+      keySecret(namespace, key),
+      declared,
+      rule(namespace, "lost", [], { instanceRef: { name: "wav" } }),
+    );
+    await waitFor("an objection", waitMs, async () =>
+      JSON.stringify(await read(declared)).includes("--allowed-base-urls") ? true : undefined,
+    );
+    const asked = { metadata: { annotations: { "wafsync.dev/requested-at": "just now" } } };
+    for (const manifest of [declared, rule(namespace, "lost", [])]) {
+      await patchObject(cluster, manifest, asked);
+      await waitFor("the request to be heard", waitMs, async () =>
+        (await read(manifest))?.status?.lastHandledRequest === "just now" ? true : undefined,
+      );
+    }
+    expect(simulator.wafs()[0]?.counters.requests).toBe(requests);
+    // Of two instances with one key the older one wins, and the next test has another one.
+    await deleteManifest(cluster, declared);
+  }, 120_000);
+
+  test("an instance that only a newer wafsync understands is told so, and can still be deleted", async () => {
+    const namespace = await createNamespace(cluster, "newer");
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/wafinstances.wafsync.dev";
+    const field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/quantum";
+    const body = [{ op: "add", path: field, value: { type: "integer" } }];
+    await cluster.request({ method: "PATCH", path, body, contentType: "application/json-patch+json" });
+    const declared = instance(namespace, simulator.baseUrl);
+    await start();
+    await createAll(cluster, keySecret(namespace, key), declared, rule(namespace, "rule", ["198.51.100.3"]));
+    await hasReason(declared, "Ready", "Ready");
+    await waitFor("the new field", waitMs, async () => {
+      await patchObject(cluster, declared, { spec: { quantum: 1 } });
+      return (await read(declared))?.spec["quantum"] === 1 ? true : undefined;
+    });
+    await hasReason(declared, "Ready", "InvalidSpec");
+    await hasReason(rule(namespace, "rule", []), "Accepted", "InstanceNotFound");
+    expect(simulator.wafs()[0]?.blocklist).toEqual(["198.51.100.3"]);
+    await deleteManifest(cluster, declared);
+    await waitFor("the end of the instance", waitMs, async () =>
+      (await read(declared)) === undefined ? true : undefined,
+    );
+    expect(simulator.wafs()[0]?.blocklist).toEqual(["198.51.100.3"]);
+    await waitFor("a warning", waitMs, async () => {
+      const listed = await cluster.expectKubectl(["get", "events", "-n", namespace]);
+      return listed.includes("EntriesLeftBehind") ? true : undefined;
+    });
+  }, 120_000);
+
+  test("the key is in nothing that was ever printed", () => {
+    expect(everythingPrinted()).toContain("working");
+    expect(everythingPrinted()).not.toContain(key);
+  });
+});
