@@ -25,4 +25,4 @@ const { state } = await runOperator({
   log: createLogger({ level: "debug", redact: (text) => redactor.redact(text) }),
   stopping,
 });
-process.exitCode = state === "LeaseLost" ? 1 : 0;
+process.exit(state === "LeaseLost" ? 1 : 0);
