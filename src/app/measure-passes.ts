@@ -14,6 +14,7 @@ type ReadStatus = (meta: ResourceMeta) => Readonly<Record<string, unknown>> | un
 export function measuringObserver(metrics: Metrics): ConvergeObserver {
   return {
     planned: (instance, plan) => metrics.planMade(nameKey(instance), plan.operations),
+    clearTried: (instance, cause, isCleared) => metrics.clearTried(nameKey(instance), cause, isCleared),
     leftBehind: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
     operationDone(instance, operation) {
       if (operation.kind === "AddEntry") metrics.entryWritten(nameKey(instance), operation.list, "Added");

@@ -66,6 +66,7 @@ async function callOnce(pass: Pass, { due, waiting }: ClearLook, rollouts: Rollo
   const nowMs = clock.nowMs();
   pass.memory.cacheClears.notBeforeMs = nowMs + callIntervalMs;
   pass.clearsNextMs = nowMs;
+  pass.ports.observer.clearTried?.(pass.name, due.length > 0 ? "WafCacheClear" : "Rollout", result.ok);
   if (!result.ok) return settleFault(pass, due, rollouts, result.fault);
   const caller = due[0] === undefined ? (rollouts.pending[0] ?? "") : nameKey(due[0].meta);
   const clears = { all: [...due, ...waiting], by: due[0], caller };

@@ -79,6 +79,9 @@ export interface StatusPort {
   event(object: ResourceMeta, event: ObjectEvent): void;
 }
 
+/** What a call to clear the cache was made for; a call for an object does for rollouts too. */
+export type ClearCause = "WafCacheClear" | "Rollout";
+
 /** Looks on while an instance is reconciled: progress bars, metrics and logs. Must not throw. */
 export interface ConvergeObserver {
   planned?(instance: ObjectName, plan: Plan): void;
@@ -86,6 +89,8 @@ export interface ConvergeObserver {
   /** The pass goes on by itself after the delay. */
   waiting?(instance: ObjectName, why: string, delayMs: number): void;
   failed?(instance: ObjectName, fault: WafFault): void;
+  /** A call to clear the cache has ended, whatever came of it. */
+  clearTried?(instance: ObjectName, cause: ClearCause, isCleared: boolean): void;
   /** The instance goes, and so many entries and origins of wafsync stay on its WAF; undefined if it is not known how many. */
   leftBehind?(instance: ObjectName, count: number | undefined): void;
 }

@@ -37,6 +37,8 @@ export interface WafMetrics {
   contested(instance: string, list: ListName, entries: number): void;
   /** A write that took effect. */
   entryWritten(instance: string, list: ListName, change: "Added" | "Removed"): void;
+  /** A call to clear the cache has ended. */
+  clearTried(instance: string, cause: "WafCacheClear" | "Rollout", isCleared: boolean): void;
   /** A pass ended with everything as declared. */
   synced(instance: string, atMs: number): void;
   ready(instance: string, isReady: boolean): void;
@@ -67,6 +69,7 @@ const operationKinds: readonly Operation["kind"][] = ["AddEntry", "RemoveEntry",
 const listStates = ["live", "managed", "foreign", "pending", "held"] as const;
 const ownStatuses: ReadonlySet<number> = new Set([200, 400, 403, 404, 429, 500, 502, 503, 504]);
 const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const clearCauses = ["WafCacheClear", "Rollout"] as const;
 const byList = listNames.map((list) => ({ list }));
 
 /** The status, those without a name of their own by their class; else what went wrong. */
@@ -105,6 +108,12 @@ function makeSeries(registry: Registry) {
     ),
     added: counter("wafsync_entries_added_total", "Entries added to the WAF.", ["list"], byList),
     removed: counter("wafsync_entries_removed_total", "Entries removed from the WAF.", ["list"], byList),
+    clears: counter(
+      "wafsync_cache_clears_total",
+      "Calls to clear the cache, by what they were made for and what came of them.",
+      ["cause", "result"],
+      clearCauses.flatMap((cause) => ["Cleared", "Failed"].map((result) => ({ cause, result }))),
+    ),
     lastSync: gauge("wafsync_last_sync_timestamp_seconds", "When everything was last as declared.", [], [{}]),
     ready: gauge("wafsync_instance_ready", "1 if the instance is Ready, else 0.", [], [{}]),
   };
@@ -151,6 +160,8 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
     entryWritten(instance, list, change) {
       (change === "Added" ? series.added : series.removed).inc(instance, { list });
     },
+    clearTried: (instance, cause, isCleared) =>
+      series.clears.inc(instance, { cause, result: isCleared ? "Cleared" : "Failed" }),
     synced: (instance, atMs) => series.lastSync.set(instance, {}, atMs / 1000),
     ready: (instance, isReady) => series.ready.set(instance, {}, isReady ? 1 : 0),
     entriesOrphaned: (entries) => orphaned.inc(entries),

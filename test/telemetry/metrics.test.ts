@@ -25,15 +25,16 @@ describe("from the start", () => {
     metrics.addInstance("edge/shop");
     const text = await metrics.text();
     const expected = [
-      'wafsync_waf_requests_total{instance="edge/shop",method="GET",endpoint="/api/blocklist_ips",code="200"} 0',
+      'wafsync_waf_requests_total{waf_instance="edge/shop",method="GET",endpoint="/api/blocklist_ips",code="200"} 0',
       'wafsync_waf_request_duration_seconds_count{method="POST",endpoint="/clear/{api_key}"} 0',
-      'wafsync_list_entries{instance="edge/shop",list="allowlist",state="foreign"} 0',
-      'wafsync_plan_operations{instance="edge/shop",kind="RemoveEntry"} 0',
-      'wafsync_held_removals{instance="edge/shop",list="blocklist"} 0',
-      'wafsync_contested_entries{instance="edge/shop",list="blocklist"} 0',
-      'wafsync_entries_added_total{instance="edge/shop",list="blocklist"} 0',
-      'wafsync_entries_removed_total{instance="edge/shop",list="allowlist"} 0',
-      'wafsync_instance_ready{instance="edge/shop"} 0',
+      'wafsync_list_entries{waf_instance="edge/shop",list="allowlist",state="foreign"} 0',
+      'wafsync_plan_operations{waf_instance="edge/shop",kind="RemoveEntry"} 0',
+      'wafsync_held_removals{waf_instance="edge/shop",list="blocklist"} 0',
+      'wafsync_contested_entries{waf_instance="edge/shop",list="blocklist"} 0',
+      'wafsync_entries_added_total{waf_instance="edge/shop",list="blocklist"} 0',
+      'wafsync_entries_removed_total{waf_instance="edge/shop",list="allowlist"} 0',
+      'wafsync_cache_clears_total{waf_instance="edge/shop",cause="Rollout",result="Failed"} 0',
+      'wafsync_instance_ready{waf_instance="edge/shop"} 0',
       "wafsync_orphaned_entries_total 0",
       'wafsync_events_dropped_total{reason="QueueFull"} 0',
       'leader_election_master_status{name="wafsync"} 0',
@@ -100,20 +101,24 @@ describe("instances", () => {
     metrics.planMade("edge/shop", [{ kind: "AddEntry" }, { kind: "AddEntry" }, { kind: "RemoveOrigin" }]);
     metrics.entryWritten("edge/shop", "blocklist", "Added");
     metrics.entryWritten("edge/shop", "allowlist", "Removed");
+    metrics.clearTried("edge/shop", "WafCacheClear", false);
+    metrics.clearTried("edge/shop", "Rollout", true);
     metrics.ready("edge/shop", true);
     metrics.synced("edge/shop", 1_500);
     metrics.entriesOrphaned(7);
     const text = await metrics.text();
     for (const line of [
-      'wafsync_list_entries{instance="edge/shop",list="blocklist",state="live"} 12',
-      'wafsync_held_removals{instance="edge/shop",list="blocklist"} 4',
-      'wafsync_contested_entries{instance="edge/shop",list="blocklist"} 1',
-      'wafsync_plan_operations{instance="edge/shop",kind="AddEntry"} 2',
-      'wafsync_plan_operations{instance="edge/shop",kind="RemoveEntry"} 0',
-      'wafsync_entries_added_total{instance="edge/shop",list="blocklist"} 1',
-      'wafsync_entries_removed_total{instance="edge/shop",list="allowlist"} 1',
-      'wafsync_instance_ready{instance="edge/shop"} 1',
-      'wafsync_last_sync_timestamp_seconds{instance="edge/shop"} 1.5',
+      'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="live"} 12',
+      'wafsync_held_removals{waf_instance="edge/shop",list="blocklist"} 4',
+      'wafsync_contested_entries{waf_instance="edge/shop",list="blocklist"} 1',
+      'wafsync_plan_operations{waf_instance="edge/shop",kind="AddEntry"} 2',
+      'wafsync_plan_operations{waf_instance="edge/shop",kind="RemoveEntry"} 0',
+      'wafsync_entries_added_total{waf_instance="edge/shop",list="blocklist"} 1',
+      'wafsync_entries_removed_total{waf_instance="edge/shop",list="allowlist"} 1',
+      'wafsync_cache_clears_total{waf_instance="edge/shop",cause="WafCacheClear",result="Failed"} 1',
+      'wafsync_cache_clears_total{waf_instance="edge/shop",cause="Rollout",result="Cleared"} 1',
+      'wafsync_instance_ready{waf_instance="edge/shop"} 1',
+      'wafsync_last_sync_timestamp_seconds{waf_instance="edge/shop"} 1.5',
       "wafsync_orphaned_entries_total 7",
     ]) {
       expect(text.split("\n")).toContain(line);

@@ -45,6 +45,8 @@ interface Known {
   readonly identity: string;
   readonly isRolledOut: boolean;
   readonly wasUnderWay: boolean;
+  /** Who may see it: whoever was added sees it for the first time. */
+  readonly agreed: string;
   /** Whoever lists the workload is told when it changes. */
   readonly signature: string;
 }
@@ -181,13 +183,15 @@ function knownOf({ seen, consents }: WorkloadObject, before: Known | undefined):
   const identity = [seen.uid, seen.revision, seen.content].join(" ");
   const former = before?.identity === identity ? before : undefined;
   const isRolledOut = former?.isRolledOut === true || seen.progress.state === "Complete";
-  const wasUnderWay = former?.wasUnderWay ?? !isRolledOut;
+  const agreed = consents.join(",");
+  const wasUnderWay = former?.agreed === agreed ? former.wasUnderWay : !isRolledOut;
   const isFailed = seen.progress.state === "Failed";
   return {
     identity,
     isRolledOut,
     wasUnderWay,
-    signature: JSON.stringify([identity, isRolledOut, isFailed, seen.isPaused, consents]),
+    agreed,
+    signature: JSON.stringify([identity, isRolledOut, isFailed, seen.isPaused, agreed]),
   };
 }
 

@@ -1,0 +1,228 @@
+// What pipelines use, as it stands: the manifests of deploy/cache-clear with the rights that they bring, and
+// `wafsync clear-cache --instance`.
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { runWafsync } from "../support/cli/wafsync-process.ts";
+import { scratchDirectory } from "../support/directory/scratch-directory.ts";
+import { instance, keySecret } from "../support/operator/manifests.ts";
+import { describeOperator } from "../support/operator/operator-suite.ts";
+import type { TestWaf } from "../support/operator/operator-world.ts";
+import { conditionOf } from "../support/operator/operator-world.ts";
+import type { JobPod } from "../support/workloads/container-run.ts";
+import { runContainer } from "../support/workloads/container-run.ts";
+
+const manifests = join(import.meta.dirname, "../../deploy/cache-clear");
+const namespace = "shop";
+const serviceAccount = "wafsync-clear-cache";
+const revision = "f913b6cbf58aa5ae5ca1f8a2b149477aebcbd9d8";
+
+await describeOperator("jobs and pipelines", (world) => {
+  let waf: TestWaf;
+  let kubeconfig: string;
+  let before: number;
+
+  beforeAll(async () => {
+    await world().startOperator();
+    const strict = { "pod-security.kubernetes.io/enforce": "restricted" };
+    const body = { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels: strict } };
+    await world().requests.expect({ method: "POST", path: "/api/v1/namespaces", body });
+    waf = world().newWaf();
+    const shop = instance(namespace, world().simulator.baseUrl);
+    await world().apply(keySecret(namespace, waf.key), { ...shop, metadata: { name: "shop", namespace } });
+    await world().cluster.expectKubectl(["apply", "-n", namespace, "-k", join(manifests, "rights")]);
+    kubeconfig = await world().cluster.kubeconfigFor(namespace, serviceAccount);
+    await world().allReady(namespace);
+  }, 90_000);
+
+  beforeEach(() => {
+    before = waf.view.counters.cacheClears;
+  });
+
+  function clears(): number {
+    return waf.view.counters.cacheClears - before;
+  }
+
+  async function podOf(job: string): Promise<JobPod> {
+    const path = `/api/v1/namespaces/${namespace}/pods?labelSelector=batch.kubernetes.io%2Fjob-name%3D${job}`;
+    let found: JobPod | undefined;
+    await world().eventually(`the pod of the job ${job}`, async () => {
+      [found] = ((await world().requests.expect({ path })) as { items: readonly JobPod[] }).items;
+      return found !== undefined;
+    });
+    return found as JobPod;
+  }
+
+  /** As a kubelet does when the container has ended well. */
+  async function succeed({ metadata: { name } }: JobPod): Promise<void> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/status`;
+    const contentType = "application/merge-patch+json";
+    const now = new Date().toISOString();
+    const condition = { type: "Ready", status: "False", reason: "PodCompleted", lastTransitionTime: now };
+    const body = { status: { phase: "Succeeded", startTime: now, conditions: [condition] } };
+    await world().requests.expect({ method: "PATCH", path, contentType, body });
+  }
+
+  async function objects() {
+    return (await world().objects(namespace)).filter(({ kind }) => kind === "WafCacheClear");
+  }
+
+  /** Applies the manifest as Argo CD does at a sync, and runs the container of the pod that comes of it. */
+  async function sync(annotations: Readonly<Record<string, string>>) {
+    const { cluster } = world();
+    await using scratch = await scratchDirectory({});
+    await cp(manifests, scratch.path, { recursive: true });
+    const folder = join(scratch.path, "argocd-post-sync");
+    const file = join(folder, "kustomization.yaml");
+    const addition = Object.keys(annotations).length === 0 ? "" : `commonAnnotations: ${JSON.stringify(annotations)}\n`;
+    await writeFile(file, `${await readFile(file, "utf8")}${addition}`);
+    await cluster.expectKubectl(["delete", "-n", namespace, "job", "clear-cache", "--ignore-not-found", "--wait"]);
+    await cluster.expectKubectl(["apply", "-k", folder]);
+    const pod = await podOf("clear-cache");
+    expect(pod.spec.serviceAccountName).toBe(serviceAccount);
+    const finished = await runContainer(pod, kubeconfig);
+    if (finished.code === 0) {
+      await succeed(pod);
+      await cluster.expectKubectl([
+        "wait",
+        "-n",
+        namespace,
+        "--for=condition=Complete",
+        "job/clear-cache",
+        "--timeout=60s",
+      ]);
+    }
+    return finished;
+  }
+
+  describe("the Argo CD hook", () => {
+    test("clears once for each revision, which is the trigger", async () => {
+      const first = await sync({ "wafsync.dev/revision": revision });
+      expect(first).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("The cache of WafInstance shop/shop is cleared"),
+      });
+      expect(clears()).toBe(1);
+      expect((await objects()).map(({ spec }) => spec["trigger"])).toEqual([revision]);
+      expect((await sync({ "wafsync.dev/revision": revision })).code).toBe(0);
+      expect(clears()).toBe(1);
+      expect((await sync({ "wafsync.dev/revision": "another" })).code).toBe(0);
+      expect(clears()).toBe(2);
+    }, 90_000);
+
+    test("clears at each sync as it stands, and fails if the cache was not cleared", async () => {
+      expect((await sync({})).code).toBe(0);
+      expect((await sync({})).code).toBe(0);
+      expect(clears()).toBe(2);
+      world().simulator.addFaults({
+        match: { path: "/clear", domain: waf.domain },
+        effect: { kind: "EchoKey" },
+      });
+      expect(await sync({})).toMatchObject({ code: 2, stderr: expect.stringContaining("Rejected") });
+    }, 90_000);
+  });
+
+  test("the CronJob clears when its time has come", async () => {
+    const { cluster } = world();
+    await cluster.expectKubectl(["apply", "-k", join(manifests, "nightly")]);
+    const create = ["create", "job", "-n", namespace, "tonight", "--from=cronjob/clear-cache-nightly"];
+    await cluster.expectKubectl(create);
+    expect((await runContainer(await podOf("tonight"), kubeconfig)).code).toBe(0);
+    expect(clears()).toBe(1);
+  }, 60_000);
+
+  test("the rights of the manifests are to create and get cache clears, and nothing else", async () => {
+    const { cluster } = world();
+    const as = ["-n", namespace, `--as=system:serviceaccount:${namespace}:${serviceAccount}`];
+    const list = await cluster.expectKubectl(["auth", "can-i", "--list", "--no-headers", ...as]);
+    const rights = list.split("\n").filter((line) => /^\S+/.test(line) && !/^\S*\.k8s\.io/.test(line));
+    expect(rights).toEqual([expect.stringMatching(/^wafcacheclears\.wafsync\.dev .* \[create get\]$/)]);
+    for (const right of [
+      ["get", "secrets"],
+      ["list", "wafcacheclears"],
+      ["patch", "wafcacheclears"],
+      ["get", "wafinstances"],
+    ]) {
+      expect((await cluster.runKubectl(["auth", "can-i", ...right, ...as])).stdout.trim()).toBe("no");
+    }
+  }, 60_000);
+
+  describe("wafsync clear-cache --instance", () => {
+    const run = async (...parameters: readonly string[]) =>
+      await runWafsync(["clear-cache", "--kubeconfig", kubeconfig, ...parameters]);
+
+    test("tells how the clear ended, as text and as JSON, and finds the object of the same trigger again", async () => {
+      const parameters = ["--instance", "shop", "--trigger", "v1", "--wait", "-o", "json"];
+      const first = await run(...parameters);
+      expect(first.code).toBe(0);
+      const outcome = JSON.parse(first.stdout) as { object: string };
+      expect(outcome).toMatchObject({ state: "Cleared", reason: "Cleared", attempts: 1 });
+      expect(outcome.object).toMatch(/^shop\/shop-clear-[0-9a-f]{10}$/);
+      expect(await run(...parameters)).toMatchObject({ code: 0, stdout: first.stdout });
+      await world().requests.expect({
+        method: "DELETE",
+        path: `/apis/wafsync.dev/v1alpha1/namespaces/${outcome.object.replace("/", "/wafcacheclears/")}`,
+      });
+      const third = await run("--instance", "shop/shop", "--trigger", "v1", "--wait");
+      expect(third).toMatchObject({ code: 0, stdout: expect.stringContaining("AlreadyHandled") });
+      expect(clears()).toBe(1);
+    }, 60_000);
+
+    test("only asks for it without --wait", async () => {
+      const asked = await run("--instance", "shop/shop", "-o", "json");
+      expect(asked.code).toBe(0);
+      expect(JSON.parse(asked.stdout)).toMatchObject({ state: "Created" });
+      await world().eventually("the clear", () => clears() === 1);
+    }, 60_000);
+
+    test("tries a trigger again that failed before, with another object", async () => {
+      const parameters = ["--instance", "shop/shop", "--trigger", "v2", "--wait", "--retries", "0"];
+      const match = { path: "/clear", domain: waf.domain };
+      world().simulator.addFaults({ match, effect: { kind: "ServerError" } });
+      const failed = await run(...parameters);
+      expect(failed).toMatchObject({ code: 2, stderr: expect.stringContaining("BackoffLimitExceeded") });
+      expect(failed.stderr).toContain("The WAF answered 502");
+      expect(await run(...parameters)).toMatchObject({ code: 0, stdout: expect.stringMatching(/-2, Cleared\)/) });
+      const tries = (await objects()).filter(({ spec }) => spec["trigger"] === "v2");
+      const statuses = tries.map((object) => conditionOf(object, "Complete")?.status ?? "").toSorted();
+      expect(statuses).toEqual(["False", "True"]);
+      expect(clears()).toBe(1);
+    }, 60_000);
+
+    test("says what is missing: rights, an instance, an answer in time, a cluster", async () => {
+      const forbidden = await run("--instance", "default/shop");
+      expect(forbidden).toMatchObject({ code: 2, stdout: "" });
+      expect(forbidden.stderr).toMatch(/^wafsync: the WafCacheClear was not created: .*forbidden/);
+      expect(forbidden.stderr).toContain("It takes the rights to create and get wafcacheclears in namespace default.");
+      const missing = await run("--instance", "shop/shopp", "--wait", "--timeout", "3");
+      expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("There is no WafInstance shop/shopp") });
+      expect(missing.stderr).toContain("has not finished in time");
+      const nowhere = await runWafsync(["clear-cache", "--kubeconfig", "/none", "--instance", "shop/shop"]);
+      expect(nowhere).toMatchObject({ code: 2, stderr: expect.stringContaining("the cluster can't be reached") });
+      expect(await run("--instance", "a/b/c")).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining("NAMESPACE/NAME"),
+      });
+      expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining("--instance NAMESPACE/NAME") });
+      const both = await run("--instance", "shop/shop", "--base-url", "https://waf.example");
+      expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be used with") });
+      expect(clears()).toBe(0);
+    }, 60_000);
+  });
+
+  test("kubectl alone is enough: a new trigger, and a wait that takes no notice of the one before", async () => {
+    const { cluster } = world();
+    for (const [place, trigger] of ["one", "two", "three"].entries()) {
+      const input = JSON.stringify({
+        apiVersion: "wafsync.dev/v1alpha1",
+        kind: "WafCacheClear",
+        metadata: { name: "after-deploy", namespace },
+        spec: { instanceRef: { name: "shop" }, trigger },
+      });
+      await cluster.expectKubectl(["apply", "-f", "-"], { input });
+      const wait = ["wait", "-n", namespace, "--for=condition=Complete", "wafcacheclear/after-deploy", "--timeout=60s"];
+      await cluster.expectKubectl(wait);
+      expect(clears()).toBe(place + 1);
+    }
+  }, 60_000);
+});

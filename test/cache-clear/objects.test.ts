@@ -1,0 +1,177 @@
+// WafCacheClear objects on a real control plane: one call for many, every way to fail, and a process that is killed at the
+// worst moment.
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import type { FaultEffect } from "../../src/simulator/fault-rule.ts";
+import type { Manifest } from "../support/operator/manifests.ts";
+import { cacheClear } from "../support/operator/manifests.ts";
+import { describeOperator } from "../support/operator/operator-suite.ts";
+import type { TestWaf } from "../support/operator/operator-world.ts";
+import { conditionOf } from "../support/operator/operator-world.ts";
+import type { WafsyncObject } from "../support/operator/status-history.ts";
+
+const badKey: FaultEffect = {
+  kind: "Respond",
+  status: 403,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ success: false, message: "Bad API Key Value" }),
+};
+const serverError: FaultEffect = { kind: "ServerError" };
+
+await describeOperator("cache clears", (world) => {
+  beforeAll(async () => {
+    await world().startOperator();
+  }, 60_000);
+
+  function failOnClear({ domain }: TestWaf, effect: FaultEffect, times = 1): void {
+    world().simulator.addFaults({ match: { path: "/clear", domain }, times, effect });
+  }
+
+  async function read({ metadata: { namespace, name } }: Manifest): Promise<WafsyncObject | undefined> {
+    return await world().read("WafCacheClear", namespace, name);
+  }
+
+  /** Waits until it is over, and gives `Complete Cleared` or `Failed BadApiKey` with its status. */
+  async function ended(clear: Manifest) {
+    let over = "";
+    let object: WafsyncObject | undefined;
+    await world().eventually(`${clear.metadata.name} is over`, async () => {
+      object = await read(clear);
+      const found = ["Complete", "Failed"]
+        .map((type) => conditionOf(object, type))
+        .find((one) => one?.status === "True");
+      over = found === undefined ? "" : `${found.type} ${found.reason}`;
+      return over !== "";
+    });
+    return { over, status: object?.status ?? {} };
+  }
+
+  function clearsOf(waf: TestWaf): number {
+    return waf.view.counters.cacheClears;
+  }
+
+  test("ten that are created together cause at most two calls, and all become Complete, as kubectl wait sees it", async () => {
+    const { namespace, waf } = await world().newInstance("ten");
+    await world().allReady(namespace);
+    const names = Array.from({ length: 10 }, (_, index) => `clear-${index}`);
+    await world().apply(...names.map((name) => cacheClear(namespace, name, { trigger: "4f2a91c" })));
+    const wait = ["wait", "-n", namespace, "--for=condition=Complete", "--timeout=60s", "wafcacheclear", "--all"];
+    expect((await world().cluster.expectKubectl(wait)).match(/condition met/g)).toHaveLength(10);
+    expect(clearsOf(waf)).toBeGreaterThanOrEqual(1);
+    expect(clearsOf(waf)).toBeLessThanOrEqual(2);
+    const objects = (await world().objects(namespace)).filter(({ kind }) => kind === "WafCacheClear");
+    const reasons = objects.map((object) => conditionOf(object, "Complete")?.reason);
+    expect(reasons.filter((reason) => reason === "Cleared")).toHaveLength(clearsOf(waf));
+    expect(reasons.filter((reason) => reason === "Coalesced")).toHaveLength(10 - clearsOf(waf));
+    for (const { status } of objects) {
+      const by = status?.["coalescedWith"];
+      if (by !== undefined) expect(by).toMatch(new RegExp(`^${namespace}/clear-[0-9]$`));
+    }
+    const series = `wafsync_cache_clears_total{waf_instance="${namespace}/waf",cause="WafCacheClear",result="Cleared"}`;
+    expect(await world().operator.metric(series)).toBe(clearsOf(waf));
+    const [head = "", first = ""] = (await world().cluster.expectKubectl(["get", "wafcc", "-n", namespace])).split(
+      "\n",
+    );
+    expect(head.split(/\s{2,}/).map((title) => title.trim())).toEqual([
+      "NAME",
+      "INSTANCE",
+      "TRIGGER",
+      "COMPLETE",
+      "DURATION",
+      "ATTEMPTS",
+      "READY",
+      "AGE",
+    ]);
+    expect(first).toMatch(/^clear-0 +waf +4f2a91c +True +\d+s +\d* +True +\d+s$/);
+  }, 90_000);
+
+  test("a wrong key fails at once", async () => {
+    const { namespace, waf } = await world().newInstance("bad-key");
+    await world().allReady(namespace);
+    failOnClear(waf, badKey, 20);
+    const clear = cacheClear(namespace, "deploy");
+    await world().apply(clear);
+    const { over, status } = await ended(clear);
+    expect([over, status["attempts"]]).toEqual(["Failed BadApiKey", 1]);
+    expect(clearsOf(waf)).toBe(0);
+  }, 60_000);
+
+  test("failures that pass are tried again, and the attempts are counted", async () => {
+    const { namespace, waf } = await world().newInstance("passing");
+    await world().allReady(namespace);
+    failOnClear(waf, serverError, 2);
+    const clear = cacheClear(namespace, "deploy");
+    await world().apply(clear);
+    const { over, status } = await ended(clear);
+    expect([over, status["attempts"], clearsOf(waf)]).toEqual(["Complete Cleared", 3, 1]);
+    expect(status["duration"]).toMatch(/^\d+s$/);
+  }, 60_000);
+
+  test("the backoff limit and the deadline end it, and what was given up can be asked for again", async () => {
+    const { namespace, waf } = await world().newInstance("limits");
+    await world().allReady(namespace);
+    failOnClear(waf, serverError, 1000);
+    const limited = cacheClear(namespace, "limited", { backoffLimit: 1 });
+    const late = cacheClear(namespace, "late", { activeDeadlineSeconds: 3, backoffLimit: 20 });
+    await world().apply(limited, late);
+    expect(await ended(late)).toMatchObject({ over: "Failed DeadlineExceeded" });
+    expect(await ended(limited)).toMatchObject({ over: "Failed BackoffLimitExceeded", status: { attempts: 2 } });
+    const events = await world().events(namespace);
+    expect(events.filter(({ reason }) => reason === "CacheClearFailed")).toHaveLength(2);
+    world().simulator.clearFaults();
+    await world().remove(limited);
+    await world().apply(limited);
+    expect(await ended(limited)).toMatchObject({ over: "Complete Cleared", status: { attempts: 1 } });
+    expect(clearsOf(waf)).toBe(1);
+  }, 60_000);
+
+  test("one that is deleted and created again with the same trigger calls nothing, and with another one calls", async () => {
+    const { namespace, waf } = await world().newInstance("again");
+    const clear = cacheClear(namespace, "deploy", { trigger: "one" });
+    await world().apply(clear);
+    expect(await ended(clear)).toMatchObject({ over: "Complete Cleared" });
+    await world().remove(clear);
+    await world().operator.end();
+    await world().startOperator();
+    await world().apply(clear);
+    expect(await ended(clear)).toMatchObject({ over: "Complete AlreadyHandled" });
+    expect(clearsOf(waf)).toBe(1);
+    await world().apply(cacheClear(namespace, "deploy", { trigger: "two" }));
+    const wait = ["wait", "-n", namespace, "--for=condition=Complete", "--timeout=30s", "wafcacheclear/deploy"];
+    await world().cluster.expectKubectl(wait);
+    expect(clearsOf(waf)).toBe(2);
+  }, 60_000);
+
+  test("one that outlives its time is deleted, and the server refuses to change what is fixed", async () => {
+    const { namespace } = await world().newInstance("short-lived");
+    const clear = cacheClear(namespace, "deploy", { ttlSecondsAfterFinished: 1 });
+    await world().apply(clear);
+    await world().eventually("it is gone", async () => (await read(clear)) === undefined);
+    const fixed = cacheClear(namespace, "fixed", { backoffLimit: 1 });
+    await world().apply(fixed);
+    await expect(world().patch(fixed, { spec: { backoffLimit: 2 } })).rejects.toThrow("only trigger and suspend");
+  }, 60_000);
+
+  describe("a process that is killed between the record and the result", () => {
+    test.each([
+      { moment: "before the call took effect", afterEffect: false, clears: 1 },
+      { moment: "after the call took effect", afterEffect: true, clears: 2 },
+    ])(
+      "clears once more at most and never not at all: $moment",
+      async ({ afterEffect, clears }) => {
+        const { namespace, waf } = await world().newInstance("killed");
+        await world().allReady(namespace);
+        failOnClear(waf, { kind: "Timeout", afterEffect });
+        const clear = cacheClear(namespace, "deploy", { backoffLimit: 0 });
+        await world().apply(clear);
+        const endpoint = "POST /clear";
+        await world().eventually("the call is under way", () => (waf.view.counters.byEndpoint[endpoint] ?? 0) === 1);
+        expect((await read(clear))?.status).toMatchObject({ attempts: 1 });
+        expect((await world().operator.end("SIGKILL")).signal).toBe("SIGKILL");
+        await world().startOperator();
+        expect(await ended(clear)).toMatchObject({ over: "Complete Cleared", status: { attempts: 2 } });
+        expect(clearsOf(waf)).toBe(clears);
+      },
+      60_000,
+    );
+  });
+});
