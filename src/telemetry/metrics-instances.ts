@@ -6,6 +6,9 @@ import type { Registry } from "prom-client";
 /** Further instances are not measured. */
 export const instancesMax = 5_000;
 
+/** Not `instance`: that is how Prometheus itself labels the process that it read, and it renames ours then. */
+const instanceLabel = "waf_instance";
+
 type Labels = Readonly<Record<string, string>>;
 interface Series {
   remove(labels: Labels): void;
@@ -51,10 +54,10 @@ export class InstanceSeries {
 
   counter({ initial, labelNames, ...definition }: Definition): InstanceCounter {
     const registers = [this.#registry];
-    const counter = new Counter({ ...definition, registers, labelNames: ["instance", ...labelNames] });
+    const counter = new Counter({ ...definition, registers, labelNames: [instanceLabel, ...labelNames] });
     const inc = (instance: string, labels: Labels, value = 1): void => {
-      const all = { instance, ...labels };
-      if (this.#note(definition.name, counter, all)) counter.inc(all, value);
+      const all = { [instanceLabel]: instance, ...labels };
+      if (this.#note(instance, definition.name, counter, all)) counter.inc(all, value);
     };
     this.#starts.push((instance) => initial.forEach((labels) => inc(instance, labels, 0)));
     return { inc };
@@ -62,18 +65,18 @@ export class InstanceSeries {
 
   gauge({ initial, labelNames, ...definition }: Definition): InstanceGauge {
     const registers = [this.#registry];
-    const gauge = new Gauge({ ...definition, registers, labelNames: ["instance", ...labelNames] });
+    const gauge = new Gauge({ ...definition, registers, labelNames: [instanceLabel, ...labelNames] });
     const set = (instance: string, labels: Labels, value: number): void => {
-      const all = { instance, ...labels };
-      if (this.#note(definition.name, gauge, all)) gauge.set(all, value);
+      const all = { [instanceLabel]: instance, ...labels };
+      if (this.#note(instance, definition.name, gauge, all)) gauge.set(all, value);
     };
     this.#starts.push((instance) => initial.forEach((labels) => set(instance, labels, 0)));
     return { set };
   }
 
   /** Whether the instance is known; remembers how to remove the series if so. */
-  #note(name: string, series: Series, labels: Labels & { readonly instance: string }): boolean {
-    const known = this.#known.get(labels.instance);
+  #note(instance: string, name: string, series: Series, labels: Labels): boolean {
+    const known = this.#known.get(instance);
     if (known === undefined) return false;
     const key = `${name} ${Object.values(labels).join(" ")}`;
     if (!known.has(key)) known.set(key, () => series.remove(labels));
