@@ -1,0 +1,192 @@
+import { afterEach, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import { createApiServer } from "../../../src/kube/api-server.ts";
+import { staticCredentials } from "../../../src/kube/credentials.ts";
+import type { DeclaredInstance, WorkloadRef } from "../../../src/model/declared.ts";
+import type { WorkloadSight } from "../../../src/model/workload.ts";
+import { RolloutWatches } from "../../../src/source/cluster/rollout-watches.ts";
+import { waitFor } from "../../support/cluster/cluster-objects.ts";
+import { anInstance } from "../../support/declared/declare.ts";
+import type { ScriptedApiServer, ScriptedStream, TestObject } from "../../support/kube/scripted-api-server.ts";
+import { failure, scriptedStream, startScriptedApiServer } from "../../support/kube/scripted-api-server.ts";
+
+const patienceMs = 30_000;
+const cleanUps: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+interface Deployment {
+  readonly name?: string;
+  readonly version: number;
+  readonly revision: string;
+  readonly available: number;
+  readonly replicas?: number;
+  readonly agrees?: string;
+}
+
+/** A Deployment of the namespace `edge` with two pods, of which so many are available. */
+function deployment({ name = "web", version, revision, available, replicas = 2, agrees }: Deployment): TestObject {
+  const annotations = {
+    "deployment.kubernetes.io/revision": revision,
+    ...(agrees === undefined ? {} : { "wafsync.dev/clears-cache-of": agrees }),
+  };
+  const metadata = { namespace: "edge", name, uid: name, resourceVersion: String(version), generation: 1, annotations };
+  const spec = { replicas, template: { revision } };
+  const status = { observedGeneration: 1, replicas, updatedReplicas: replicas, availableReplicas: available };
+  return { apiVersion: "apps/v1", kind: "Deployment", metadata, spec, status } as unknown as TestObject;
+}
+
+class World {
+  readonly streams = new Map<string, ScriptedStream>();
+  readonly told: string[] = [];
+  readonly problems: string[] = [];
+  readonly server: ScriptedApiServer;
+  readonly watches: RolloutWatches;
+  instances: DeclaredInstance[] = [];
+
+  constructor(server: ScriptedApiServer, namespace?: string) {
+    this.server = server;
+    const api = createApiServer({ credentials: staticCredentials({ server: server.url }), clock: realClock });
+    this.watches = new RolloutWatches({
+      api,
+      clock: realClock,
+      random: () => 0.5,
+      namespace,
+      instances: () => this.instances,
+      onRollout: ({ name }) => this.told.push(name),
+      onProblem: (plural, { code }) => this.problems.push(`${plural} ${code}`),
+    });
+    const ending = new AbortController();
+    const running = this.watches.run(ending.signal);
+    cleanUps.push(
+      () => server.close(),
+      () => api.close(),
+      async () => {
+        ending.abort();
+        await running;
+      },
+    );
+  }
+
+  /** Every kind is served by a stream that the test writes to. */
+  static async begin(namespace?: string): Promise<World> {
+    const server = await startScriptedApiServer();
+    const world = new World(server, namespace);
+    server.otherwise((response, request) => {
+      const stream = scriptedStream();
+      world.streams.set(request.path, stream);
+      stream.answer(response, request);
+    });
+    return world;
+  }
+
+  declare(...instances: readonly (readonly [string, readonly WorkloadRef[]])[]): void {
+    this.instances = instances.map(([name, afterRolloutOf]) =>
+      anInstance({ name, cacheClear: { afterRolloutOf, minIntervalMs: 0 } }),
+    );
+    this.watches.instancesChanged();
+  }
+
+  async stream(plural: string): Promise<ScriptedStream> {
+    const find = async () => this.streams.get(`/apis/apps/v1/${plural}`);
+    return await waitFor(`a watch of ${plural}`, patienceMs, find);
+  }
+
+  sight(instance = 0): WorkloadSight {
+    const [sight] = this.watches.sightsOf(this.instances[instance] as DeclaredInstance);
+    if (sight === undefined) throw new Error("no workload is listed");
+    return sight;
+  }
+
+  /** Waits until the sight of the first instance has this in its text. */
+  async sees(...texts: readonly string[]): Promise<void> {
+    const look = async () => {
+      const text = JSON.stringify(this.sight());
+      return texts.every((part) => text.includes(part)) ? true : undefined;
+    };
+    await waitFor(texts.join(" and "), patienceMs, look);
+  }
+
+  takeTold(): string[] {
+    return this.told.splice(0);
+  }
+}
+
+const web: WorkloadRef = { kind: "Deployment", namespace: "edge", name: "web" };
+
+test("A kind is watched only while some instance lists one of it", async () => {
+  const world = await World.begin();
+  world.declare(["edge/a", []], ["edge/b", [web]]);
+  await world.stream("deployments");
+  world.declare(["edge/a", [{ ...web, kind: "DaemonSet" }]], ["edge/b", []]);
+  await world.stream("daemonsets");
+  world.declare(["edge/b", [web]]);
+  await waitFor("a second watch of deployments", patienceMs, async () =>
+    world.server.requests.filter(({ path }) => path.endsWith("/deployments")).length === 2 ? true : undefined,
+  );
+  expect([...new Set(world.server.requests.map(({ path }) => path))].toSorted()).toEqual([
+    "/apis/apps/v1/daemonsets",
+    "/apis/apps/v1/deployments",
+  ]);
+}, 60_000);
+
+test("An instance is told of a new revision and of its end, and not of pods that come and go or of what others list", async () => {
+  const world = await World.begin();
+  world.declare(["edge/a", [web]]);
+  expect(world.sight()).toMatchObject({ state: "Unseen", problem: "No Deployment has been listed yet." });
+  const stream = await world.stream("deployments");
+  stream.event("ADDED", deployment({ version: 1, revision: "1", available: 2 }));
+  stream.endInitialEvents(1);
+  await world.sees(`"revision":"1"`, `"isRolledOut":true`, `"wasUnderWay":false`);
+  await waitFor("the first news", patienceMs, async () => (world.told.length > 0 ? true : undefined));
+  expect(world.takeTold()).toEqual(["a"]);
+
+  stream.event("MODIFIED", deployment({ version: 2, revision: "1", available: 2, replicas: 5 }));
+  stream.event("MODIFIED", deployment({ version: 3, revision: "1", available: 4, replicas: 5 }));
+  stream.event("ADDED", deployment({ name: "other", version: 4, revision: "1", available: 0 }));
+  await world.sees("4 of 5 updated pods are available.", `"isRolledOut":true`);
+  expect(world.takeTold()).toEqual([]);
+
+  stream.event("MODIFIED", deployment({ version: 5, revision: "2", available: 0 }));
+  stream.event("MODIFIED", deployment({ version: 6, revision: "2", available: 1 }));
+  stream.event("MODIFIED", deployment({ version: 7, revision: "2", available: 2 }));
+  await world.sees(`"revision":"2"`, `"isRolledOut":true`, `"wasUnderWay":true`);
+  expect(world.takeTold()).toEqual(["a", "a"]);
+
+  stream.event("DELETED", deployment({ version: 8, revision: "2", available: 2 }));
+  await world.sees("There is no Deployment web in namespace edge.");
+  expect(world.takeTold()).toEqual(["a"]);
+}, 60_000);
+
+test("A workload elsewhere that does not agree looks like none, and is seen as soon as it agrees", async () => {
+  const world = await World.begin();
+  world.declare(["tenant/waf", [web]]);
+  const stream = await world.stream("deployments");
+  stream.endInitialEvents(1);
+  await world.sees("There is no Deployment edge/web, or its annotation");
+  const none = world.sight();
+  stream.event("ADDED", deployment({ version: 2, revision: "1", available: 0, agrees: "tenant/other" }));
+  stream.event("MODIFIED", deployment({ version: 3, revision: "1", available: 2, agrees: "tenant/other" }));
+  await waitFor("news", patienceMs, async () => (world.told.length >= 2 ? true : undefined));
+  expect(world.sight()).toEqual(none);
+  stream.event("MODIFIED", deployment({ version: 4, revision: "1", available: 2, agrees: "tenant/other, tenant/waf" }));
+  await world.sees(`"isRolledOut":true`, `"wasUnderWay":false`);
+}, 60_000);
+
+test("Where one namespace alone is watched, others are out of reach", async () => {
+  const world = await World.begin("edge");
+  world.declare(["edge/a", [{ ...web, namespace: "elsewhere" }]]);
+  expect(world.sight()).toMatchObject({ state: "Unseen", problem: expect.stringContaining("out of its reach") });
+  await waitFor("a watch", patienceMs, async () => (world.server.requests.length > 0 ? true : undefined));
+  expect(world.server.requests[0]?.path).toBe("/apis/apps/v1/namespaces/edge/deployments");
+}, 60_000);
+
+test("Rights that are missing are said in the sight, and are no reason to fail", async () => {
+  const server = await startScriptedApiServer();
+  server.otherwise(failure(403, "Forbidden"));
+  const world = new World(server);
+  world.declare(["edge/a", [web]]);
+  await world.sees("No Deployment has been listed yet: ", "Forbidden");
+  expect(world.problems).toContain("deployments Forbidden");
+}, 60_000);
