@@ -9,6 +9,7 @@ import type { Entry } from "../model/entry.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
 import { byAge, nameKey } from "../model/resource.ts";
 import { decideAttachment } from "./attach.ts";
+import type { SourceOfEntry } from "./conflicts.ts";
 import { settleConflicts } from "./conflicts.ts";
 import type { CompiledOrigin, CompiledRule, RuleVerdict } from "./compiled-rule.ts";
 import { describeRejected } from "./compiled-rule.ts";
@@ -49,7 +50,7 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, gathered, guards, nowMs, held));
-  const rules = settleConflicts(drafts);
+  const rules = settleConflicts(drafts, sourcesOf(gathered));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -59,6 +60,17 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
     removalsHeldBy: held,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
+  };
+}
+
+/** Only conflicts ask for these, which are few. */
+function sourcesOf({ rules }: Gathered): SourceOfEntry {
+  const known = new Map<string, ReadonlyMap<Entry, string>>();
+  return ({ id }, entry) => {
+    const rule = rules.find(({ rule }) => nameKey(rule.meta) === id);
+    const sources = known.get(id) ?? (rule === undefined ? new Map() : readRuleEntries(rule).entries);
+    known.set(id, sources);
+    return sources.get(entry) ?? "";
   };
 }
 

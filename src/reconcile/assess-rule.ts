@@ -1,13 +1,14 @@
 // The status of a WafIpRule, from the facts of a pass.
 import { formatTime } from "../api/conditions.ts";
 import type { WafIpRuleStatus } from "../api/waf-ip-rule.ts";
+import type { ListName } from "../model/declared.ts";
 import type { CompiledRule } from "../plan/compiled-rule.ts";
 import type { RuleProgress } from "../plan/plan.ts";
 import { ruleProgress } from "../plan/plan.ts";
 import { asSentence } from "../plan/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./assessment.ts";
 import { accepted, conditionsOf } from "./assessment.ts";
-import { paceInWords, troubleOf } from "./assess-trouble.ts";
+import { paceInWords, troubleOf, waitingInWords } from "./assess-trouble.ts";
 import type { ConvergeFacts } from "./converge-facts.ts";
 
 const rejectedShownMax = 20;
@@ -96,15 +97,16 @@ function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, fact
   if (pending === 0) {
     const first = refused[0];
     if (first === undefined) {
-      const count = desired === 1 ? "The entry is" : `All ${desired} entries are`;
-      return { status: "True", reason: "Synced", message: `${count} on the ${list}.`, next: "Settled" };
+      return { status: "True", reason: "Synced", message: allOn(list, desired), next: "Settled" };
     }
     const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}`;
     return { status: "False", reason: "Rejected", message, next: "Person" };
   }
   const so = `${synced} of ${desired} entries are on the ${list}`;
   if (facts.phase === "Applying") {
-    return { status: "Unknown", reason: "Syncing", message: `${so}.${paceInWords(facts)}`, next: "Working" };
+    // The pace is that of all rules together, and says nothing to one that waits for others.
+    const pace = synced === 0 ? waitingInWords(facts) : paceInWords(facts);
+    return { status: "Unknown", reason: "Syncing", message: `${so}.${pace}`, next: "Working" };
   }
   if (instance.suspend) {
     return { status: "Unknown", reason: "Suspended", message: `${so}; the instance is suspended.`, next: "Paused" };
@@ -119,6 +121,11 @@ function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, fact
     return { status: "False", reason: "Contested", message, next: "Person" };
   }
   return { status: "Unknown", reason: "Pending", message: `${so}.`, next: "Working" };
+}
+
+function allOn(list: ListName, desired: number): string {
+  if (desired === 0) return `The rule has nothing for the ${list}.`;
+  return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
 }
 
 function expiredFinding(rule: CompiledRule, facts: ConvergeFacts): SyncedFinding {

@@ -62,11 +62,16 @@ function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
 
 /** How fast it goes and how long it still takes, in words; empty until that can be told. */
 export function paceInWords(facts: ConvergeFacts): string {
-  const waiting = facts.waiting === undefined ? "" : ` Waiting: ${facts.waiting}.`;
+  const waiting = waitingInWords(facts);
   const { pace } = facts;
   if (pace?.perSecond === undefined || pace.left === 0) return waiting;
   const perSecond = pace.perSecond >= 10 ? Math.round(pace.perSecond) : Number(pace.perSecond.toPrecision(2));
   return ` ${perSecond} calls a second, about ${durationInWords(pace.left / pace.perSecond)} left.${waiting}`;
+}
+
+/** Why the work waits just now; empty if it does not. */
+export function waitingInWords({ waiting }: ConvergeFacts): string {
+  return waiting === undefined ? "" : ` Waiting: ${waiting}.`;
 }
 
 /** `45 s`, `3 min 20 s` or `2 h 5 min`. */
