@@ -55,6 +55,7 @@ export class LogFaults {
   #plan: LogFaultPlan | undefined;
   #calls = 0;
   #faults = 0;
+  /** Of the same scroll. */
   #pageBefore: LogPage["hits"]["hits"] = [];
 
   /** How many pages went wrong since the plan was made. */
@@ -80,6 +81,7 @@ export class LogFaults {
     const plan = this.#plan;
     if (plan === undefined || (path !== queryPath && path !== scrollPath)) return none;
     this.#calls += 1;
+    if (path === queryPath) this.#pageBefore = [];
     const draw = (salt: number): number => hashNumbers(plan.seed ?? 1, this.#calls, salt, 20) / 2 ** 32;
     const isWrong = plan.pages?.includes(this.#calls) === true || draw(1) < (plan.share ?? 0);
     const kinds = (plan.kinds ?? logFaultKinds.filter((kind) => kind !== "BrokenEntry")).filter(
@@ -101,11 +103,12 @@ export class LogFaults {
     if (!isLogPage(answer.body)) return answer;
     const { hits } = answer.body;
     const rows = this.#changeRows(kind, hits.hits);
+    this.#remember(answer);
     return { ...answer, body: { ...answer.body, hits: { ...hits, hits: rows } } };
   }
 
   #changeRows(kind: LogFaultKind, rows: LogPage["hits"]["hits"]): readonly unknown[] {
-    if (kind === "RepeatedPage") return this.#pageBefore;
+    if (kind === "RepeatedPage") return this.#pageBefore.length === 0 ? rows : this.#pageBefore;
     if (kind === "MissingRows") return rows.slice(0, Math.floor(rows.length / 2));
     const [first, ...rest] = rows;
     return first === undefined ? rows : [{ ...first, client_ip: undefined }, ...rest];
