@@ -6,7 +6,7 @@ import { keySpellings, testKey } from "../support/cli/waf-folder.ts";
 import { runWafsync } from "../support/cli/wafsync-process.ts";
 
 const root = join(import.meta.dirname, "../..");
-const commands = ["plan", "apply", "run", "clear-cache", "simulator"];
+const commands = ["plan", "apply", "run", "clear-cache", "operator", "logs", "simulator"];
 const unknownOption = "--no-such-option-at-all";
 
 /** The words of a command line up to the first thing that the shell would take for itself. */
@@ -41,7 +41,7 @@ describe("--help", () => {
     const { code, stdout, stderr } = await runWafsync([command, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(new RegExp(`^Usage: wafsync ${command} `, "u"));
-    const examples = stdout.split("\n").filter((line) => line.startsWith("  $ "));
+    const examples = stdout.split("\n").filter((line) => line.startsWith("  $ ") && isOurs(line));
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
       expect(parametersOf(example)[0]).toBe(command);
