@@ -20,10 +20,10 @@ export interface HealthServer {
 
 const requestTimeoutMs = 10_000;
 
-/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another; 0 takes a free port. */
+/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another; 0 takes a free port. No host: all addresses. */
 export async function startHealthServer(
   checks: HealthChecks,
-  where: { readonly host: string; readonly healthPort: number; readonly metricsPort: number },
+  where: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number },
 ): Promise<HealthServer> {
   const health = listenOn((path, response) => {
     if (path === "/healthz") answerCheck(response, checks.liveness());
@@ -66,10 +66,10 @@ function answer(response: ServerResponse, status: number, body: string, type = "
   response.writeHead(status, { "content-type": type }).end(body);
 }
 
-async function start(server: Server, host: string, port: number): Promise<number> {
+async function start(server: Server, host: string | undefined, port: number): Promise<number> {
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
-  server.listen(port, host, () => listening.resolve());
+  server.listen({ port, ...(host === undefined ? {} : { host }) }, () => listening.resolve());
   await listening.promise;
   return (server.address() as AddressInfo).port;
 }

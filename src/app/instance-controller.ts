@@ -1,4 +1,6 @@
 // Keeps all instances converged: one queue of instances, one pass of an instance at a time, woken by changes and by time.
+import type { BackOff } from "../async/back-off.ts";
+import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import type { QueueObserver, QueuePriority, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
@@ -14,7 +16,8 @@ import type { ConvergePorts } from "../reconcile/ports.ts";
 
 /** Passes wait for the WAF most of the time, so there may be many; each key's calls stay one after another. */
 const workersDefault = 64;
-const lookAgainMs = 10_000;
+/** A pass reads the WAF, so one that is only for what could not be written comes more and more seldom. */
+const lookAgainBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
 export interface InstanceControllerOptions {
   readonly ports: ConvergePorts;
@@ -32,6 +35,8 @@ export class InstanceController {
   readonly #options: InstanceControllerOptions;
   readonly #queue: KeyedQueue<string>;
   readonly #unsettled = new Set<string>();
+  /** How often in a row something could not be written. */
+  readonly #looksAgain = new Map<string, number>();
   readonly #memories = new Map<string, InstanceMemory>();
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
 
@@ -54,8 +59,9 @@ export class InstanceController {
   lookAgain(instance: ObjectName, reason: string): void {
     const key = nameKey(instance);
     this.#settled.delete(key);
+    if (!this.#unsettled.has(key)) this.#looksAgain.set(key, (this.#looksAgain.get(key) ?? 0) + 1);
     this.#unsettled.add(key);
-    this.#queue.addAfter(key, lookAgainMs, { priority: "Retry", reason });
+    this.#queue.addAfter(key, this.#lookAgainMs(key), { priority: "Retry", reason });
   }
 
   stats(): QueueStats {
@@ -94,7 +100,9 @@ export class InstanceController {
 
   #workResult(key: string, outcome: ConvergeOutcome): WorkResult {
     const { end, version } = outcome;
-    const lookAgainAtMs = this.#unsettled.delete(key) ? this.#options.clock.nowMs() + lookAgainMs : undefined;
+    const isUnsettled = this.#unsettled.delete(key);
+    if (!isUnsettled) this.#looksAgain.delete(key);
+    const lookAgainAtMs = isUnsettled ? this.#options.clock.nowMs() + this.#lookAgainMs(key) : undefined;
     const wakeAtMs = earliest(outcome.wakeAtMs, lookAgainAtMs);
     this.#settled.delete(key);
     if (end.end === "Gone") this.#memories.delete(key);
@@ -103,6 +111,11 @@ export class InstanceController {
     // A change that came while the pass ran, and that the pass has taken in, needs no pass of its own.
     this.#settled.set(key, { version, untilMs: wakeAtMs });
     return { kind: "Settled", wakeAtMs, priority: "Resync" };
+  }
+
+  #lookAgainMs(key: string): number {
+    const attempt = this.#looksAgain.get(key) ?? 1;
+    return upwardBackOffDelayMs({ ...lookAgainBackOff, attempt, random: this.#options.random });
   }
 }
 

@@ -96,7 +96,8 @@ class Work implements OperatorWork {
       mayWrite: () => leadership.mayWrite(),
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onProblem: (problem, object) => {
-        log.warn("a record could not be written", { problem });
+        const subject = object === undefined ? "" : `${object.kind} ${nameKey(object)}`;
+        problems.warn("a record could not be written", { subject, code: "", problem });
         const instance = object === undefined ? undefined : this.#source.instanceOf(object);
         if (instance !== undefined) this.#controller.lookAgain(instance, "status unwritten");
       },
@@ -116,6 +117,8 @@ class Work implements OperatorWork {
         const { end } = outcome;
         log.debug("pass ended", { instance: nameKey(instance), end: end.end, durationMs: Math.round(durationMs) });
         measureOutcome(metrics, clock, (meta) => this.#records.status.read(meta), instance, outcome);
+        if (end.end === "Gone" && outcome.facts !== undefined)
+          log.info("instance released", { instance: nameKey(instance) });
         if (end.end === "Gone") void this.#access.forget(nameKey(instance));
       },
       onError: (instance, error) => log.error("a pass failed unexpectedly", { instance, error }),

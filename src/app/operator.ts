@@ -29,7 +29,7 @@ export interface OperatorOptions {
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
   readonly version: string;
-  readonly ports: { readonly host: string; readonly healthPort: number; readonly metricsPort: number };
+  readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;

@@ -173,7 +173,7 @@ function addOperatorCommand(program: Command, setExitCode: SetExitCode): void {
         "text",
       ]),
     )
-    .option("--host <address>", "address to serve health and metrics on", "0.0.0.0")
+    .option("--host <address>", "address to serve health and metrics on (default: all)")
     .option("--health-port <n>", "port of /healthz and /readyz; 0 takes a free one", wholeNumber(0, 65_535), 8081)
     .option("--metrics-port <n>", "port of /metrics; 0 takes a free one", wholeNumber(0, 65_535), 8080)
     .addHelpText("after", "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http\n")

@@ -25,7 +25,7 @@ export interface OperatorCommandOptions {
   readonly allowInsecureHttp: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
-  readonly host: string;
+  readonly host?: string;
   readonly healthPort: number;
   readonly metricsPort: number;
 }

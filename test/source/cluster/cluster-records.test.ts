@@ -1,0 +1,120 @@
+// What wafsync writes down in a cluster: nothing without permission, the finalizer before the first call, status and events.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import type { ApiServer } from "../../../src/kube/api-server.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
+import type { ResourceMeta } from "../../../src/model/resource.ts";
+import { createClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
+import type { ClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
+import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { apiClient, createAll, watchedClient } from "../../support/cluster-source/api-clients.ts";
+import type { WatchedClient } from "../../support/cluster-source/api-clients.ts";
+import { createNamespace, installDefinitions, waitFor } from "../../support/cluster/cluster-objects.ts";
+import { describeWithControlPlane } from "../../support/cluster/suite.ts";
+import { collectionOf, instance, keySecret } from "../../support/operator/manifests.ts";
+
+const waitMs = 30_000;
+const event = { type: "Normal", reason: "EntriesChanged", message: "Added 1 entry." } as const;
+
+await describeWithControlPlane("records in a cluster", (cluster) => {
+  let api: ApiServer;
+  let client: WatchedClient;
+  let source: ClusterSource;
+  let records: ClusterRecords;
+  let meta: ResourceMeta;
+  let running: Promise<void>;
+  let mayWrite = false;
+  const end = new AbortController();
+  const problems: string[] = [];
+
+  beforeAll(async () => {
+    api = apiClient(cluster);
+    client = watchedClient(api);
+    await installDefinitions(cluster);
+    const namespace = await createNamespace(cluster, "records");
+    await createAll(cluster, keySecret(namespace, "made-up-key-0123"), instance(namespace, "https://waf.example"));
+    const common = { clock: realClock, random: Math.random, namespace };
+    source = createClusterSource({ ...common, api, onChange: () => undefined });
+    records = createClusterRecords({
+      ...common,
+      api: client,
+      source,
+      podName: "pod-1",
+      mayWrite: () => mayWrite,
+      onEventDropped: () => undefined,
+      onProblem: (problem) => void problems.push(problem),
+    });
+    running = source.run(end.signal);
+    await source.whenSynced();
+    const gathered = await source.gather({ namespace, name: "waf" });
+    if (gathered === undefined) throw new Error("no instance");
+    ({ meta } = gathered.instance);
+  }, 60_000);
+  afterAll(async () => {
+    end.abort();
+    await running;
+    await api.close();
+  });
+
+  const writes = (): string[] => client.sent.filter((request) => !request.startsWith("GET"));
+
+  async function stored(): Promise<{ metadata: { finalizers?: string[] }; status: { domain?: string } }> {
+    const path = `${collectionOf(instance(meta.namespace, ""))}/waf`;
+    return (await cluster.request({ path })).body as Awaited<ReturnType<typeof stored>>;
+  }
+
+  test("without permission nothing is written, and whoever asks is told", async () => {
+    expect(await records.lifecycle.hold(meta)).toContain("may not write");
+    expect(await records.lifecycle.release(meta)).toContain("may not write");
+    expect(await records.inventory.load(meta)).toMatchObject({ state: "Loaded", revision: "" });
+    expect(await records.inventory.save(meta, emptyInventory, "")).toMatchObject({ state: "Failed" });
+    expect(await records.inventory.remove(meta)).toContain("may not write");
+    await records.status.write(meta, { observedGeneration: 1, domain: "shop.example" });
+    records.status.event(meta, event);
+    expect(writes()).toEqual([]);
+  });
+
+  test("with it the finalizer is on before anything else, costs no second request, and is taken off again", async () => {
+    mayWrite = true;
+    expect(await records.lifecycle.hold(meta)).toBeUndefined();
+    expect((await stored()).metadata.finalizers).toEqual(["wafsync.dev/release-entries"]);
+    await waitFor("the watch", waitMs, async () =>
+      source.objectOf(meta)?.metadata.finalizers === undefined ? undefined : true,
+    );
+    const before = client.sent.length;
+    expect(await records.lifecycle.hold(meta)).toBeUndefined();
+    expect(client.sent.length).toBe(before);
+    expect(await records.lifecycle.release(meta)).toBeUndefined();
+    expect((await stored()).metadata.finalizers).toBeUndefined();
+  });
+
+  test("a status is there when the write resolves, is read back at once, and is not written twice", async () => {
+    const status = { observedGeneration: 1, domain: "shop.example" };
+    await records.status.write(meta, status);
+    expect((await stored()).status.domain).toBe("shop.example");
+    expect(records.status.read(meta)).toMatchObject(status);
+    const before = client.sent.length;
+    await records.status.write(meta, status);
+    expect(client.sent.length).toBe(before);
+    const other = { ...meta, uid: "00000000-0000-4000-8000-000000000000" };
+    await records.status.write(other, { ...status, domain: "other.example" });
+    expect((await stored()).status.domain).toBe("shop.example");
+    expect(problems).toEqual([]);
+  });
+
+  test("a status that the API server refuses is a problem that names the object, and no error", async () => {
+    await records.status.write(meta, { observedGeneration: "not a number" });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("waf");
+  });
+
+  test("events that wait are written before it closes, and none after", async () => {
+    records.status.event(meta, event);
+    await records.close(waitMs);
+    records.status.event(meta, { ...event, reason: "TooLate" });
+    const path = `/api/v1/namespaces/${meta.namespace}/events`;
+    const { items } = (await cluster.request({ path })).body as { items: { reason: string }[] };
+    expect(items.map(({ reason }) => reason)).toEqual(["EntriesChanged"]);
+  });
+});
