@@ -1,6 +1,6 @@
 // What to make of the pages of one day, one after another: which rows to hand on, whether the day is whole, or whether it has to be
 // read again from its start. Rows that were handed on in an earlier reading are left out, however the order changed meanwhile.
-// Only a day of several pages, or one that is followed, is remembered row by row: a day of one page is handed on whole or not at all.
+// Only a day of several pages, or one that is followed, is remembered row by row: a day of one whole page is handed on as a whole.
 import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
 import type { LogTally } from "./log-tally.ts";
 
@@ -77,7 +77,8 @@ export class LogDayReading {
     reading.pages += 1;
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
-    if (page.scrollId !== null) this.#tally ??= this.#createTally();
+    // Whatever may be read again once it was handed on has to be remembered.
+    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#createTally();
     if (this.#tally?.isFull === true) return { next: "Failed", rows: [], problem: "the day has too many rows" };
     const identities = this.#tally && page.entries.map((entry) => this.#tally?.identityOf(entry) ?? 0);
     const defect = this.#defectOf(length, identities);

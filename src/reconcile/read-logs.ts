@@ -137,9 +137,9 @@ class DayReader {
       this.#pages.readAhead(request);
       return request;
     }
-    const isKnown = this.#markOf?.(day + 1).total !== undefined;
-    if (verdict.next === "Nothing" && day < this.#lastDay && !isKnown)
-      this.#pages.readAhead({ stage: "Query", day: day + 1 });
+    if (verdict.next !== "Nothing" || day >= this.#lastDay) return undefined;
+    // Of a day that was read before, only the total is asked for first.
+    if (this.#markOf?.(day + 1).total === undefined) this.#pages.readAhead({ stage: "Query", day: day + 1 });
     return undefined;
   }
 
