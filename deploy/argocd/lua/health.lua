@@ -1,0 +1,57 @@
+-- The health of a WafInstance, WafIpRule, WafOrigin or WafCacheClear, read from its conditions as kstatus reads them:
+--   Progressing  not looked at yet, at work, or tried again by itself
+--   Suspended    somebody paused it, or removals wait for an approval or for a source that can't be read
+--   Degraded     only a person can help
+--   Healthy      as declared
+
+-- Removals that are held back are a question to a person, not a failure: all else goes on.
+local held = { Held = true, TooManyRemovals = true, SourceBroken = true, NotConfirmed = true }
+
+local function health(status, message)
+  return { status = status, message = message }
+end
+
+local status = obj.status
+if status == nil or status.conditions == nil then
+  return health("Progressing", "wafsync has not looked at it yet.")
+end
+if obj.metadata.generation ~= nil and status.observedGeneration ~= obj.metadata.generation then
+  return health("Progressing", "wafsync has not looked at the last change yet.")
+end
+
+local found = {}
+for _, condition in ipairs(status.conditions) do
+  found[condition.type] = condition
+end
+local function isTrue(type)
+  return found[type] ~= nil and found[type].status == "True"
+end
+local function told(type)
+  return found[type].reason .. ": " .. found[type].message
+end
+
+if isTrue("Reconciling") then
+  if found.Ready ~= nil and found.Ready.status == "False" then
+    return health("Progressing", told("Ready"))
+  end
+  return health("Progressing", found.Reconciling.message)
+end
+if isTrue("Stalled") then
+  if held[found.Stalled.reason] then
+    return health("Suspended", told("Stalled"))
+  end
+  return health("Degraded", told("Stalled"))
+end
+if found.Ready == nil then
+  return health("Progressing", "wafsync has not said yet whether it is ready.")
+end
+if isTrue("RemovalsHeld") then
+  return health("Suspended", told("RemovalsHeld"))
+end
+if isTrue("Ready") then
+  return health("Healthy", found.Ready.message)
+end
+if found.Ready.reason == "Suspended" then
+  return health("Suspended", told("Ready"))
+end
+return health("Progressing", told("Ready"))

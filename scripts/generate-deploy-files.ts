@@ -1,0 +1,40 @@
+// All files below deploy/ that are made from something else, and the reference of metrics, with the text that they
+// should have. Who writes or compares them is elsewhere.
+import { stringify } from "yaml";
+import { alertGroups } from "./generate-deploy-alerts.ts";
+import { argoFiles } from "./generate-deploy-argocd.ts";
+import { type GeneratedDeployFile, chartFiles } from "./generate-deploy-chart.ts";
+import { dashboard } from "./generate-deploy-dashboard.ts";
+import { metricsPage } from "./generate-deploy-metrics.ts";
+
+const header = "# Written by `npm run generate`. Edit scripts/generate-deploy-alerts.ts instead.\n";
+
+/** Reads its sources below the project's folder. */
+export async function generatedDeployFiles(root: string): Promise<GeneratedDeployFile[]> {
+  const alerts = header + stringify(alertGroups(), { lineWidth: 0 });
+  const prometheusRule = {
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "PrometheusRule",
+    metadata: { name: "wafsync" },
+    spec: alertGroups(),
+  };
+  const dashboardText = `${foldLists(JSON.stringify(dashboard(), undefined, 2))}\n`;
+  return [
+    { path: "docs/reference/metrics.md", text: await metricsPage() },
+    { path: "deploy/monitoring/alerts.yaml", text: alerts },
+    { path: "deploy/monitoring/prometheus-rule.yaml", text: header + stringify(prometheusRule, { lineWidth: 0 }) },
+    { path: "deploy/monitoring/dashboard.json", text: dashboardText },
+    { path: "deploy/helm/wafsync/files/alerts.yaml", text: alerts },
+    { path: "deploy/helm/wafsync/files/dashboard.json", text: dashboardText },
+    ...(await chartFiles(root)),
+    ...(await argoFiles(root)),
+  ];
+}
+
+/** Lists of plain words on one line, as the formatter wants them. */
+function foldLists(json: string): string {
+  return json.replaceAll(
+    /\[\s+("[^"]*"(?:,\s+"[^"]*")*)\s+\]/g,
+    (_, items: string) => `[${items.replaceAll(/,\s+/g, ", ")}]`,
+  );
+}

@@ -1,0 +1,66 @@
+// Suites that need the tools of others: helm, kubeconform, promtool, prometheus, judge. They are built once, which takes
+// many minutes, so only a run that asks for it builds them (WAFSYNC_TOOLS=build, or CI=true). Where they can't be had
+// the suites are skipped with a loud line, and fail under CI=true.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "@jest/globals";
+import type { Ended } from "../../control-plane/run-to-end.ts";
+import { runToEnd } from "../../control-plane/run-to-end.ts";
+import type { ToolName, Tools } from "../../tools/find.ts";
+import { findTools } from "../../tools/find.ts";
+
+const modules: Readonly<Record<ToolName, string>> = {
+  helm: "helm.sh/helm/v4",
+  kubeconform: "github.com/yannh/kubeconform",
+  promtool: "github.com/prometheus/prometheus",
+  prometheus: "github.com/prometheus/prometheus",
+  judge: "github.com/fluxcd/cli-utils",
+};
+
+/** To be awaited at the top of the file. Prints which versions the suite runs with. */
+export async function describeWithTools(
+  title: string,
+  names: readonly ToolName[],
+  body: (tools: Tools) => void,
+): Promise<void> {
+  const isCi = process.env["CI"] === "true";
+  const found = await findTools({ mayBuild: isCi || process.env["WAFSYNC_TOOLS"] === "build" });
+  if (found.state === "Found") {
+    process.stderr.write(`${title}: ${await versionsOf(names)}\n`);
+    describe(title, () => {
+      body(found.tools);
+    });
+    return;
+  }
+  if (isCi) {
+    describe(title, () => {
+      test("has its tools", () => {
+        throw new Error(found.problem);
+      });
+    });
+    return;
+  }
+  process.stderr.write(`\n*** SKIPPED: ${title}: ${found.problem}\n\n`);
+  // oxlint-disable-next-line jest/no-disabled-tests -- a suite that can't run says so, here and nowhere else
+  describe.skip(title, () => {
+    test("has its tools", () => undefined);
+  });
+}
+
+/** As the module says that they are built from: the tools themselves do not all know. */
+async function versionsOf(names: readonly ToolName[]): Promise<string> {
+  const module = await readFile(join(import.meta.dirname, "..", "..", "tools", "go.mod"), "utf8");
+  const version = (path: string): string => new RegExp(`^\\s*${path} (v\\S+)`, "m").exec(module)?.[1] ?? "?";
+  return names.map((name) => `${name} ${version(modules[name])}`).join(", ");
+}
+
+/** Runs a tool, and rejects with what it said unless it exits with 0; gives its output. */
+export async function runTool(
+  file: string,
+  args: readonly string[],
+  options: { readonly environment?: NodeJS.ProcessEnv; readonly input?: string } = {},
+): Promise<Ended> {
+  const ended = await runToEnd(file, args, options);
+  if (ended.code === 0) return ended;
+  throw new Error(`${file} ${args.join(" ")} ended with ${ended.code}: ${ended.stderr}${ended.stdout}`);
+}
