@@ -5,6 +5,7 @@ import { brokenShownMax } from "../../src/plan/log-day-reading.ts";
 import { logFailuresMax } from "../../src/plan/log-retry.ts";
 import type { LogReaderPorts, LogWait } from "../../src/reconcile/log-ports.ts";
 import { countLogs, readLogs } from "../../src/reconcile/read-logs.ts";
+import type { LogPiece } from "../../src/reconcile/read-logs.ts";
 import { day, row, scriptedLogs, told } from "../support/logs/scripted-logs.ts";
 import type { Answer, ScriptedLogs } from "../support/logs/scripted-logs.ts";
 
@@ -25,6 +26,12 @@ function portsOf(
     waits,
     ...more,
   };
+}
+
+async function lastOf(pieces: AsyncIterable<LogPiece>): Promise<LogPiece | undefined> {
+  let last: LogPiece | undefined;
+  for await (const piece of pieces) last = piece;
+  return last;
 }
 
 /** What comes out of one day, of which each list is a reading. */
@@ -189,14 +196,13 @@ test("broken entries are told by their position in the day, and the others go on
       [{ scrollId: null, total: 3, entries: [row("a"), row("b")], broken: [{ position: 1, problem: "is odd" }] }],
     ],
   });
-  const pieces = await Array.fromAsync(readLogs(portsOf(logs), { days }));
-  expect(pieces.at(-1)).toMatchObject({
+  expect(await lastOf(readLogs(portsOf(logs), { days }))).toMatchObject({
     kind: "DayDone",
     summary: { came: 3, total: 3, brokenCount: 1, broken: [{ position: 2, problem: "is odd" }] },
   });
   const many = Array.from({ length: 500 }, (_, position) => ({ position, problem: "is odd" }));
   const worse = scriptedLogs({ [date]: [[{ scrollId: null, total: 500, entries: [], broken: many }]] });
-  const [piece] = await Array.fromAsync(readLogs(portsOf(worse), { days }));
+  const piece = await lastOf(readLogs(portsOf(worse), { days }));
   if (piece?.kind !== "DayDone") throw new TypeError("the day should be done");
   expect(piece.summary?.brokenCount).toBe(500);
   expect(piece.summary?.broken).toHaveLength(brokenShownMax);

@@ -1,0 +1,260 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type { Simulator } from "../../../src/simulator/start-simulator.ts";
+import { seededRandom } from "../../support/async/seeded-random.ts";
+import { instanceDocument, keySpellings, secretDocument } from "../../support/cli/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../../support/cli/wafsync-process.ts";
+import type { RunningProcess } from "../../support/cli/wafsync-process.ts";
+import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+import { Multiset, dayNumber, logKey, logWorld } from "../../support/logs/log-world.ts";
+
+const now = "2026-06-16T00:00:00Z";
+const waitMs = 120_000;
+const environment = { WAFSYNC_API_KEY: logKey };
+
+function logs(simulator: Simulator, ...more: readonly string[]): string[] {
+  return ["logs", "--base-url", simulator.baseUrl, "--allow-insecure-http", ...more];
+}
+
+const range = ["--from", "2026-05-07", "--to", "2026-06-15"];
+const firstDay = dayNumber("2026-05-07");
+const lastDay = dayNumber("2026-06-15");
+
+afterAll(() => {
+  for (const spelling of keySpellings(logKey)) expect(everythingPrinted()).not.toContain(spelling);
+});
+
+test(
+  "a file that was killed and gone on with ten times is exact",
+  async () => {
+    await using files = await scratchDirectory({});
+    const file = join(files.path, "rows.ndjson");
+    const random = seededRandom(11);
+    let left = Number.POSITIVE_INFINITY;
+    let running: RunningProcess | undefined;
+    await using world = await logWorld({
+      now,
+      logRowsPerDay: 500,
+      onRequest: () => {
+        left -= 1;
+        // Between two pages, two days, before the first and after the last: wherever the requests happen to be.
+        if (left <= 0) running?.child.kill("SIGKILL");
+      },
+    });
+    const parameters = logs(world.simulator, ...range, "--page-size", "200", "--output", file, "--resume");
+    const sizes: number[] = [];
+    for (let kill = 0; kill < 10; kill += 1) {
+      left = 4 + Math.floor(random() * 14);
+      running = startWafsync(parameters, { environment });
+      expect((await running.ended).signal).toBe("SIGKILL");
+      sizes.push(
+        await stat(file).then(
+          ({ size }) => size,
+          () => 0,
+        ),
+      );
+    }
+    left = Number.POSITIVE_INFINITY;
+    const end = await runWafsync(parameters, { environment });
+    expect([end.code, end.stderr]).toEqual([0, expect.stringContaining("20,000 rows of 2026-05-07 to 2026-06-15")]);
+    const expected = new Multiset();
+    for (const entry of world.rows(firstDay, lastDay, () => Number.POSITIVE_INFINITY))
+      expected.add(JSON.stringify(entry));
+    const text = await readFile(file, "utf8");
+    expect(new Multiset(text.trimEnd().split("\n")).difference(expected)).toEqual({ missing: [], tooMany: [] });
+    expect(text.split("\n")).toHaveLength(20_001);
+    expect(sizes.at(-1)).toBeGreaterThan(sizes[0] ?? 0);
+    await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
+  },
+  waitMs,
+);
+
+test(
+  "a signal ends it, says how to go on, and the file can be gone on with",
+  async () => {
+    await using files = await scratchDirectory({});
+    const file = join(files.path, "rows.csv");
+    let calls = 0;
+    let running: RunningProcess | undefined;
+    await using world = await logWorld({
+      now,
+      logRowsPerDay: 100,
+      onRequest: () => {
+        calls += 1;
+        if (calls === 10) running?.child.kill("SIGTERM");
+      },
+    });
+    const parameters = logs(world.simulator, ...range, "-o", "csv", "--output", file);
+    running = startWafsync(parameters, { environment });
+    const stopped = await running.ended;
+    expect([stopped.code, stopped.stderr]).toEqual([
+      130,
+      expect.stringMatching(/Stopped after .* Add --resume to go on/),
+    ]);
+    const checkpoint = await readFile(`${file}.wafsync-resume`, "utf8");
+    for (const spelling of keySpellings(logKey)) expect(checkpoint).not.toContain(spelling);
+    const refused = await runWafsync(parameters, { environment });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Add --resume to go on with it")]);
+    const other = await runWafsync([...parameters, "--resume", "--country", "NL"], { environment });
+    expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("asked for something else")]);
+    expect((await runWafsync([...parameters, "--resume"], { environment })).code).toBe(0);
+    expect((await readFile(file, "utf8")).trimEnd().split("\n")).toHaveLength(4001);
+    const again = await runWafsync([...parameters, "--resume"], { environment });
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("nothing says that it is unfinished")]);
+  },
+  waitMs,
+);
+
+describe("memory", () => {
+  const report = `process.on("exit",()=>process.stderr.write("\\npeak "+process.resourceUsage().maxRSS+" KiB\\n"))`;
+
+  async function peakMiB(rowsPerDay: number, from: string): Promise<number> {
+    await using world = await logWorld({ now, logRowsPerDay: rowsPerDay });
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(report)}`;
+    await using files = await scratchDirectory({});
+    const file = join(files.path, "rows");
+    const parameters = logs(world.simulator, "--from", from, "--to", "2026-06-15", "--output", file);
+    const end = await runWafsync(parameters, { environment: { ...environment, NODE_OPTIONS } });
+    expect([end.code, end.stderr]).toEqual([0, expect.stringContaining("peak")]);
+    return Number(/peak (\d+) KiB/.exec(end.stderr)?.[1]) / 1024;
+  }
+
+  test(
+    "does not grow with the number of rows: ten times as many need no more than a little more",
+    async () => {
+      const few = await peakMiB(6250, "2026-06-12");
+      const many = await peakMiB(6250, "2026-05-07");
+      console.log(`25,000 rows: ${few.toFixed(0)} MiB, 250,000 rows: ${many.toFixed(0)} MiB`);
+      expect(many).toBeLessThan(few + 48);
+    },
+    waitMs,
+  );
+});
+
+describe("what can't be asked", () => {
+  test.each([
+    [["--from", "2026-06-15", "--to", "2026-06-10"], "--from 2026-06-15 is after --to 2026-06-10"],
+    [["--from", "15.06.2026"], '--from "15.06.2026" is not a date'],
+    [["--from", "2026-06-10", "--to", "2026-02-30"], "--to 2026-02-30: there is no such day"],
+    [["--from", "2025-06-16", "--to", "2026-06-16"], "it is 366 days, and the WAF answers for at most 365"],
+    [["--follow", "--to", "2026-06-16"], "--follow has no end"],
+    [["--resume"], "--resume goes on with a file"],
+    [["--client", "10.0.0.300"], "--client: write an IP address or a network"],
+  ])(
+    "%j ends before any call",
+    async (more, message) => {
+      await using world = await logWorld({ now });
+      const end = await runWafsync(logs(world.simulator, ...more), { environment });
+      expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect(world.simulator.requests()).toEqual([]);
+    },
+    waitMs,
+  );
+});
+
+describe("what the WAF refuses", () => {
+  test(
+    "a wrong key, and no WAF for the account, end at once and say what to do",
+    async () => {
+      const keys = [{ key: logKey, domain: "logs.example", hasWaf: false }];
+      await using world = await logWorld({ now, keys });
+      const noWaf = await runWafsync(logs(world.simulator, ...range), { environment });
+      expect(noWaf.code).toBe(2);
+      expect(noWaf.stderr).toContain("the WAF refuses to give logs (404): No WAF configured for this account");
+      expect(noWaf.stderr).toContain("use the key of the account that has it");
+      const wrongKey = await runWafsync(logs(world.simulator, ...range), {
+        environment: { WAFSYNC_API_KEY: "another-key-0123456789" },
+      });
+      expect([wrongKey.code, wrongKey.stderr]).toEqual([2, expect.stringContaining("Bad API Key Value")]);
+      expect(wrongKey.stderr).toContain("Check the key in WAFSYNC_API_KEY");
+      expect(world.simulator.requests()).toHaveLength(2);
+    },
+    waitMs,
+  );
+
+  test.each([
+    [400, "Invalid date format. Use YYYY-MM-DD.", "by the API's published rules"],
+    [400, "start_date must be before or equal to end_date", "by the API's published rules"],
+    [400, "Date range cannot exceed 365 days", "by the API's published rules"],
+    [403, "Missing parameter api_key", "Look for a proxy"],
+  ])(
+    "%i %s is told in its own words, with what to do",
+    async (status, message, hint) => {
+      await using world = await logWorld({ now });
+      const body = JSON.stringify({ success: false, message });
+      world.simulator.addFaults({ times: 100, effect: { kind: "Respond", status, body } });
+      const end = await runWafsync(logs(world.simulator, ...range), { environment });
+      expect([end.code, end.stderr]).toEqual([2, expect.stringContaining(message)]);
+      expect(end.stderr).toContain(hint);
+    },
+    waitMs,
+  );
+
+  test(
+    "a scroll id that is refused costs a second reading, and nothing is told of it",
+    async () => {
+      await using world = await logWorld({ now, logRowsPerDay: 30 });
+      const message = "Invalid scroll_id";
+      world.simulator.addFaults({
+        match: { path: "/api/logs/scroll" },
+        effect: { kind: "Respond", status: 400, body: JSON.stringify({ success: false, message }) },
+      });
+      const end = await runWafsync(
+        logs(world.simulator, "--from", "2026-06-10", "--to", "2026-06-11", "--page-size", "10"),
+        { environment },
+      );
+      expect([end.code, end.stderr]).toEqual([0, ""]);
+      expect(end.stdout.trimEnd().split("\n")).toHaveLength(60);
+    },
+    waitMs,
+  );
+});
+
+test(
+  "whoever stops reading ends it without a complaint",
+  async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 20_000 });
+    const running = startWafsync(logs(world.simulator, ...range), { environment });
+    await running.hasPrinted(/\n/);
+    running.child.stdout?.destroy();
+    const end = await running.ended;
+    expect([end.code, end.stderr]).toEqual([0, ""]);
+    expect(world.simulator.requests().length).toBeLessThan(30);
+  },
+  waitMs,
+);
+
+test(
+  "a directory says which WAF it is, and its plan how far the logs reach",
+  async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 3 });
+    const spec = "  logs: {plan: Basic}\n";
+    await using files = await scratchDirectory({
+      "main.yaml": instanceDocument(world.simulator.baseUrl, { spec }),
+      "secret.yaml": secretDocument(logKey),
+    });
+    const parameters = [
+      "logs",
+      "-f",
+      files.path,
+      "--allow-insecure-http",
+      "--from",
+      "2026-04-01",
+      "--to",
+      "2026-04-02",
+    ];
+    const end = await runWafsync([...parameters, "-o", "json"]);
+    expect([end.code, end.stderr]).toEqual([
+      0,
+      expect.stringContaining("warning: the plan Basic keeps logs for 30 days"),
+    ]);
+    expect(JSON.parse(end.stdout)).toHaveLength(6);
+    await writeFile(join(files.path, "other.yaml"), instanceDocument(world.simulator.baseUrl, { name: "other" }));
+    const several = await runWafsync(parameters);
+    expect([several.code, several.stderr]).toEqual([2, expect.stringContaining("Name one with --instance")]);
+    const chosen = await runWafsync([...parameters, "--instance", "main", "-o", "csv"]);
+    expect([chosen.code, chosen.stdout.trimEnd().split("\n")]).toEqual([0, expect.any(Array)]);
+  },
+  waitMs,
+);
