@@ -69,8 +69,10 @@ export async function startOperator(start: OperatorStart): Promise<OperatorProce
     health: async (path) => await get(started?.["healthPort"], path),
     metrics,
     metric: async (series) => {
-      const line = (await metrics()).split("\n").find((text) => text.startsWith(`${series} `));
-      return line === undefined ? undefined : Number(line.slice(series.length + 1));
+      const wanted = labelsInOrder(series);
+      const lines = (await metrics()).split("\n").map((line) => ({ at: line.lastIndexOf(" "), line }));
+      const found = lines.find(({ at, line }) => at > 0 && labelsInOrder(line.slice(0, at)) === wanted);
+      return found === undefined ? undefined : Number(found.line.slice(found.at + 1));
     },
     isRunning: () => running,
     end: async (signal = "SIGTERM") => {
@@ -82,4 +84,10 @@ export async function startOperator(start: OperatorStart): Promise<OperatorProce
       return await ended.finally(() => patience.abort());
     },
   };
+}
+
+/** The labels of a series have no order. */
+function labelsInOrder(series: string): string {
+  const [name = "", labels = ""] = series.split("{");
+  return [name, ...(labels.match(/\w+="[^"]*"/g) ?? []).sort()].join(" ");
 }

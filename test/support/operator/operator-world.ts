@@ -48,6 +48,11 @@ function keyOf(number: number): string {
   return `made+up/key=${number}%of-tests`;
 }
 
+/** The first one is that of the examples. */
+function domainOf(number: number): string {
+  return number === 1 ? "www.example.com" : `shop-${number}.example`;
+}
+
 export class OperatorWorld {
   readonly cluster: ControlPlane;
   readonly simulator: Simulator;
@@ -71,7 +76,7 @@ export class OperatorWorld {
     const numbers = Array.from({ length: wafCount }, (_, index) => index + 1);
     const keys = numbers.map((number) => ({
       key: keyOf(number),
-      domain: `shop-${number}.example`,
+      domain: domainOf(number),
     }));
     const simulator = await startSimulator({ keys, overlap: "Record" });
     return new OperatorWorld(cluster, simulator, await createKubeRequests(cluster));
@@ -248,6 +253,11 @@ export function isReady(object: WafsyncObject): boolean {
   const { generation } = object.metadata;
   const ready = conditionOf(object, "Ready");
   return ready?.status === "True" && ready.observedGeneration === generation && !isReconciling(object);
+}
+
+/** Seen in its newest version, and nobody works on it. */
+export function isAtRest(object: WafsyncObject): boolean {
+  return object.status?.["observedGeneration"] === object.metadata.generation && !isReconciling(object);
 }
 
 function isReconciling(object: WafsyncObject): boolean {
