@@ -147,7 +147,7 @@ function isConfirmed(pass: Pass): boolean {
 }
 
 /** Reads the declared state where it lives. If that fails, no removal is planned. */
-async function confirm(pass: Pass): Promise<PassEnd | undefined> {
+export async function confirm(pass: Pass): Promise<PassEnd | undefined> {
   const confirmed = await pass.ports.source.confirm(pass.name);
   pass.confirmedMs = pass.ports.clock.nowMs();
   if (confirmed.state === "Read") {

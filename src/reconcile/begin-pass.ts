@@ -102,6 +102,7 @@ function newPass(
     revision: "",
     inventoryDirty: false,
     plan: planInstance({ desired, observed, inventory, nowMs: startedMs }),
+    listsOfDomain: undefined,
     next: 0,
     confirmedMs: undefined,
     unread: new Set(),

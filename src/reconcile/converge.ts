@@ -11,7 +11,7 @@ import { requestedAtAnnotation } from "../api/kinds.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../plan/desired.ts";
-import { applyPlan, readAgain } from "./apply-plan.ts";
+import { applyPlan, confirm, readAgain } from "./apply-plan.ts";
 import type { Declared } from "./begin-pass.ts";
 import { beginPass } from "./begin-pass.ts";
 import type { ClearLook } from "./clear-cache-look.ts";
@@ -116,6 +116,9 @@ async function reportBackOff(
 }
 
 async function runPass(pass: Pass): Promise<PassEnd> {
+  // Nothing is recorded yet, which is how an instance looks that was just released: an old picture must not begin it anew.
+  const gone = pass.revision === "" ? await confirm(pass) : undefined;
+  if (gone !== undefined) return gone;
   try {
     return await applyAndVerify(pass);
   } finally {

@@ -33,6 +33,8 @@ export interface Pass {
   /** The inventory in memory is newer than the stored one. */
   inventoryDirty: boolean;
   plan: Plan;
+  /** The lists of which it is certain that they are those of this domain; see `record`. */
+  listsOfDomain: Observed["lists"] | undefined;
   /** Which of the plan's operations is next. */
   next: number;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
@@ -112,6 +114,8 @@ export function sameWaf(a: Gathered, b: Gathered): boolean {
 /** Writes the inventory of the plan before anything of the plan is done. */
 export async function record(pass: Pass): Promise<PassEnd | undefined> {
   if (!pass.plan.inventoryChanged && !pass.inventoryDirty) return undefined;
+  const foreign = await ensureDomain(pass);
+  if (foreign !== undefined) return foreign;
   const before = pass.inventory;
   const next = pass.plan.inventory;
   const saved = await pass.ports.inventory.save(pass.name, next, pass.revision);
@@ -132,6 +136,20 @@ export async function record(pass: Pass): Promise<PassEnd | undefined> {
   pass.inventoryDirty = false;
   pass.plan = { ...pass.plan, inventoryChanged: false };
   return undefined;
+}
+
+/**
+ * Lists don't say whose they are. If the key was given to another WAF since the domain was read, what they show must not
+ * make us forget anything: so the domain is read once more before the first record that goes by them.
+ */
+async function ensureDomain(pass: Pass): Promise<PassEnd | undefined> {
+  const { lists } = pass.observed;
+  if (pass.listsOfDomain === lists) return undefined;
+  const read = await pass.waf.readOrigins({ signal: pass.ports.abandon });
+  if (!read.ok) return read.fault.code === "Aborted" ? { end: "Interrupted" } : { end: "Failed", fault: read.fault };
+  const moved = movedDomain(pass, read.value.domain);
+  if (moved === undefined) pass.listsOfDomain = lists;
+  return moved;
 }
 
 /** Each accepted write names the domain that it was done for. Another one than was read ends the pass. */

@@ -41,9 +41,13 @@ export function settleAccepted(pass: Pass, operation: Operation, accepted: Write
   }
 }
 
-/** The write was sent and nobody knows whether it took effect: from now on it counts as ours. */
+/**
+ * The write was sent and nobody knows whether it took effect: from now on it counts as ours. Until the list is read again, an
+ * entry that may be there is taken as there: if no rule wants it any more by then, it must not be forgotten.
+ */
 export function settleUnknown(pass: Pass, operation: Operation): void {
   if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
+    if (operation.kind === "AddEntry") live(pass, operation.list).set(operation.entry, [operation.entry]);
     pass.recordedNow[operation.list].delete(operation.entry);
     pass.unread.add(operation.list);
   } else {

@@ -4,15 +4,16 @@ import { anInventory, entry } from "../support/declared/gathered.ts";
 import { ConvergeWorld } from "../support/ports/converge-world.ts";
 
 describe("A first sync", () => {
-  test("adds each entry with one call, reads the written list twice, and everything else once", async () => {
+  test("adds each entry with one call, reads the written list and the domain twice, and everything else once", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(50))] } });
     const { end } = await world.pass();
     expect(end).toEqual({ end: "Done" });
     expect(world.waf.count("AddEntry")).toBe(50);
     expect(world.waf.count("ReadList", "blocklist")).toBe(2);
     expect(world.waf.count("ReadList", "allowlist")).toBe(1);
-    expect(world.waf.count("ReadOrigins")).toBe(1);
-    expect(world.waf.calls).toHaveLength(54);
+    // Once more before the inventory is written: by then it is certain that the lists are those of this domain.
+    expect(world.waf.count("ReadOrigins")).toBe(2);
+    expect(world.waf.calls).toHaveLength(55);
     expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(50).toSorted());
     expect(world.waf.overlaps).toBe(0);
     expect(world.status.faults).toEqual([]);
@@ -113,7 +114,7 @@ describe("A first sync", () => {
     expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
     expect(world.status.read(refused!)).toMatchObject({ state: "Rejected", message: "b.example is not accepted." });
     expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
-    expect(world.waf.count("ReadOrigins")).toBe(1);
+    expect(world.waf.count("ReadOrigins")).toBe(2);
     expect(world.status.faults).toEqual([]);
     await world.pass();
     expect(world.waf.count("AddOrigin")).toBe(2);

@@ -19,6 +19,7 @@ async function worldAfter(count: number, options: ConstructorParameters<typeof C
   world.declare({ rules: [blocking("feed", addresses(count))] });
   await world.pass();
   world.declare({ rules: [] });
+  world.source.confirmCount = 0;
   return world;
 }
 
@@ -58,7 +59,8 @@ describe("Before removals", () => {
     const world = await worldAfter(9, { latencyMs: 10_000 });
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual([]);
-    expect(world.source.confirmCount).toBe(3);
+    // Nine calls of 10 s, and one that makes sure of the domain after the first confirmation.
+    expect(world.source.confirmCount).toBe(4);
   });
 
   test("a confirmation that shows the key of another WAF ends the pass without a removal", async () => {
@@ -302,7 +304,7 @@ describe("Under way", () => {
     const world = new ConvergeWorld({ latencyMs: 1_000 });
     world.declare({ rules: [blocking("feed", addresses(20), { expiresAtMs: world.clock.nowMs() + 8_000 })] });
     await world.pass();
-    expect(world.waf.count("AddEntry")).toBe(5);
+    expect(world.waf.count("AddEntry")).toBe(4);
     expect(world.waf.lists.blocklist).toEqual([]);
   });
 
@@ -543,5 +545,45 @@ describe("A rule that goes", () => {
     await world.pass();
     expect(world.waf.writes()).toEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+});
+
+describe("What can't be told from a list", () => {
+  test("a key that moves to another WAF between two reads makes nothing forgotten", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    await world.pass();
+    world.declare({ rules: [] });
+    const mine = [...world.waf.lists.blocklist];
+    world.onCall(({ name, list }) => {
+      if (name !== "ReadList" || list !== "blocklist") return;
+      world.waf.domain = "staging.example";
+      world.waf.lists.blocklist = [];
+    });
+    const { end } = await world.pass();
+    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
+  });
+
+  test("an addition that was put off and took effect all the same stays ours when its rule goes meanwhile", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    const fault = { code: "RateLimited", message: "The WAF asks to wait for 3 s (429).", retryAfterMs: 3_000 } as const;
+    world.waf.failOn({ on: "AddEntry", effect: "After", fault });
+    const { promise, isOver } = world.begin();
+    await world.clock.advanceUntil(() => world.waf.count("AddEntry") === 1, 60_000);
+    world.declare({ rules: [] });
+    await world.clock.advanceUntil(isOver, 60_000);
+    expect((await promise).end).toEqual({ end: "Done" });
+    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+
+  test("an instance without a record is begun only if a fresh read still shows it", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.source.freezeCache();
+    world.source.remove(world.instance);
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Gone" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.inventory.saves).toEqual([]);
   });
 });

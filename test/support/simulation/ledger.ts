@@ -7,7 +7,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import { hashRemovals } from "../../../src/plan/removal-guard.ts";
-import { isForbidden, removalsForbidden, wantedEntries, wantedOrigins } from "./oracle.ts";
+import { isForbidden, removalsForbidden, textsOf, wantedEntries, wantedOrigins } from "./oracle.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
@@ -128,12 +128,19 @@ export class Ledger {
   ): void {
     const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
     if (this.#approved[list].has(entry)) return;
+    const { refusals, disputes } = this.#inventory();
+    // These are left alone for a while, and so are no part of the plan.
+    const waits = (other: Entry): boolean =>
+      disputes.some((dispute) => dispute.list === list && dispute.entry === other) ||
+      refusals.some(
+        ({ operation }) => operation.startsWith(`${list} -`) && operation.includes(other.split("/")[0] ?? ""),
+      );
     const left = [...this.removable(list, confirmed)].filter(
-      (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other),
+      (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other) && !waits(other),
     );
-    const count = left.length + 1;
+    const count = new Set([...left, entry]).size;
     const wanted = wantedEntries(confirmed, this.#nowMs())[list];
-    const size = new Set([...this.#waf.entries(list), ...wanted, entry]).size;
+    const size = new Set([...(seen[list] ?? []), ...wanted, entry]).size;
     if (count > maxRemovals) complain(`${count} would go at once, and ${maxRemovals} may`);
     if (size >= 10 && count * 100 > maxRemovalPercent * size) complain(`${count} of ${size} would go at once`);
   }
@@ -188,21 +195,26 @@ export class Ledger {
   }
 
   /** What may be forgotten: what is not there, what others own, and what a deleted rule or origin leaves there. */
-  saved(before: Inventory, after: Inventory, gathered: Gathered | undefined): void {
+  saved(before: Inventory, after: Inventory, { gathered, seen }: Knowledge): void {
     // With the instance go all that refer to it.
     const isGoing = gathered?.instance.meta.deleting === true;
     const rules = new Set(gathered?.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
     for (const list of listNames) {
       for (const [entry, record] of before.entries[list]) {
-        if (this.#owners[list].get(entry) !== "Ours" || this.#inventory().entries[list].has(entry)) continue;
+        const owner = this.#owners[list].get(entry);
+        if (owner === undefined || this.#inventory().entries[list].has(entry)) continue;
+        if (owner !== "Ours") {
+          this.#owners[list].set(entry, "Others");
+          continue;
+        }
         const { retainedBy } = record;
         if (retainedBy !== undefined && (isGoing || !rules.has(retainedBy))) this.#owners[list].set(entry, "Others");
         else this.violation(`${entry} is on the ${list}, wafsync added it, and the inventory forgot it`);
       }
       for (const entry of after.entries[list].keys()) {
-        if (!before.entries[list].has(entry) && this.#isAdopted(list, entry, gathered)) {
-          this.#owners[list].set(entry, "Ours");
-        }
+        if (before.entries[list].has(entry) || !this.#owners[list].has(entry)) continue;
+        if (this.#isAdopted(entry, gathered)) this.#owners[list].set(entry, "Ours");
+        else if (seen[list]?.has(entry) !== true) this.#owners[list].set(entry, "Recorded");
       }
     }
     const origins = new Set(gathered?.origins.map(({ meta }) => nameKey(meta)));
@@ -230,10 +242,9 @@ export class Ledger {
     }
   }
 
-  #isAdopted(list: ListName, entry: Entry, gathered: Gathered | undefined): boolean {
-    if (!this.#owners[list].has(entry)) return false;
+  #isAdopted(entry: Entry, gathered: Gathered | undefined): boolean {
     return (gathered?.rules ?? []).some(
-      ({ rule }) => rule.meta.annotations["wafsync.dev/adopt"] === "true" && rule.addresses.includes(entry),
+      (rule) => rule.rule.meta.annotations["wafsync.dev/adopt"] === "true" && textsOf(rule).includes(entry),
     );
   }
 }

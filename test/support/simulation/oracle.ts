@@ -49,7 +49,8 @@ export function wantedOrigins(gathered: Gathered): Map<string, string> {
   return wanted;
 }
 
-function textsOf({ rule, texts }: GatheredRule): string[] {
+/** Everything that a rule declares, as it is written. */
+export function textsOf({ rule, texts }: GatheredRule): string[] {
   const lines = texts.flatMap((text) => (text.state === "Read" ? text.text.split("\n") : []));
   return [
     ...rule.addresses,

@@ -61,7 +61,7 @@ export class SimCluster {
 
   put(part: Parts, object: Named | GatheredRule): void {
     const meta = "rule" in object ? object.rule.meta : object.meta;
-    this.change({ [part]: new Map<string, unknown>(this.now[part]).set(nameKey(meta), object) } as Partial<Declared>);
+    this.change({ [part]: new Map<string, unknown>(this.now[part]).set(nameKey(meta), object) });
   }
 
   /** An instance that is held stays until it is released. */
@@ -73,7 +73,7 @@ export class SimCluster {
     }
     const left = new Map<string, unknown>(this.now[part]);
     left.delete(name);
-    this.change({ [part]: left } as Partial<Declared>);
+    this.change({ [part]: left });
   }
 
   release(name: string): void {

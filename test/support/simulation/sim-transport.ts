@@ -119,7 +119,7 @@ function controllerOf(network: SimNetwork, exchange: Exchange): Dispatcher.Dispa
     resume: () => undefined,
     abort: () => end(network, exchange, "given up"),
   };
-  return controller as unknown as Dispatcher.DispatchController;
+  return controller;
 }
 
 function networkError(code: string): Error {

@@ -17,7 +17,12 @@ export const hosts = ["a.example", "b.example", "198.51.100.9"] as const;
 /** What rules declare, and others add: some of it overlaps, and some of it the guards refuse. */
 const pool: readonly string[] = [
   ...Array.from({ length: 24 }, (_, index) => `192.0.2.${index}`),
-  ...["198.51.100.9", "198.51.100.0/24", "203.0.113.0/24", "10.0.0.0/7", "2001:db8::a", "2001:db8:1::/48"],
+  "198.51.100.9",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "10.0.0.0/7",
+  "2001:db8::a",
+  "2001:db8:1::/48",
 ];
 
 export class SimUsers {
@@ -109,7 +114,9 @@ export class SimUsers {
     const { cluster, waf, ledger } = this.#world;
     waf.primary = "origin.shop.example";
     // Origins that were left behind can't be taken over again, since they can't be read: she removes them by hand.
-    for (const host of waf.origins.keys()) if (!ledger.isOurOrigin(host)) waf.origins.delete(host);
+    for (const host of waf.origins.keys()) {
+      if (!ledger.isOurOrigin(host) && !this.#world.inventory().origins.has(host)) waf.origins.delete(host);
+    }
     cluster.change({ broken: [], key: waf.key });
     for (const [name, { rule }] of cluster.now.rules) {
       if (rule.meta.deleting) cluster.remove("rules", name);

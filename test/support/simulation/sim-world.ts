@@ -127,6 +127,9 @@ export class SimWorld {
     if (stored.length <= 1) return stored[0] ?? emptyInventory;
     return {
       ...emptyInventory,
+      refusals: stored.flatMap(({ refusals }) => refusals),
+      disputes: stored.flatMap(({ disputes }) => disputes),
+      domain: stored.find(({ domain }) => domain !== undefined)?.domain,
       entries: {
         blocklist: new Map(stored.flatMap(({ entries }) => [...entries.blocklist])),
         allowlist: new Map(stored.flatMap(({ entries }) => [...entries.allowlist])),
@@ -163,7 +166,7 @@ export class SimWorld {
     this.#revision += 1;
     const before = stored?.inventory ?? emptyInventory;
     this.#inventories.set(name, { inventory: structuredClone(inventory), revision: this.#revision });
-    this.ledger.saved(before, inventory, process.knows(instance).gathered);
+    this.ledger.saved(before, inventory, process.knows(instance));
     this.printed(process, describeInventory(inventory));
     this.note(process, `saves the inventory of ${name}: ${describeInventory(inventory)}`);
     return { state: "Saved", revision: String(this.#revision) };

@@ -142,15 +142,12 @@ class Installation {
   }
 
   #breakPort(): void {
-    const { problems, chance, note } = {
-      ...this.#world,
-      chance: (share: number) => this.#world.chance(share),
-      note: (text: string) => this.#world.note(undefined, text),
-    };
+    const { problems } = this.#world;
+    const chance = (share: number): boolean => this.#world.chance(share);
     problems.inventory = chance(0.3) ? "The inventory is damaged." : undefined;
     problems.confirm = chance(0.3) ? "The API server can't be reached." : undefined;
     problems.lifecycle = chance(0.2) ? "The finalizer can't be written." : undefined;
-    note(`broken ports: ${Object.values(problems).join(" ")}`);
+    this.#world.note(undefined, `broken ports: ${Object.values(problems).join(" ")}`);
   }
 
   /** A process is killed, is asked to stop, or loses the Lease. */
