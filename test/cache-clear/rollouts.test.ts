@@ -203,11 +203,28 @@ await describeOperator("clears after rollouts", (world) => {
     90_000,
   );
 
+  test("a process that is killed while it clears leaves the clear to the next one", async () => {
+    const shop = await newShopWith("killed", "Deployment");
+    const { view, domain } = shop.waf;
+    world().simulator.addFaults({ match: { path: "/clear", domain }, effect: { kind: "Timeout" } });
+    await shop.kubectl("set", "image", "deployment/web", "main=two");
+    await world().eventually("the call is under way", () => view.counters.byEndpoint["POST /clear"] === 1);
+    await world().operator.end("SIGKILL");
+    expect(shop.clears).toBe(0);
+    await world().startOperator();
+    await shop.hasCleared(1);
+    expect(await shop.isIn("web", "Handled")).toMatchObject({ revision: "2" });
+    await shop.considered();
+    expect(shop.clears).toBe(1);
+  }, 90_000);
+
   describe("a workload of another namespace", () => {
     test("is followed only if it agrees, and nobody can tell one that does not from none", async () => {
       const elsewhere = await world().newNamespace("elsewhere");
       const deployment = workload("Deployment", elsewhere, "web", { replicas: 0 });
       await world().apply(deployment);
+      const wait = ["rollout", "status", "-n", elsewhere, "deployment/web", "--timeout=60s"];
+      await world().cluster.expectKubectl(wait);
       const afterRolloutOf = ["web", "none"].map((name) => ({ kind: "Deployment", name, namespace: elsewhere }));
       const shop = await newShop("neighbour", { afterRolloutOf, minInterval: "0s" });
       const refused = await shop.isIn("web", "NotSeen");

@@ -156,11 +156,13 @@ export class RolloutWatches {
     return { listWatch, stopping, ended: listWatch.run(either) };
   }
 
-  #objectChanged(kind: WorkloadKind, { type, object }: ObjectChange<WorkloadObject>): void {
+  #objectChanged(kind: WorkloadKind, change: ObjectChange<WorkloadObject>): void {
+    const { type, object } = change;
     const { namespace = "", name } = object.metadata;
     const key = workloadKey({ kind, namespace, name });
     if (!this.#listed().has(key)) return;
-    const before = this.#known.get(key);
+    // It may have been complete before anybody asked for it, and not be for the moment: after an annotation, for example.
+    const before = this.#known.get(key) ?? (type === "Changed" ? knownOf(change.old, undefined) : undefined);
     if (type === "Deleted") this.#known.delete(key);
     else {
       const known = knownOf(object, before);
