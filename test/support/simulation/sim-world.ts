@@ -44,6 +44,8 @@ export class SimWorld {
   readonly status = new RecordedStatus();
   readonly trace: string[] = [];
   readonly calls: SimCall[] = [];
+  /** Changes of the WAF by wafsync. */
+  readonly writes: string[] = [];
   readonly counts = { faults: 0, kills: 0, points: 0, clears: 0, processes: 0 };
   processes: SimProcess[] = [];
   /** Which fault the next request meets, if any. */
@@ -269,6 +271,7 @@ export class SimWorld {
         this.#lastClearMs = this.time.nowMs();
       }
       if (!process.mayWrite) this.ledger.violation(`${describeRequest(request)} by a process without the Lease`);
+      this.writes.push(describeRequest(request));
       this.ledger.changedByUs(change, process.caller, knowledge);
     });
     if (request.method === "GET" && request.path !== "/api/origins" && knowledge !== undefined) {
