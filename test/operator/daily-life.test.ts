@@ -1,9 +1,12 @@
 // What happens to a WAF over the weeks: namespaces that may attach or may not, rules that expire, people who change the
 // lists by hand, keys that are rotated, teams that go.
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { addresses, configMap, instance, keySecret, origin, rule } from "../support/operator/manifests.ts";
+import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/operator/manifests.ts";
 import { describeOperator } from "../support/operator/operator-suite.ts";
 import { callsOf, conditionOf } from "../support/operator/operator-world.ts";
+
+const namespacedOverlay = join(import.meta.dirname, "../../deploy/kustomize/overlays/namespaced");
 
 await describeOperator("the life of a WAF", (world) => {
   beforeAll(async () => {
@@ -171,4 +174,33 @@ await describeOperator("the life of a WAF", (world) => {
       expect(restless.filter((name) => !name.includes(namespace) && name !== waf.domain)).toEqual([]);
     }, 120_000);
   });
+
+  test("an operator of one namespace needs Roles alone, and leaves the other namespaces alone", async () => {
+    await world().operator.end();
+    const { cluster } = world();
+    const team = await world().newNamespace("team");
+    const manifests = await cluster.expectKubectl(["kustomize", namespacedOverlay]);
+    const input = manifests.replaceAll("wafsync-system", team);
+    await cluster.expectKubectl(["apply", "--server-side", "-f", "-"], { input });
+    const waf = world().newWaf();
+    const other = await world().newInstance("other");
+    await world().apply(rule(other.namespace, "block", ["203.0.113.20"]));
+    await world().startOperator({
+      kubeconfig: await cluster.kubeconfigFor(team, "wafsync"),
+      parameters: ["--namespace", team, "--leader-elect", "--lease-namespace", team],
+    });
+    await world().apply(
+      keySecret(team, waf.key),
+      instance(team, world().simulator.baseUrl),
+      rule(team, "block", addresses(5)),
+      origin(team, "standby", "standby.example.com"),
+      cacheClear(team, "clear"),
+    );
+    await world().allReady(team);
+    expect(waf.view.blocklist).toHaveLength(5);
+    await world().remove(rule(team, "block", []));
+    await world().eventually("the removal is confirmed and done", () => waf.view.blocklist.length === 0);
+    expect((await world().operator.health("/readyz")).status).toBe(200);
+    expect(other.waf.view.counters.requests).toBe(0);
+  }, 90_000);
 });

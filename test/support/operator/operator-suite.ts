@@ -1,6 +1,7 @@
 // A suite of the operator on a control plane of its own. After every test each status that was ever written is checked; the
 // last tests look for what must never have happened.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { everythingPrinted } from "../cli/wafsync-process.ts";
 import { describeWithOwnControlPlane } from "../cluster/suite.ts";
 import { OperatorWorld } from "./operator-world.ts";
 
@@ -37,6 +38,15 @@ function testWhatMustNeverHappen(world: () => OperatorWorld): void {
     expect([simulator.unknownCalls(), simulator.internalErrors()]).toEqual([0, []]);
     const counters = simulator.wafs().map((waf) => waf.counters);
     expect(counters.filter((counter) => counter.unknownParameters + counter.deletionsInOtherSpelling > 0)).toEqual([]);
+  });
+
+  test("nothing was refused for want of rights, and nothing was unexpected", () => {
+    const lines = everythingPrinted().split("\n");
+    // A namespace that is being deleted takes no new events.
+    const refused = lines.filter((line) => /forbidden/i.test(line) && !line.includes("being terminated"));
+    const unexpected = lines.filter((line) => /"level":"(?:error|fatal)"|TypeError|RangeError/.test(line));
+    expect(refused).toEqual([]);
+    expect(unexpected.filter((line) => !line.includes("the lease is lost"))).toEqual([]);
   });
 
   test("no key is in a log, a metric, an event, a status or a record", async () => {

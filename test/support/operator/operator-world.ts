@@ -90,8 +90,8 @@ export class OperatorWorld {
 
   /** With the token of the ServiceAccount of deploy/kustomize. */
   async startOperator(options: Partial<OperatorStart> & { readonly port?: number } = {}): Promise<OperatorProcess> {
-    const kubeconfig = await this.kubeconfigOfOperator(options.port);
-    const operator = await startOperator({ kubeconfig, ...options });
+    const kubeconfig = options.kubeconfig ?? (await this.kubeconfigOfOperator(options.port));
+    const operator = await startOperator({ ...options, kubeconfig });
     this.operators.push(operator);
     return operator;
   }
