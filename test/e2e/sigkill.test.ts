@@ -1,0 +1,111 @@
+// The bundle that ships, killed without warning at random moments while it works on a directory. Whatever was being done, the
+// record and the WAF agree, and the next process goes on from there.
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as realDelay } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { seededRandom } from "../support/async/seeded-random.ts";
+import { originDocument, ruleDocument, testKey, wafFolder } from "../support/cli/waf-folder.ts";
+import type { WafFolder } from "../support/cli/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
+
+const root = join(import.meta.dirname, "../..");
+const kills = 32;
+const seed = 20_261_121;
+const foreign = ["198.51.100.7", "198.51.100.8"];
+const poolSize = 120;
+const rulesOf = ["one", "two", "three"];
+const guards = "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n";
+
+let built = "";
+let program = "";
+
+beforeAll(async () => {
+  built = await mkdtemp(join(tmpdir(), "wafsync-sigkill-"));
+  program = join(built, "wafsync.mjs");
+  await promisify(execFile)(process.execPath, ["scripts/build.ts", program], { cwd: root });
+}, 60_000);
+
+afterAll(async () => {
+  await rm(built, { recursive: true, force: true });
+});
+
+/** Declares something else at random, and says what should be on the blocklist then. */
+async function declareAtRandom({ files }: WafFolder, random: () => number): Promise<Set<string>> {
+  const wanted = new Set<string>();
+  for (const name of rulesOf) {
+    const from = Math.floor(random() * poolSize);
+    const count = 5 + Math.floor(random() * 40);
+    const addresses = Array.from({ length: count }, (_, index) => `203.0.113.${(from + index) % poolSize}`);
+    for (const address of addresses) wanted.add(address);
+    await files.write(`${name}.yaml`, ruleDocument(name, { addresses }));
+  }
+  const type = random() < 0.5 ? "Alternate" : "Backup";
+  await files.write("origin.yaml", originDocument("spare", "spare.shop.example", type));
+  return wanted;
+}
+
+async function owned({ files }: WafFolder): Promise<Set<string>> {
+  const text = await readFile(join(files.path, ".wafsync/inventory/shop/main.yaml"), "utf8").catch(() => "");
+  return new Set(text.match(/203\.0\.113\.\d+/g));
+}
+
+test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, async () => {
+  const random = seededRandom(seed);
+  let requests = 0;
+  let reached: () => void = () => undefined;
+  await using folder = await wafFolder(
+    {
+      onRequest: () => {
+        requests += 1;
+        reached();
+      },
+    },
+    guards,
+  );
+  const { simulator, path } = folder;
+  const waf = simulator.waf(testKey);
+  waf.add("blocklist", foreign);
+  simulator.settings.latencyMs = 3;
+  const killedAt: number[] = [];
+  let wanted = new Set<string>();
+  for (let kill = 0; kill < kills; kill += 1) {
+    wanted = await declareAtRandom(folder, random);
+    // Some die while they start, most between two requests or during one.
+    const after = random() < 0.15 ? 0 : 1 + Math.floor(random() * 30);
+    const moreMs = random() * (after === 0 ? 300 : 8);
+    requests = 0;
+    const running = startWafsync(["run", "--from", path, "--allow-insecure-http"], { program });
+    if (after > 0) {
+      const enough = new Promise<void>((resolve) => (reached = () => (requests >= after ? resolve() : undefined)));
+      await Promise.race([enough, realDelay(10_000, undefined, { ref: false })]);
+    }
+    await realDelay(moreMs);
+    running.child.kill("SIGKILL");
+    await once(running.child, "exit");
+    killedAt.push(requests);
+    // The call that was on its way may still arrive.
+    await realDelay(10);
+    const known = await owned(folder);
+    const unowned = waf.blocklist.filter((text) => !known.has(text) && !foreign.includes(text));
+    expect({ kill, after, unowned }).toEqual({ kill, after, unowned: [] });
+    expect(waf.blocklist).toEqual(expect.arrayContaining(foreign));
+  }
+  simulator.settings.latencyMs = 0;
+  expect(await runWafsync(["run", "--from", path, "--allow-insecure-http", "--once"], { program })).toMatchObject({
+    code: 0,
+  });
+  expect(new Set(waf.blocklist)).toEqual(new Set([...foreign, ...wanted]));
+  expect(await owned(folder)).toEqual(wanted);
+  expect(waf.origins.map(({ host }) => host)).toContain("spare.shop.example");
+  expect(waf.overlaps).toBe(0);
+  expect(simulator.internalErrors()).toEqual([]);
+  const texts = `${everythingPrinted()}${await folder.everyFile()}`;
+  expect([testKey, encodeURIComponent(testKey)].filter((spelling) => texts.includes(spelling))).toEqual([]);
+  const inTheMiddle = killedAt.filter((count) => count > 3).length;
+  process.stdout.write(`\nSIGKILL over a directory: ${kills} kills, ${inTheMiddle} of them after the first reads.\n`);
+}, 180_000);
