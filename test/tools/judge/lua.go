@@ -20,6 +20,11 @@ var healthCodes = map[string]bool{
 	"Unknown": true, "Progressing": true, "Suspended": true, "Healthy": true, "Degraded": true, "Missing": true,
 }
 
+type impactedResource struct {
+	Operation string         `json:"operation"`
+	Resource  map[string]any `json:"resource"`
+}
+
 func judgeHealth(asked question) (answer, error) {
 	encoded, err := runLua(asked.Script, asked.Object)
 	if err != nil {
@@ -54,11 +59,29 @@ func judgeAction(asked question) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	changed := map[string]any{}
-	if err := json.Unmarshal(encoded, &changed); err != nil {
-		return answer{}, err
+	// One object is to be patched; an array says what is to be done with each of its objects.
+	var impacted []impactedResource
+	if strings.HasPrefix(string(encoded), "[") {
+		if err := json.Unmarshal(encoded, &impacted); err != nil {
+			return answer{}, err
+		}
+	} else {
+		patched := map[string]any{}
+		if err := json.Unmarshal(encoded, &patched); err != nil {
+			return answer{}, err
+		}
+		impacted = []impactedResource{{Operation: "patch", Resource: patched}}
 	}
-	return answer{Object: keepEmptyMaps(changed, asked.Object)}, nil
+	for _, one := range impacted {
+		switch one.Operation {
+		case "patch":
+			keepEmptyMaps(one.Resource, asked.Object)
+		case "create":
+		default:
+			return answer{}, fmt.Errorf("there is no operation %q", one.Operation)
+		}
+	}
+	return answer{Resources: impacted}, nil
 }
 
 // keepEmptyMaps gives empty maps back what Lua made of them, an empty array, as Argo CD does before it patches.

@@ -3,7 +3,7 @@
 //
 //	judge health     Argo CD: a health script on an object, gives status and message
 //	judge discovery  Argo CD: a discovery script on an object, gives the actions by name
-//	judge action     Argo CD: the script of an action on an object, gives the object that Argo CD would send
+//	judge action     Argo CD: the script of an action on an object, gives what Argo CD would create and patch
 //	judge kstatus    Flux: the status of an object by kstatus, gives status and message
 //	judge expression Flux: the CEL expressions of healthCheckExprs on an object, gives status
 package main
@@ -21,11 +21,11 @@ type question struct {
 }
 
 type answer struct {
-	Status  string         `json:"status,omitempty"`
-	Message string         `json:"message,omitempty"`
-	Actions map[string]any `json:"actions,omitempty"`
-	Object  map[string]any `json:"object,omitempty"`
-	Error   string         `json:"error,omitempty"`
+	Status    string             `json:"status,omitempty"`
+	Message   string             `json:"message,omitempty"`
+	Actions   map[string]any     `json:"actions,omitempty"`
+	Resources []impactedResource `json:"resources,omitempty"`
+	Error     string             `json:"error,omitempty"`
 }
 
 type judge func(question) (answer, error)

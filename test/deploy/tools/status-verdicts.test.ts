@@ -1,0 +1,97 @@
+// What Argo CD and Flux make of every status that the operator can write, by their own engines.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { parse, parseAllDocuments } from "yaml";
+import { conditionFacts, conditionTypes, isPublished } from "../../../src/api/reasons.ts";
+import type { Question } from "../../support/deploy/judge.ts";
+import { judge } from "../../support/deploy/judge.ts";
+import { statusCases } from "../../support/deploy/status-cases.ts";
+import { describeWithTools } from "../../support/deploy/tools-suite.ts";
+
+const deploy = join(import.meta.dirname, "..", "..", "..", "deploy");
+const kinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"] as const;
+
+interface ConfigMap {
+  readonly data: Readonly<Record<string, string>>;
+}
+
+interface HealthExpressions {
+  readonly kind: string;
+  readonly current: string;
+  readonly inProgress?: string;
+  readonly failed?: string;
+}
+
+async function argoSettings(): Promise<ConfigMap["data"]> {
+  return (parse(await readFile(join(deploy, "argocd", "argocd-cm.yaml"), "utf8")) as ConfigMap).data;
+}
+
+async function fluxExpressions(): Promise<readonly HealthExpressions[]> {
+  const text = await readFile(join(deploy, "flux", "wafs.yaml"), "utf8");
+  const documents = parseAllDocuments(text).map(
+    (document) => document.toJS() as { kind: string; spec?: { healthCheckExprs?: HealthExpressions[] } },
+  );
+  return documents.flatMap(({ spec }) => spec?.healthCheckExprs ?? []);
+}
+
+await describeWithTools("the verdicts of GitOps tools", ["judge"], ({ files }) => {
+  const cases = statusCases();
+
+  test("every published reason has a case, and no case has another", () => {
+    const seen = new Set(cases.flatMap(({ conditions }) => conditions.map(({ type, reason }) => `${type} ${reason}`)));
+    const published = conditionTypes.flatMap((type) =>
+      Object.keys(conditionFacts[type].reasons).map((reason) => `${type} ${reason}`),
+    );
+    // Retrying clears are told as Reconciling, and each Failed reason is repeated by Ready and Stalled.
+    expect(published.filter((pair) => !seen.has(pair))).toEqual([]);
+    const all = cases.flatMap(({ conditions }) => conditions);
+    expect(all.filter(({ type, reason, status }) => !isPublished(type, reason, status))).toEqual([]);
+  });
+
+  test("Argo CD's Lua engine finds the health of each in the table", async () => {
+    const settings = await argoSettings();
+    const questions = cases.map(({ object }): Question => ({
+      object,
+      script: settings[`resource.customizations.health.wafsync.dev_${String(object["kind"])}`] ?? "",
+    }));
+    const answers = await judge(files.judge, "health", questions);
+    const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
+    expect(found).toEqual(cases.map(({ title, argo }) => [title, argo]));
+    expect(answers.filter(({ message }) => message === undefined || message === "")).toEqual([]);
+  });
+
+  test("kstatus finds the status of each in the table", async () => {
+    const answers = await judge(files.judge, "kstatus", cases);
+    const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
+    expect(found).toEqual(cases.map(({ title, flux }) => [title, flux]));
+  });
+
+  test("Argo CD and Flux agree but on what waits for a person without being a failure", async () => {
+    const same = { Healthy: "Current", Progressing: "InProgress", Degraded: "Failed" };
+    const others = cases.filter(({ argo, flux }) => argo !== "Suspended" && same[argo] !== flux);
+    expect(others.map(({ title }) => title)).toEqual([]);
+  });
+
+  test("the expressions of the Flux example let held and suspended objects pass, and all else as kstatus has it", async () => {
+    const expressions = await fluxExpressions();
+    const questions = cases.map(({ object }): Question => {
+      const own = expressions.find(({ kind }) => kind === object["kind"]);
+      return own === undefined ? { object } : { object, expressions: own };
+    });
+    const answers = await judge(files.judge, "expression", questions);
+    const found = cases.map(({ title }, place) => [title, answers[place]?.error ?? answers[place]?.status]);
+    const expected = cases.map(({ title, argo, flux }) => [title, argo === "Suspended" ? "Current" : flux]);
+    expect(found).toEqual(expected);
+  });
+
+  test("an object that wafsync has never seen is waited for by both", async () => {
+    const settings = await argoSettings();
+    const questions = kinds.map((kind): Question => ({
+      object: { apiVersion: "wafsync.dev/v1alpha1", kind, metadata: { name: "new", generation: 1 }, spec: {} },
+      script: settings[`resource.customizations.health.wafsync.dev_${kind}`] ?? "",
+    }));
+    const answers = await judge(files.judge, "health", questions);
+    expect(answers.map(({ status }) => status)).toEqual(kinds.map(() => "Progressing"));
+  });
+});

@@ -1,0 +1,271 @@
+// A status for every published reason, made by the code that the operator makes them with, and what Argo CD and Flux
+// have to make of it. The tables are complete by their types: a new reason does not compile without a verdict.
+import type { Condition, NewCondition } from "../../../src/api/conditions.ts";
+import { setCondition } from "../../../src/api/conditions.ts";
+import type { AcceptedReason, ReasonOf, SyncedReason } from "../../../src/api/reasons.ts";
+import { conditionFacts } from "../../../src/api/reasons.ts";
+import { accepted, conditionsOf } from "../../../src/reconcile/assessment.ts";
+import type { AcceptedFinding, SyncedFinding } from "../../../src/reconcile/assessment.ts";
+import type { ResourceKind } from "../../../src/model/resource.ts";
+
+export type ArgoHealth = "Progressing" | "Healthy" | "Degraded" | "Suspended";
+export type FluxStatus = "InProgress" | "Current" | "Failed";
+
+export interface StatusCase {
+  readonly title: string;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly conditions: readonly Condition[];
+  readonly argo: ArgoHealth;
+  readonly flux: FluxStatus;
+}
+
+type Verdict = readonly [ArgoHealth, FluxStatus];
+type Next = SyncedFinding["next"];
+
+const generation = 3;
+const nowMs = Date.UTC(2026, 10, 21, 12);
+const message = "This is what is the case.";
+const healthy: Verdict = ["Healthy", "Current"];
+const working: Verdict = ["Progressing", "InProgress"];
+const failed: Verdict = ["Degraded", "Failed"];
+const paused: Verdict = ["Suspended", "InProgress"];
+/** Flux has no word for what waits for a person without being a failure. */
+const held: Verdict = ["Suspended", "Failed"];
+
+/** Who moves next with a reason, in each way that the operator reports it. */
+const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next, Verdict>>>>> = {
+  Synced: { Settled: healthy, Working: working },
+  Expired: { Settled: healthy },
+  Observed: { Settled: healthy },
+  PrimaryOrigin: { Settled: healthy },
+  Syncing: { Working: working },
+  Pending: { Working: working, Retrying: working, Person: failed },
+  ApiUnavailable: { Retrying: working },
+  UnexpectedAnswer: { Retrying: working },
+  RateLimited: { Retrying: working },
+  Rejected: { Person: failed },
+  BadApiKey: { Person: failed },
+  MissingApiKey: { Person: failed },
+  DomainChanged: { Person: failed },
+  InventoryUnreadable: { Person: failed },
+  Contested: { Person: failed, Retrying: working },
+  Held: { Person: held },
+  Suspended: { Paused: paused },
+};
+
+const trueReasons: ReadonlySet<SyncedReason> = new Set(["Synced", "Expired", "PrimaryOrigin"]);
+const unknownReasons: ReadonlySet<SyncedReason> = new Set(["Syncing", "Suspended"]);
+
+/** What is not accepted counts as failed once the rest is settled; an instance that is not there may still come. */
+const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pending">, Verdict>> = {
+  InstanceNotFound: working,
+  NotAllowed: failed,
+  InvalidEntries: failed,
+  InvalidSpec: failed,
+  Conflict: failed,
+  GuardRejected: failed,
+  SourceMissing: failed,
+  BaseUrlNotAllowed: failed,
+};
+
+type HeldCase = readonly [SyncedReason, Next, Verdict];
+const removalsHeldVerdicts: Readonly<Record<ReasonOf<"RemovalsHeld">, HeldCase>> = {
+  TooManyRemovals: ["Held", "Person", held],
+  SourceBroken: ["Held", "Person", held],
+  InventoryUnreadable: ["InventoryUnreadable", "Person", failed],
+  NotConfirmed: ["Synced", "Settled", ["Suspended", "Current"]],
+};
+
+type CompleteCase = readonly [Verdict, readonly Omit<NewCondition, "message" | "observedGeneration">[]];
+const readyCondition = { type: "Ready", status: "True", reason: "Ready" } as const;
+const notYet = { type: "Ready", status: "Unknown", reason: "Progressing" } as const;
+const atWork = { type: "Reconciling", status: "True", reason: "Progressing" } as const;
+const completeVerdicts: Readonly<Record<ReasonOf<"Complete">, CompleteCase>> = {
+  Cleared: [healthy, [readyCondition]],
+  Coalesced: [healthy, [readyCondition]],
+  AlreadyHandled: [healthy, [readyCondition]],
+  Waiting: [working, [notYet, atWork]],
+  Running: [working, [notYet, atWork]],
+  Suspended: [paused, [{ type: "Ready", status: "Unknown", reason: "Suspended" }]],
+  Failed: [
+    failed,
+    [
+      { type: "Ready", status: "False", reason: "BadApiKey" },
+      { type: "Stalled", status: "True", reason: "BadApiKey" },
+    ],
+  ],
+};
+
+const failedReasons: Readonly<Record<ReasonOf<"Failed">, true>> = {
+  BackoffLimitExceeded: true,
+  DeadlineExceeded: true,
+  BadApiKey: true,
+  MissingApiKey: true,
+  DomainChanged: true,
+  Rejected: true,
+};
+
+/** All cases, each with the object as the API server would give it. */
+export function statusCases(): StatusCase[] {
+  return [
+    ...syncedCases(),
+    ...acceptedCases(),
+    ...removalsHeldCases(),
+    ...logsCases(),
+    ...cacheClearCases(),
+    ...oddCases(),
+  ];
+}
+
+function syncedCases(): StatusCase[] {
+  return entriesOf(syncedVerdicts).flatMap(([reason, verdicts]) =>
+    entriesOf(verdicts).map(([next, verdict]) =>
+      made(kindFor(reason), `Synced ${reason}, ${next}`, assessed(accepted, finding(reason, next)), verdict),
+    ),
+  );
+}
+
+function kindFor(reason: SyncedReason): ResourceKind {
+  if (reason === "Expired") return "WafIpRule";
+  return reason === "PrimaryOrigin" ? "WafOrigin" : "WafInstance";
+}
+
+function acceptedCases(): StatusCase[] {
+  return entriesOf(acceptedVerdicts).flatMap(([reason, verdict]) => {
+    const refused = { status: "False", reason, message } as const;
+    const kind = reason === "BaseUrlNotAllowed" ? "WafInstance" : "WafIpRule";
+    const title = `Accepted ${reason}`;
+    if (reason === "InstanceNotFound") {
+      const conditions = built([
+        { type: "Accepted", status: "False", reason },
+        { type: "Ready", status: "False", reason },
+      ]);
+      return [made(kind, title, conditions, verdict)];
+    }
+    return [
+      made(kind, title, assessed(refused, finding("Synced", "Settled")), verdict),
+      made(kind, `${title}, while the others are written`, assessed(refused, finding("Syncing", "Working")), working),
+    ];
+  });
+}
+
+function removalsHeldCases(): StatusCase[] {
+  return entriesOf(removalsHeldVerdicts).map(([reason, [synced, next, verdict]]) => {
+    const conditions = setCondition(
+      assessed(accepted, finding(synced, next)),
+      { type: "RemovalsHeld", status: "True", reason, message, observedGeneration: generation },
+      nowMs,
+    );
+    return made("WafInstance", `RemovalsHeld ${reason}`, conditions, verdict);
+  });
+}
+
+/** Logs that can't be forwarded do not make a WAF less as declared. */
+function logsCases(): StatusCase[] {
+  const { reasons } = conditionFacts.LogsForwarded;
+  return entriesOf(reasons).map(([reason, { statuses }]) => {
+    const conditions = setCondition(
+      assessed(accepted, finding("Synced", "Settled")),
+      { type: "LogsForwarded", status: statuses[0], reason, message, observedGeneration: generation },
+      nowMs,
+    );
+    return made("WafInstance", `LogsForwarded ${reason}`, conditions, healthy);
+  });
+}
+
+function cacheClearCases(): StatusCase[] {
+  const acceptedCondition = { type: "Accepted", status: "True", reason: "Accepted" } as const;
+  const completed = entriesOf(completeVerdicts).map(([reason, [verdict, others]]) => {
+    const status = verdict === healthy ? "True" : "False";
+    const complete = { type: "Complete", status, reason } as const;
+    return made("WafCacheClear", `Complete ${reason}`, built([acceptedCondition, complete, ...others]), verdict);
+  });
+  const givenUp = entriesOf(failedReasons).map(([reason]) => {
+    const conditions = built([
+      acceptedCondition,
+      { type: "Complete", status: "False", reason: "Failed" },
+      { type: "Failed", status: "True", reason },
+      { type: "Ready", status: "False", reason },
+      { type: "Stalled", status: "True", reason },
+    ]);
+    return made("WafCacheClear", `Failed ${reason}`, conditions, failed);
+  });
+  return [...completed, ...givenUp];
+}
+
+function oddCases(): StatusCase[] {
+  const synced = assessed(accepted, finding("Synced", "Settled"));
+  const settled = made("WafIpRule", "a settled rule", synced, healthy);
+  const status = settled.object["status"] as object;
+  const waiting = built([
+    { type: "Accepted", status: "Unknown", reason: "Pending" },
+    { type: "Ready", status: "Unknown", reason: "Progressing" },
+    { type: "Reconciling", status: "True", reason: "Progressing" },
+  ]);
+  const deleting = built([
+    { type: "Accepted", status: "True", reason: "Accepted" },
+    { type: "Ready", status: "Unknown", reason: "Progressing" },
+    { type: "Reconciling", status: "True", reason: "Deleting" },
+  ]);
+  const duplicate = built([
+    { type: "Accepted", status: "False", reason: "Conflict" },
+    { type: "Ready", status: "False", reason: "Conflict" },
+    { type: "Stalled", status: "True", reason: "DuplicateKey" },
+  ]);
+  return [
+    settled,
+    made("WafInstance", "Accepted Pending", waiting, working),
+    made("WafInstance", "Reconciling Deleting", deleting, working),
+    made("WafInstance", "Stalled DuplicateKey", duplicate, failed),
+    { ...settled, ...verdictOf(working), title: "a change that was not seen yet", object: seenBefore(settled, 2) },
+    {
+      ...settled,
+      ...verdictOf(working),
+      title: "the default status",
+      object: { ...settled.object, status: { observedGeneration: -1, conditions: [] } },
+    },
+    {
+      ...settled,
+      ...verdictOf(working),
+      title: "a status from before a restore",
+      object: { ...settled.object, status: { ...status, observedGeneration: 9 } },
+    },
+  ];
+}
+
+function seenBefore({ object }: StatusCase, observedGeneration: number): StatusCase["object"] {
+  return { ...object, status: { ...(object["status"] as object), observedGeneration } };
+}
+
+function verdictOf([argo, flux]: Verdict): Pick<StatusCase, "argo" | "flux"> {
+  return { argo, flux };
+}
+
+function finding(reason: SyncedReason, next: Next): SyncedFinding {
+  const isWaiting = next === "Working" && reason === "Pending";
+  const otherwise = unknownReasons.has(reason) || isWaiting ? "Unknown" : "False";
+  return { status: trueReasons.has(reason) ? "True" : otherwise, reason, message, next };
+}
+
+function assessed(acceptedFinding: AcceptedFinding, synced: SyncedFinding): readonly Condition[] {
+  return conditionsOf([], { accepted: acceptedFinding, synced }, generation, nowMs);
+}
+
+function built(conditions: readonly Omit<NewCondition, "message" | "observedGeneration">[]): readonly Condition[] {
+  let all: readonly Condition[] = [];
+  for (const condition of conditions) {
+    all = setCondition(all, { ...condition, message, observedGeneration: generation } as NewCondition, nowMs);
+  }
+  return all;
+}
+
+function made(kind: ResourceKind, title: string, conditions: readonly Condition[], verdict: Verdict): StatusCase {
+  const metadata = { name: "shop", namespace: "edge", uid: "9d1f", generation };
+  const status = { observedGeneration: generation, conditions };
+  const object = { apiVersion: "wafsync.dev/v1alpha1", kind, metadata, spec: {}, status };
+  return { title: `${kind}: ${title}`, object, conditions, ...verdictOf(verdict) };
+}
+
+function entriesOf<Key extends string, Value>(record: Partial<Readonly<Record<Key, Value>>>): [Key, Value][] {
+  return Object.entries(record) as [Key, Value][];
+}
