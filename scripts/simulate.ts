@@ -4,16 +4,18 @@ import { parseArgs } from "node:util";
 import type { SeedReport } from "../test/support/simulation/simulate-seed.ts";
 import { simulateSeed } from "../test/support/simulation/simulate-seed.ts";
 
-const failuresMax = 5;
 const { values } = parseArgs({
   options: {
     seeds: { type: "string", default: "1000" },
     first: { type: "string", default: "0" },
     seed: { type: "string" },
+    /** Ends after so many seeds that failed. */
+    failures: { type: "string", default: "5" },
     trace: { type: "boolean", default: false },
   },
 });
 
+const failuresMax = Number(values.failures);
 const first = Number(values.seed ?? values.first);
 const count = values.seed === undefined ? Number(values.seeds) : 1;
 const sums = { steps: 0, calls: 0, faults: 0, kills: 0, processes: 0 };

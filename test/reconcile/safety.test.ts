@@ -587,3 +587,19 @@ describe("What can't be told from a list", () => {
     expect(world.inventory.saves).toEqual([]);
   });
 });
+
+describe("A guard that can't be read", () => {
+  test("stops all writes, and says so, until it is corrected", async () => {
+    const rules = [blocking("feed", addresses(2))];
+    const world = new ConvergeWorld({
+      declared: { rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) },
+    });
+    await world.pass();
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+    expect(world.status.message(world.instance, "Accepted")).toContain("spec.guards.neverBlock[0]");
+    world.declare({ instance: anInstance({ meta: { generation: 2 } }) });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+  });
+});

@@ -1,0 +1,73 @@
+// The operator, killed without warning at random moments while it works on a real API server. What it wrote ahead is what the
+// next process goes on from.
+import { once } from "node:events";
+import { setTimeout as realDelay } from "node:timers/promises";
+import { expect, test } from "@jest/globals";
+import { seededRandom } from "../support/async/seeded-random.ts";
+import { rule } from "../support/operator/manifests.ts";
+import { describeOperator } from "../support/operator/operator-suite.ts";
+import type { OperatorWorld } from "../support/operator/operator-world.ts";
+
+const kills = 12;
+const seed = 2_026;
+const foreign = "198.51.100.7";
+const poolSize = 100;
+const names = ["one", "two"];
+
+await describeOperator("an operator that is killed", (world) => {
+  test(`${kills} times at random moments, forgets and loses nothing`, async () => {
+    const random = seededRandom(seed);
+    const guards = { maxRemovals: 10_000, maxRemovalPercent: 100 };
+    const { namespace, waf } = await world().newInstance("sigkill", { guards });
+    waf.view.add("blocklist", [foreign]);
+    world().simulator.settings.latencyMs = 5;
+    let wanted = new Set<string>();
+    for (let kill = 0; kill < kills; kill += 1) {
+      wanted = await declareAtRandom(world(), namespace, random);
+      const after = waf.view.counters.requests + Math.floor(random() * 35);
+      const operator = await world().startOperator({});
+      const isReached = (): boolean => waf.view.counters.requests >= after;
+      const patience = performance.now() + 20_000;
+      while (!isReached() && performance.now() < patience) await realDelay(2);
+      await realDelay(random() * 8);
+      operator.process.child.kill("SIGKILL");
+      if (operator.process.child.signalCode === null) await once(operator.process.child, "exit");
+      // The call that was on its way may still arrive.
+      await realDelay(20);
+      const known = await owned(world(), namespace);
+      const unowned = waf.view.blocklist.filter((text) => !known.has(text) && text !== foreign);
+      expect({ kill, unowned }).toEqual({ kill, unowned: [] });
+    }
+    world().simulator.settings.latencyMs = 0;
+    await world().startOperator({});
+    await world().eventually(
+      "the declared state is there",
+      () => waf.view.blocklist.toSorted().join(" ") === [foreign, ...wanted].toSorted().join(" "),
+      60_000,
+    );
+    await world().allReady(namespace, 60_000);
+    expect(await owned(world(), namespace)).toEqual(wanted);
+    expect(waf.view.overlaps).toBe(0);
+    process.stdout.write(`\nSIGKILL over a real API server: ${kills} kills.\n`);
+  }, 300_000);
+});
+
+async function declareAtRandom(world: OperatorWorld, namespace: string, random: () => number): Promise<Set<string>> {
+  const wanted = new Set<string>();
+  for (const name of names) {
+    const from = Math.floor(random() * poolSize);
+    const count = 5 + Math.floor(random() * 40);
+    const some = Array.from({ length: count }, (_, index) => `203.0.113.${(from + index) % poolSize}`);
+    for (const address of some) wanted.add(address);
+    await world.apply(rule(namespace, name, some));
+  }
+  return wanted;
+}
+
+/** What the ConfigMaps of the inventory name. */
+async function owned(world: OperatorWorld, namespace: string): Promise<Set<string>> {
+  const body = await world.requests.expect({ path: `/api/v1/namespaces/${namespace}/configmaps` });
+  const maps = (body as { items: { metadata: { name: string }; data?: Record<string, string> }[] }).items;
+  const inventories = maps.filter(({ metadata }) => metadata.name.includes("wafsync-inventory"));
+  return new Set(inventories.flatMap(({ data }) => JSON.stringify(data).match(/203\.0\.113\.\d+/g) ?? []));
+}

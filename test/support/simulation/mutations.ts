@@ -1,0 +1,305 @@
+// Each promise of wafsync, and the smallest change of the source that breaks it. `npm run mutate` makes each of these changes
+// in a copy and shows that something notices; docs/reliability.md has the table, and a test that both are up to date.
+
+export interface Mutation {
+  /** What is switched off. */
+  readonly guard: string;
+  /** Below `src/`. */
+  readonly file: string;
+  /** Occurs exactly once in the file. */
+  readonly from: string;
+  readonly to: string;
+  /** `simulation`, or the test that fails. */
+  readonly foundBy: string;
+}
+
+const simulation = "simulation";
+
+/** One row of the table in docs/reliability.md. */
+export function rowOf({ guard, file, foundBy }: Mutation): string {
+  const test = foundBy === simulation ? "the simulation" : `\`${foundBy}\``;
+  return `| ${guard} | \`src/${file}\` | ${test} |`;
+}
+
+export const mutations: readonly Mutation[] = [
+  {
+    guard: "`maxRemovals` holds a plan",
+    file: "plan/removal-guard.ts",
+    from: "if (count > guards.maxRemovals) return true;",
+    to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "`maxRemovalPercent` holds a plan",
+    file: "plan/removal-guard.ts",
+    from: "return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;",
+    to: "return false;",
+    foundBy: simulation,
+  },
+  {
+    guard: "an approval lets exactly the named plan through",
+    file: "plan/removal-guard.ts",
+    from: "if (hash !== undefined && hash === approvedHash) {",
+    to: "if (hash !== undefined && approvedHash !== undefined) {",
+    foundBy: simulation,
+  },
+  {
+    guard: "an approval outlives a crash half-way",
+    file: "plan/removal-guard.ts",
+    from: "if (before?.has(entry) === true) {",
+    to: "if (before === undefined && approval !== undefined) {",
+    foundBy: "test/plan/removal-guard.test.ts",
+  },
+  {
+    guard: "`neverBlock` refuses what overlaps it",
+    file: "plan/guards.ts",
+    from: "if (kept === undefined) return undefined;",
+    to: "if (family !== undefined) return undefined;",
+    foundBy: simulation,
+  },
+  {
+    guard: "addresses of declared origins are never blocked",
+    file: "plan/guards.ts",
+    from: "for (const origin of origins) {",
+    to: "for (const origin of origins.slice(0, 0)) {",
+    foundBy: simulation,
+  },
+  {
+    guard: "`minPrefixLength` refuses wide networks",
+    file: "plan/guards.ts",
+    from: "if (prefixLengthOf(entry) < shortest) {",
+    to: "if (prefixLengthOf(entry) < 0) {",
+    foundBy: simulation,
+  },
+  {
+    guard: "a guard that can't be read stops all writes",
+    file: "plan/plan.ts",
+    from: "!suspend && desired.instanceFaults.length === 0;",
+    to: "!suspend;",
+    foundBy: "test/reconcile/safety.test.ts",
+  },
+  {
+    guard: "the domain of the first sync is pinned",
+    file: "plan/domain.ts",
+    from: 'if (sameDomain(inventory.domain, domain)) return { state: "Known", inventory };',
+    to: 'if (expected === undefined || sameDomain(inventory.domain, domain)) return { state: "Known", inventory };',
+    foundBy: simulation,
+  },
+  {
+    guard: "`expectedDomain` is the only one written to",
+    file: "plan/domain.ts",
+    from: "if (expected !== undefined && !sameDomain(expected, domain)) {",
+    to: "if (expected !== undefined && domain === '') {",
+    foundBy: simulation,
+  },
+  {
+    guard: "a write that was done for another domain ends the pass",
+    file: "reconcile/pass.ts",
+    from: "if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;",
+    to: "if (observed.domain !== '') return undefined;",
+    foundBy: simulation,
+  },
+  {
+    guard: "lists of another WAF make nothing forgotten",
+    file: "reconcile/pass.ts",
+    from: "if (foreign !== undefined) return foreign;",
+    to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "a broken source holds removals",
+    file: "plan/desired.ts",
+    from: "blocklist: [...gathered.brokenSources, ...origins.held],",
+    to: "blocklist: [...origins.held],",
+    foundBy: simulation,
+  },
+  {
+    guard: "a missing ConfigMap or an invalid line holds removals",
+    file: "plan/desired.ts",
+    from: "if (!expired) holdForUnreadable(",
+    to: "if (expired && !expired) holdForUnreadable(",
+    foundBy: simulation,
+  },
+  {
+    guard: "broken sources hold removals of origins",
+    file: "plan/origin-plan.ts",
+    from: "if (input.removalsHeld) continue;",
+    to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "a fresh read comes before removals",
+    file: "reconcile/apply-plan.ts",
+    from: "if (isRemoval(operation) && !isConfirmed(pass)) {",
+    to: "if (isRemoval(operation) && pass.confirmedMs === -1) {",
+    foundBy: simulation,
+  },
+  {
+    guard: "a fresh read that fails holds removals",
+    file: "reconcile/apply-plan.ts",
+    from: "const brokenSources = [...pass.gathered.brokenSources, confirmed.problem];",
+    to: "const { brokenSources } = pass.gathered;",
+    foundBy: simulation,
+  },
+  {
+    guard: "a fresh read counts for 30 s",
+    file: "reconcile/apply-plan.ts",
+    from: "pass.ports.clock.nowMs() - pass.confirmedMs < confirmedForMs;",
+    to: "pass.confirmedMs < Infinity;",
+    foundBy: "test/reconcile/safety.test.ts",
+  },
+  {
+    guard: "an instance without a record is begun after a fresh read",
+    file: "reconcile/converge.ts",
+    from: 'pass.revision === "" ? await confirm(pass) : undefined',
+    to: 'pass.revision === "none" ? await confirm(pass) : undefined',
+    foundBy: "test/reconcile/safety.test.ts",
+  },
+  {
+    guard: "of two rules with one entry the oldest decides",
+    file: "plan/conflicts.ts",
+    from: "if (!winners.has(entry)) winners.set(entry, rule);",
+    to: "winners.set(entry, rule);",
+    foundBy: simulation,
+  },
+  {
+    guard: "of two instances with one key the oldest works",
+    file: "reconcile/begin-pass.ts",
+    from: "if (oldest !== undefined && oldest !== instance.meta) {",
+    to: "if (oldest !== undefined && oldest.name === '') {",
+    foundBy: simulation,
+  },
+  {
+    guard: "a contested entry is left alone for a while",
+    file: "plan/disputes.ts",
+    from: "const correctionsMax = 3;",
+    to: "const correctionsMax = 1_000;",
+    foundBy: "test/reconcile/safety.test.ts",
+  },
+  {
+    guard: "the primary origin is never removed",
+    file: "plan/origin-plan.ts",
+    from: "      waiting.push(host);\n      continue;",
+    to: "      waiting.push(host);",
+    foundBy: "test/plan/origin-plan.test.ts",
+  },
+  {
+    guard: "`Additive` removes only what is ours",
+    file: "plan/ownership.ts",
+    from: "else if (record !== undefined || input.exclusive) removals.push(entry);",
+    to: "else removals.push(entry);",
+    foundBy: simulation,
+  },
+  {
+    guard: "what a rule wants is never removed",
+    file: "plan/ownership.ts",
+    from: "if (input.wanted.has(entry)) continue;",
+    to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "what a deleted rule retains stays",
+    file: "plan/ownership.ts",
+    from: "if (isRetained(record, input.existingRules) && !input.exclusive) retained.add(entry);",
+    to: "if (record === null) retained.add(entry);",
+    foundBy: "test/plan/ownership.test.ts",
+  },
+  {
+    guard: "only what is gone from the list is forgotten",
+    file: "plan/ownership.ts",
+    from: "if (rules === undefined && (retained.has(entry) || !observed.has(entry))) {",
+    to: "if (rules === undefined) {",
+    foundBy: simulation,
+  },
+  {
+    guard: "only an annotated rule adopts",
+    file: "plan/ownership.ts",
+    from: 'if (rule.rule.meta.annotations[adoptAnnotation] === "true") adopting',
+    to: "adopting",
+    foundBy: simulation,
+  },
+  {
+    guard: "`Observe` writes nothing",
+    file: "plan/plan.ts",
+    from: 'policies[part] !== "Observe" && !suspend',
+    to: "!suspend",
+    foundBy: simulation,
+  },
+  {
+    guard: "a suspended instance writes nothing",
+    file: "plan/plan.ts",
+    from: 'policies[part] !== "Observe" && !suspend',
+    to: 'policies[part] !== "Observe"',
+    foundBy: simulation,
+  },
+  {
+    guard: "the inventory is written ahead",
+    file: "reconcile/converge.ts",
+    from: "const ended = (await record(pass)) ?? (await applyPlan(",
+    to: "const ended = (await applyPlan(",
+    foundBy: simulation,
+  },
+  {
+    guard: "a conflict of the inventory ends the pass",
+    file: "reconcile/pass.ts",
+    from: 'if (saved.state === "Conflict") return',
+    to: 'if (saved.state === "Conflict" && pass.name.name === "") return',
+    foundBy: simulation,
+  },
+  {
+    guard: "a refused addition is not ours",
+    file: "reconcile/settle-operation.ts",
+    from: 'if (operation.kind === "AddEntry") disown(pass, list, [operation.entry]);',
+    to: "",
+    foundBy: "test/reconcile/faults.test.ts",
+  },
+  {
+    guard: "an addition that may have been done stays ours",
+    file: "reconcile/settle-operation.ts",
+    from: 'if (operation.kind === "AddEntry") live(pass, operation.list).set(operation.entry, [operation.entry]);',
+    to: "",
+    foundBy: "test/reconcile/safety.test.ts",
+  },
+  {
+    guard: "`deletionPolicy: Retain` of an instance",
+    file: "reconcile/release-instance.ts",
+    from: 'if (instance.deletionPolicy === "Retain") return',
+    to: 'if (instance.meta.name === "") return',
+    foundBy: "test/reconcile/release.test.ts",
+  },
+  {
+    guard: "what others added stays when an `Exclusive` instance goes",
+    file: "reconcile/release-instance.ts",
+    from: 'return policy === "Exclusive" ? "Additive" : policy;',
+    to: "return policy;",
+    foundBy: "test/reconcile/release.test.ts",
+  },
+  {
+    guard: "what is left behind is told",
+    file: "reconcile/release-instance.ts",
+    from: "if (left !== 0) {",
+    to: "if (left === -1) {",
+    foundBy: "test/reconcile/release.test.ts",
+  },
+  {
+    guard: "one call at a time",
+    file: "waf/lane.ts",
+    from: "if (this.#running !== undefined || !this.#isAwake) return;",
+    to: "if (!this.#isAwake) return;",
+    foundBy: "test/waf/lane.test.ts",
+  },
+  {
+    guard: "nothing is written without the Lease",
+    file: "waf/client.ts",
+    from: "if (!permission.permitted) return",
+    to: "if (!permission.permitted && call.name === undefined) return",
+    foundBy: "test/waf/client.test.ts",
+  },
+  {
+    guard: "the key is in no message",
+    file: "waf/client.ts",
+    from: "message: key.redact(fault.message)",
+    to: "message: fault.message",
+    foundBy: "test/waf/client.test.ts",
+  },
+];
