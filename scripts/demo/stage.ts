@@ -208,7 +208,8 @@ function wrap(text: string, width: number): string[] {
 
 /** What does not fit on a line of a terminal goes on below, indented. */
 function wrapOnTerminal(line: string): string[] {
-  const columns = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  // A terminal may say that it has no columns at all, as `script` does.
+  const columns = process.stdout.isTTY ? process.stdout.columns || 100 : Number.POSITIVE_INFINITY;
   if (stripVTControlCharacters(line).length <= columns) return [line];
   const [first = "", ...rest] = wrap(line, columns);
   return [first, ...wrap(rest.join(" "), columns - eventIndent.length).map((part) => eventIndent + part)];

@@ -19,7 +19,7 @@ export function colour(stream: NodeJS.WriteStream, style: Style, text: string): 
 export function terminalOn(stream: NodeJS.WriteStream): Terminal {
   return {
     isInteractive: stream.isTTY,
-    columns: stream.columns ?? 100,
+    columns: stream.columns || 100,
     write: (text) => void stream.write(text),
     line: (text = "") => void stream.write(`${text}\n`),
   };
