@@ -57,7 +57,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const work = createOperatorWork({ ...options, api, metrics, leadership });
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
-  log.info("started", { version, namespace: options.namespace ?? "", ...options.ports, ...portsOf(health) });
+  log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, ...portsOf(health) });
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
   // A second time would give the running call up.
