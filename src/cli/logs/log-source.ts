@@ -25,6 +25,8 @@ export interface LogSource {
   /** As the instance declares it. */
   readonly plan: LogPlan | undefined;
   readonly minRequestIntervalMs: number;
+  /** The one of a directory; undefined if the WAF was told by options. */
+  readonly instance: ObjectName | undefined;
 }
 
 /** @throws CommandError that says what is missing */
@@ -45,7 +47,7 @@ async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Pr
       "Write --base-url https://…, with the API key in WAFSYNC_API_KEY or --key-file, or -f with the folder that declares it.",
     );
   }
-  return { baseUrl, key: await readApiKey(keyFile), plan: undefined, minRequestIntervalMs: 0 };
+  return { baseUrl, key: await readApiKey(keyFile), plan: undefined, minRequestIntervalMs: 0, instance: undefined };
 }
 
 async function fromDirectory(options: LogSourceOptions, directory: string): Promise<LogSource> {
@@ -55,13 +57,14 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
   const environmentKey = readEnvironment().apiKey;
   const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
   await source.load();
-  const gathered = await source.gather(chooseInstance(source.instances(), options.instance, directory));
+  const instance = chooseInstance(source.instances(), options.instance, directory);
+  const gathered = await source.gather(instance);
   await source.close();
   if (gathered === undefined) throw new CommandError(`the instance in ${directory} can't be read`);
   if (gathered.key.state === "Missing") throw new CommandError(gathered.key.problem);
   const { baseUrl, logs, minRequestIntervalMs } = gathered.instance;
   const plan = logPlans.find((one) => one === logs.plan);
-  return { baseUrl, key: gathered.key.key, plan, minRequestIntervalMs };
+  return { baseUrl, key: gathered.key.key, plan, minRequestIntervalMs, instance };
 }
 
 function chooseInstance(instances: readonly ObjectName[], wanted: string | undefined, directory: string): ObjectName {

@@ -11,10 +11,13 @@ import type { LogProgress } from "./log-progress.ts";
 /** A shorter wait is over before it is read. */
 const waitShownMsMin = 1_000;
 const brokenShownMax = 3;
+/** Of a year, each day may have two. */
+const warningsKeptMax = 730;
 
 export class LogWatch {
   readonly #notes: Terminal;
   readonly #progress: LogProgress;
+  readonly #warnings: string[] = [];
   #isWhole = true;
 
   constructor(notes: Terminal, progress: LogProgress) {
@@ -25,6 +28,11 @@ export class LogWatch {
   /** Whether every row came that the API says it has, and none was broken. */
   get isWhole(): boolean {
     return this.#isWhole;
+  }
+
+  /** What is missing or broken, a sentence each. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
   }
 
   expect(total: number): void {
@@ -66,6 +74,7 @@ export class LogWatch {
 
   #warn(text: string): void {
     this.#isWhole = false;
+    if (this.#warnings.length < warningsKeptMax) this.#warnings.push(text);
     this.line(`warning: ${text}`);
   }
 }

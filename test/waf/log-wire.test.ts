@@ -1,0 +1,73 @@
+import { describe, expect, test } from "@jest/globals";
+import { logAnswer, logPageLengthMax } from "../../src/waf/log-wire.ts";
+import { parseAnswer } from "../../src/waf/wire.ts";
+import { row } from "../support/logs/scripted-logs.ts";
+
+function read(value: unknown) {
+  return parseAnswer(logAnswer, JSON.stringify(value));
+}
+
+function page(hits: readonly unknown[], more: object = {}): unknown {
+  return { _scroll_id: null, hits: { total: { value: hits.length }, hits }, ...more };
+}
+
+function entriesOf(hits: readonly unknown[]) {
+  const parsed = read(page(hits));
+  if (!parsed.ok) throw new TypeError(parsed.problem);
+  return parsed.value;
+}
+
+describe("a page of logs", () => {
+  test.each([
+    [{ hits: { total: { value: 0 }, hits: [] } }, "_scroll_id"],
+    [{ _scroll_id: null, hits: { hits: [] } }, "hits.total"],
+    [{ _scroll_id: "", hits: { total: { value: 0 }, hits: [] } }, "_scroll_id"],
+    [{ _scroll_id: null, hits: { total: { value: -1 }, hits: [] } }, "hits.total.value"],
+    [{ _scroll_id: null, hits: { total: { value: 0 }, hits: {} } }, "hits.hits"],
+    [page(Array.from({ length: logPageLengthMax + 1 }, () => 0)), "hits.hits"],
+    [[], "the answer"],
+  ])("%#: is none without its parts", (value, place) => {
+    expect(read(value)).toEqual({ ok: false, problem: expect.stringContaining(place) });
+  });
+
+  test("has its rows as they came, and fields that nobody knows", () => {
+    const odd = { ...row("/"), ja4: { hash: [1] } };
+    expect(entriesOf([row("/a"), odd])).toEqual({ scrollId: null, total: 2, entries: [row("/a"), odd], broken: [] });
+  });
+
+  test.each([
+    [{ referrer: null }],
+    [{ user_agent: null, country: null }],
+    [{ request_path: "/" + "é😀\u0000\u202E".repeat(100_000) }],
+    [{ user_agent: "\uD800" }],
+    [{ timestamp: "yesterday, about noon", client_ip: "", http_method: "", block_reason: "" }],
+    [{ response_size: 0.5, http_status: 0 }],
+  ])("%#: takes odd entries", (change) => {
+    expect(entriesOf([row("/", change)])).toMatchObject({ entries: [row("/", change)], broken: [] });
+  });
+
+  test.each([
+    ["timestamp", undefined],
+    ["timestamp", 1],
+    ["timestamp", ""],
+    ["client_ip", null],
+    ["http_method", 0],
+    ["request_path", undefined],
+    ["http_status", "403"],
+    ["response_size", null],
+    ["referrer", undefined],
+    ["user_agent", 5],
+    ["block_reason", null],
+    ["country", {}],
+    ["cache_hit", "no"],
+  ])("tells a broken %s, %j, by its position and without its content", (field, value) => {
+    const { entries, broken } = entriesOf([row("/a"), { ...row("/secret"), [field]: value }, row("/b")]);
+    expect(entries).toEqual([row("/a"), row("/b")]);
+    expect(broken).toEqual([{ position: 1, problem: expect.stringContaining(field) }]);
+    expect(broken[0]?.problem).not.toContain("secret");
+  });
+
+  test.each([[null], ["text"], [[]], [7]])("tells an entry that is %j", (entry) => {
+    expect(entriesOf([entry]).broken).toEqual([{ position: 0, problem: "is not an object" }]);
+  });
+});
