@@ -5,6 +5,7 @@ import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
 import { CommandError, describeError } from "./describe-error.ts";
 import { addLogsCommand } from "./logs/add-logs-command.ts";
+import { addReportCommand } from "./report/add-report-command.ts";
 
 const exitError = 2;
 
@@ -242,6 +243,7 @@ ${exitCodes}`,
   addClearCacheCommand(program, setExitCode);
   addOperatorCommand(program, setExitCode);
   addLogsCommand(program, wholeNumber, setExitCode);
+  addReportCommand(program, wholeNumber, setExitCode);
   addSimulatorCommand(program, setExitCode);
   for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");
   return program;

@@ -1,0 +1,115 @@
+// `wafsync report`: a page about the blocked requests of some days. It only reads.
+import packageJson from "../../package.json" with { type: "json" };
+import { createStopping } from "../app/stopping.ts";
+import { realClock } from "../async/clock.ts";
+import type { DayRange } from "../plan/log-cursor.ts";
+import { addressesToBlock, assessClients } from "../plan/log-report-clients.ts";
+import type { LogPlan } from "../plan/log-retention.ts";
+import { dayOf } from "../reconcile/log-days.ts";
+import { createWafClient } from "../waf/client.ts";
+import { LaneRegistry } from "../waf/lane-registry.ts";
+import { logFaultError } from "./logs/log-faults.ts";
+import { LogProgress, inWords } from "./logs/log-progress.ts";
+import { parseRange, retentionWarning } from "./logs/log-range.ts";
+import { findLogSource } from "./logs/log-source.ts";
+import type { LogSource, LogSourceOptions } from "./logs/log-source.ts";
+import { LogWatch } from "./logs/log-watch.ts";
+import { collectReport } from "./report/collect-report.ts";
+import type { ReportEnd } from "./report/collect-report.ts";
+import { checkReportFile, writeReportFile } from "./report/report-file.ts";
+import { suggestRule } from "./report/suggested-rule.ts";
+import { terminalOn } from "./terminal.ts";
+
+export interface ReportOptions extends LogSourceOptions {
+  readonly from: string;
+  readonly to: string;
+  readonly output: string;
+  readonly top: number;
+  readonly plan?: LogPlan;
+  /** In seconds. */
+  readonly timeout: number;
+}
+
+const standardOutput = "-";
+
+/** @returns 0 the report is whole, 1 something is missing in it, 130 stopped by a signal. @throws CommandError */
+export async function runReport(options: ReportOptions): Promise<number> {
+  const today = dayOf(realClock.nowMs());
+  const days = parseRange(options.from, options.to, today);
+  if (options.output !== standardOutput) await checkReportFile(options.output);
+  const source = await findLogSource(options);
+  const { key } = source;
+  const terminal = terminalOn(process.stderr);
+  const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
+  const progress = new LogProgress(notes, realClock);
+  const watch = new LogWatch(notes, progress);
+  const plan = options.plan ?? source.plan;
+  const retention = plan && retentionWarning(plan, days, today);
+  if (retention !== undefined) notes.line(`warning: ${retention}`);
+  const stopping = createStopping(realClock);
+  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  try {
+    const end = await collect(source, options.timeout * 1000, days, watch, stopping.stop);
+    progress.clear();
+    if (end.state === "Failed") throw logFaultError(end.fault);
+    if (end.state === "Stopped") {
+      notes.line("Stopped. No report was written.");
+      return 130;
+    }
+    const unlisted = end.blocklist.ok ? undefined : `the blocklist can't be read: ${end.blocklist.fault.message}`;
+    if (unlisted !== undefined) notes.line(`warning: ${unlisted}`);
+    const warnings = [retention, unlisted, ...watch.warnings].filter((text) => text !== undefined);
+    await write(end, options, source, warnings);
+    const where = options.output === standardOutput ? "" : ` is in ${options.output}`;
+    notes.line(`A report of ${inWords(end.report.total)} blocked requests${where}.`);
+    return watch.isWhole && end.blocklist.ok ? 0 : 1;
+  } finally {
+    progress.clear();
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    stopping.done();
+  }
+}
+
+async function collect(
+  { baseUrl, key, minRequestIntervalMs }: LogSource,
+  requestTimeoutMs: number,
+  days: DayRange,
+  watch: LogWatch,
+  stopping: AbortSignal,
+): Promise<ReportEnd> {
+  const clock = realClock;
+  const registry = new LaneRegistry({ clock });
+  const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs });
+  const permit = () => ({ permitted: false, reason: "A report only reads." }) as const;
+  const waf = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock });
+  try {
+    const ports = { waf, clock, random: Math.random, stopping, onWait: watch.waiting };
+    return await collectReport(ports, key, days, watch);
+  } finally {
+    await registry.close();
+  }
+}
+
+async function write(
+  { report, blocklist, domain }: Extract<ReportEnd, { state: "Done" }>,
+  { top, output }: ReportOptions,
+  { key, instance }: LogSource,
+  warnings: readonly string[],
+): Promise<void> {
+  const summary = report.summary(top);
+  const clients = assessClients(summary.clients.items, blocklist.ok ? blocklist.value : undefined);
+  // The chart library is large, and of no use before there is something to draw.
+  const { reportPage } = await import("./report/report-page.ts");
+  const page = reportPage({
+    summary,
+    clients,
+    domain: domain === undefined ? undefined : key.redact(domain),
+    madeAtMs: realClock.nowMs(),
+    suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.days),
+    warnings: warnings.map((text) => key.redact(text)),
+    version: packageJson.version,
+  });
+  if (output === standardOutput) process.stdout.write(page);
+  else await writeReportFile(output, page);
+}

@@ -1,0 +1,129 @@
+// The charts of a report as SVG texts. Colours are variables of the page, so that one drawing fits light and dark.
+// The only importer of the chart library, so that other commands do not load it.
+import { BarChart } from "echarts/charts";
+import { GridComponent } from "echarts/components";
+import { init, use } from "echarts/core";
+import type { EChartsCoreOption } from "echarts/core";
+import { SVGRenderer } from "echarts/renderers";
+import { otherCategory } from "../../plan/log-report.ts";
+import type { Counted, LogReportSummary } from "../../plan/log-report.ts";
+import { dayMs } from "../../reconcile/log-days.ts";
+import { visibleText } from "./html.ts";
+import { countWords, countryWords, reasonWords } from "./report-data.ts";
+
+use([BarChart, GridComponent, SVGRenderer]);
+
+/** So many reasons have a colour of their own; the page defines one more, for the others. */
+const colouredMax = 6;
+const rowsMax = 12;
+const labelLengthMax = 28;
+const wide = { width: 1080, height: 320 };
+const narrow = { width: 520, rowHeight: 28 };
+/** In pixels, of a wide font: there is none here to measure with. */
+const characterWidth = 8;
+const fontFamily = "system-ui, sans-serif";
+const textStyle = { fontFamily, fontSize: 13, color: "var(--text)" };
+const quietStyle = { ...textStyle, color: "var(--quiet)" };
+const line = { lineStyle: { color: "var(--line)" } };
+
+export interface TimeChart {
+  readonly svg: string;
+  /** What the colours mean, from the bottom of the bars upwards. */
+  readonly legend: readonly { readonly name: string; readonly color: string }[];
+}
+
+/** One bar for each span of time, in which the most frequent reasons have their colours. */
+export function timeChart({ days, barMs, categories, overTime }: LogReportSummary): TimeChart {
+  const coloured = categories.filter(({ key }) => key !== otherCategory).slice(0, colouredMax);
+  const rest = overTime.map((count, bar) => count - coloured.reduce((sum, one) => sum + (one.overTime[bar] ?? 0), 0));
+  const parts = coloured.map(({ key, overTime }, place) => ({
+    name: reasonWords(key),
+    color: `var(--series-${place + 1})`,
+    data: overTime,
+  }));
+  if (rest.some((count) => count > 0)) parts.push({ name: otherCategory, color: "var(--series-other)", data: rest });
+  const startMs = days.firstDay * dayMs;
+  const svg = draw(wide.width, wide.height, {
+    grid: { left: 4, right: 12, top: 12, bottom: 4 },
+    xAxis: {
+      type: "category",
+      data: overTime.map((_, bar) => barLabel(startMs + bar * barMs, barMs)),
+      axisLabel: { ...quietStyle, hideOverlap: true },
+      axisTick: { show: false },
+      axisLine: line,
+    },
+    yAxis: { type: "value", minInterval: 1, axisLabel: { ...quietStyle, formatter: countWords }, splitLine: line },
+    series: parts.map(({ name, color, data }) => ({
+      ...barSeries(name, data, color),
+      stack: "all",
+      barCategoryGap: overTime.length > 120 ? "0%" : "20%",
+    })),
+  });
+  return { svg, legend: parts };
+}
+
+export interface RankChart {
+  readonly svg: string;
+  /** What the chart has no room for. */
+  readonly left: { readonly rows: number; readonly count: number };
+}
+
+export function categoryChart({ categories }: LogReportSummary): RankChart {
+  return rankChart(categories.map(({ key, count }) => ({ key: reasonWords(key), count })));
+}
+
+export function countryChart({ countries }: LogReportSummary): RankChart {
+  return rankChart(countries.items.map(({ key, count }) => ({ key: countryWords(key), count })));
+}
+
+/** The most frequent as horizontal bars. */
+function rankChart(ranked: readonly Counted[]): RankChart {
+  const rows = ranked.slice(0, rowsMax).map(({ key, count }) => ({ label: visibleText(key, labelLengthMax), count }));
+  const rest = ranked.slice(rowsMax);
+  const labelWidth = Math.max(...rows.map(({ label }) => label.length)) * characterWidth + 12;
+  const formatter = ({ value }: { value: number }): string => countWords(value);
+  const svg = draw(narrow.width, rows.length * narrow.rowHeight, {
+    grid: { left: labelWidth, right: 64, top: 0, bottom: 0, outerBoundsMode: "none" },
+    xAxis: { type: "value", show: false },
+    yAxis: {
+      type: "category",
+      inverse: true,
+      data: rows.map(({ label }) => label),
+      axisLabel: textStyle,
+      axisTick: { show: false },
+      axisLine: { show: false },
+    },
+    series: [
+      {
+        ...barSeries(
+          "",
+          rows.map(({ count }) => count),
+          "var(--series-1)",
+        ),
+        label: { show: true, position: "right", ...textStyle, formatter },
+        barWidth: 16,
+      },
+    ],
+  });
+  return { svg, left: { rows: rest.length, count: rest.reduce((sum, { count }) => sum + count, 0) } };
+}
+
+function barSeries(name: string, data: readonly number[], color: string) {
+  return { type: "bar", name, data, itemStyle: { color }, silent: true, emphasis: { disabled: true } };
+}
+
+function barLabel(timeMs: number, barMs: number): string {
+  const [date = "", time = ""] = new Date(timeMs).toISOString().split("T");
+  return barMs >= dayMs ? date.slice(5) : `${date.slice(5)} ${time.slice(0, 5)}`;
+}
+
+function draw(width: number, height: number, option: EChartsCoreOption): string {
+  const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
+  try {
+    chart.setOption({ animation: false, textStyle: { fontFamily }, ...option });
+    // Nothing moves below the pointer, so the rules for that can go.
+    return chart.renderToSVGString({ useViewBox: true }).replace(/<style[^>]*>[\s\S]*<\/style>/u, "");
+  } finally {
+    chart.dispose();
+  }
+}

@@ -1,0 +1,41 @@
+// Puts a report where it is wanted: all of it or nothing, and never in the place of something that is no report.
+import { randomUUID } from "node:crypto";
+import { open, rename, rm, writeFile } from "node:fs/promises";
+import { CommandError } from "../describe-error.ts";
+import { errorCode } from "../logs/log-checkpoint.ts";
+import { reportMark } from "./report-mark.ts";
+
+/** The mark of a report stands within its first so many bytes. */
+const headBytes = 4096;
+
+/** To be called before the long work. @throws CommandError if something else is there */
+export async function checkReportFile(path: string): Promise<void> {
+  const head = await readHead(path);
+  if (head === undefined || head === "" || head.includes(reportMark)) return;
+  throw new CommandError(`${path} is there already, and is no report`, "Write another name, or remove it first.");
+}
+
+/** @throws CommandError */
+export async function writeReportFile(path: string, page: string): Promise<void> {
+  await checkReportFile(path);
+  const draft = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(draft, page, { flag: "wx" });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw new CommandError(`${path} can't be written (${errorCode(error)})`);
+  }
+}
+
+/** Undefined if there is no file. */
+async function readHead(path: string): Promise<string | undefined> {
+  try {
+    await using file = await open(path, "r");
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return undefined;
+    throw new CommandError(`${path} can't be written (${errorCode(error)})`);
+  }
+}
