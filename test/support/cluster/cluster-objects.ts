@@ -6,6 +6,7 @@ import type { ClusterAccess } from "../../control-plane/cluster-access.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..");
 const pollMs = 100;
+const establishedMs = 60_000;
 
 /** The folder with the custom resource definitions of wafsync. */
 export const definitionsDirectory = join(repository, "crds");
@@ -14,7 +15,11 @@ export const definitionsDirectory = join(repository, "crds");
 export async function installDefinitions(cluster: ClusterAccess): Promise<void> {
   const apply = ["apply", "--server-side", "--force-conflicts", "-o", "name", "-k", definitionsDirectory];
   const names = (await cluster.expectKubectl(apply)).trim().split("\n");
-  await cluster.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", ...names]);
+  // kubectl gives up at once on a definition that is so new that it has no conditions yet.
+  await waitFor("the kinds of wafsync", establishedMs, async () => {
+    const ended = await cluster.runKubectl(["wait", "--for=condition=Established", "--timeout=10s", ...names]);
+    return ended.code === 0 ? true : undefined;
+  });
 }
 
 /** Creates a namespace and gives its name: the prefix and something random. */
