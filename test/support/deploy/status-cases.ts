@@ -163,10 +163,11 @@ function removalsHeldCases(): StatusCase[] {
 /** Logs that can't be forwarded do not make a WAF less as declared. */
 function logsCases(): StatusCase[] {
   const { reasons } = conditionFacts.LogsForwarded;
-  return entriesOf(reasons).map(([reason, { statuses }]) => {
+  const names = Object.keys(reasons) as (keyof typeof reasons)[];
+  return names.map((reason) => {
     const conditions = setCondition(
       assessed(accepted, finding("Synced", "Settled")),
-      { type: "LogsForwarded", status: statuses[0], reason, message, observedGeneration: generation },
+      { type: "LogsForwarded", status: reasons[reason].statuses[0], reason, message, observedGeneration: generation },
       nowMs,
     );
     return made("WafInstance", `LogsForwarded ${reason}`, conditions, healthy);

@@ -4,10 +4,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "@jest/globals";
+import type { ClusterAccess } from "../../control-plane/cluster-access.ts";
 import type { Ended } from "../../control-plane/run-to-end.ts";
 import { runToEnd } from "../../control-plane/run-to-end.ts";
 import type { ToolName, Tools } from "../../tools/find.ts";
 import { findTools } from "../../tools/find.ts";
+import { describeWithOwnControlPlane } from "../cluster/suite.ts";
 
 const modules: Readonly<Record<ToolName, string>> = {
   helm: "helm.sh/helm/v4",
@@ -23,14 +25,33 @@ export async function describeWithTools(
   names: readonly ToolName[],
   body: (tools: Tools) => void,
 ): Promise<void> {
+  const tools = await toolsFor(title, names);
+  if (tools === undefined) return;
+  describe(title, () => {
+    body(tools);
+  });
+}
+
+/** As describeWithTools, with a control plane of the suite's own. */
+export async function describeWithToolsAndCluster(
+  title: string,
+  names: readonly ToolName[],
+  body: (tools: Tools, cluster: ClusterAccess) => void,
+): Promise<void> {
+  const tools = await toolsFor(title, names);
+  if (tools === undefined) return;
+  await describeWithOwnControlPlane(title, (cluster) => {
+    body(tools, cluster);
+  });
+}
+
+/** Describes a suite that is skipped or fails where there are none. */
+async function toolsFor(title: string, names: readonly ToolName[]): Promise<Tools | undefined> {
   const isCi = process.env["CI"] === "true";
   const found = await findTools({ mayBuild: isCi || process.env["WAFSYNC_TOOLS"] === "build" });
   if (found.state === "Found") {
     process.stderr.write(`${title}: ${await versionsOf(names)}\n`);
-    describe(title, () => {
-      body(found.tools);
-    });
-    return;
+    return found.tools;
   }
   if (isCi) {
     describe(title, () => {
@@ -38,13 +59,14 @@ export async function describeWithTools(
         throw new Error(found.problem);
       });
     });
-    return;
+    return undefined;
   }
   process.stderr.write(`\n*** SKIPPED: ${title}: ${found.problem}\n\n`);
   // oxlint-disable-next-line jest/no-disabled-tests -- a suite that can't run says so, here and nowhere else
   describe.skip(title, () => {
     test("has its tools", () => undefined);
   });
+  return undefined;
 }
 
 /** As the module says that they are built from: the tools themselves do not all know. */

@@ -1,0 +1,66 @@
+// The Helm chart as helm renders it: sound for every set of values, refused where it should be.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Helm } from "../../support/deploy/chart.ts";
+import { chartFolder, createHelm, objectsIn, valueSets } from "../../support/deploy/chart.ts";
+import { describeWithTools } from "../../support/deploy/tools-suite.ts";
+
+const sets = await valueSets();
+
+await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
+  let helm: Helm;
+  beforeAll(async () => {
+    helm = await createHelm(files.helm);
+  });
+  afterAll(async () => await helm.end());
+
+  test("passes helm lint, with every set of values", async () => {
+    for (const [, values] of sets) {
+      const file = join(helm.folder, "lint.yaml");
+      await writeFile(file, JSON.stringify(values));
+      const ended = await helm.run(["lint", "--strict", chartFolder, "--values", file]);
+      expect([ended.stdout, ended.code]).toEqual([expect.stringContaining("0 chart(s) failed"), 0]);
+    }
+  });
+
+  test.each([
+    ["a misspelt value", { replicas: 3 }, "additional properties 'replicas' not allowed"],
+    ["a digest that is none", { image: { digest: "latest" } }, "/image/digest"],
+    ["an unknown scope", { scope: "galaxy" }, "/scope"],
+    ["a time to end that is too short to give the Lease back", { terminationGracePeriodSeconds: 5 }, "minimum"],
+    ["a base URL with a blank", { operator: { allowedBaseUrls: ["https://a b"] } }, "/operator/allowedBaseUrls/0"],
+    [
+      "a ServiceMonitor of no Service",
+      { metrics: { service: { enabled: false }, serviceMonitor: { enabled: true } } },
+      "needs metrics.service.enabled",
+    ],
+  ])("refuses %s", async (_, values, said) => {
+    await expect(helm.render(values)).rejects.toThrow(said);
+  });
+
+  test("pins the image by digest, and gives the operator no key, wildcard or right to list Secrets", async () => {
+    const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+    const text = await helm.render({ image: { repository: "registry.example.com/wafsync", digest } });
+    expect(text).toContain(`image: "registry.example.com/wafsync@${digest}"`);
+    const roles = objectsIn(text).filter(({ kind }) => kind.endsWith("Role"));
+    expect(JSON.stringify(roles)).not.toContain('"*"');
+  });
+
+  test("with the scope namespaced, holds nothing that belongs to the whole cluster", async () => {
+    const kinds = objectsIn(await helm.render({ scope: "namespaced", crds: { install: false } })).map(
+      ({ kind }) => kind,
+    );
+    expect(kinds).not.toEqual(expect.arrayContaining([expect.stringMatching(/^(Cluster|CustomResource|Namespace)/)]));
+    expect(kinds).toEqual(expect.arrayContaining(["Role", "RoleBinding", "Deployment"]));
+  });
+
+  test("keeps the definitions when the release goes, unless told otherwise", async () => {
+    const definitions = async (values: object): Promise<(string | undefined)[]> =>
+      objectsIn(await helm.render(values))
+        .filter(({ kind }) => kind === "CustomResourceDefinition")
+        .map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
+    expect(await definitions({})).toEqual(["keep", "keep", "keep", "keep"]);
+    expect(await definitions({ crds: { keep: false } })).toEqual([undefined, undefined, undefined, undefined]);
+  });
+});

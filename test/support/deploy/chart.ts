@@ -1,0 +1,76 @@
+// The Helm chart as helm renders and installs it, apart from the settings and caches of whoever runs the tests.
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import type { Ended } from "../../control-plane/run-to-end.ts";
+import { runToEnd } from "../../control-plane/run-to-end.ts";
+
+export interface RenderedObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly [field: string]: unknown;
+}
+
+export const chartFolder = join(import.meta.dirname, "..", "..", "..", "deploy", "helm", "wafsync");
+
+export interface Helm {
+  /** A folder for files of the suite; removed at the end. */
+  readonly folder: string;
+  /** Never rejects: what went wrong is in code and stderr. */
+  run(args: readonly string[], kubeconfig?: string): Promise<Ended>;
+  /** The text that `helm template` gives for these values; rejects if it gives none. */
+  render(values: object, namespace?: string): Promise<string>;
+  end(): Promise<void>;
+}
+
+export async function createHelm(file: string): Promise<Helm> {
+  const folder = await mkdtemp(join(tmpdir(), "wafsync-helm-"));
+  const run = async (args: readonly string[], kubeconfig?: string): Promise<Ended> =>
+    runToEnd(file, args, {
+      environment: {
+        PATH: process.env["PATH"],
+        HOME: folder,
+        HELM_CACHE_HOME: join(folder, "cache"),
+        HELM_CONFIG_HOME: join(folder, "config"),
+        HELM_DATA_HOME: join(folder, "data"),
+        KUBECONFIG: kubeconfig ?? join(folder, "none"),
+      },
+    });
+  let count = 0;
+  return {
+    folder,
+    run,
+    async render(values, namespace = "wafsync-system") {
+      count += 1;
+      const valuesFile = join(folder, `values-${count}.yaml`);
+      await writeFile(valuesFile, JSON.stringify(values));
+      const kube = ["--kube-version", "1.36", "--api-versions", "monitoring.coreos.com/v1"];
+      const args = ["template", "wafsync", chartFolder, "--namespace", namespace, "--values", valuesFile, ...kube];
+      const ended = await run(args);
+      if (ended.code !== 0) throw new Error(`helm ${args.join(" ")} ended with ${ended.code}: ${ended.stderr}`);
+      return ended.stdout;
+    },
+    end: async () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+export function objectsIn(text: string): RenderedObject[] {
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as RenderedObject | null);
+  return objects.filter((object) => object !== null);
+}
+
+/** The values that the tests install and render with: what a platform team may set, ten ways. */
+export async function valueSets(): Promise<[string, object][]> {
+  const file = join(import.meta.dirname, "value-sets.yaml");
+  return parseAllDocuments(await readFile(file, "utf8")).map((document) => {
+    const { title, values } = document.toJS() as { title: string; values: object };
+    return [title, values];
+  });
+}
