@@ -114,10 +114,26 @@ export const logsForwardedFact = {
       meaning: "The API says that the account has no WAF, so there are no logs.",
       action: "Check with the provider, or set `spec.logs.enabled` to false.",
     },
+    BaseUrlNotAllowed: {
+      statuses: ["False"],
+      meaning: "The operator may not call this base URL.",
+      action: "Correct `spec.baseUrl`, or ask who runs the operator to allow it.",
+    },
+    Conflict: {
+      statuses: ["False"],
+      meaning: "An older instance has the same base URL and API key, and forwards the entries.",
+      action: "Delete one of the two, or give this one the key of another WAF.",
+    },
+    CursorUnavailable: {
+      statuses: ["False"],
+      meaning: "What was forwarded can't be read or recorded, so nothing more is forwarded.",
+      action: "Usually wait, it is tried again. If it stays, check the operator's rights on ConfigMaps.",
+    },
     OutputUnavailable: {
       statuses: ["False"],
       meaning: "The receiver takes no entries. They are kept at the API, and handed on later.",
-      action: "Check the OpenTelemetry collector that the operator was told to use.",
+      action:
+        "Check the OpenTelemetry collector that the operator was told to use, or who reads the operator's standard output.",
     },
   },
 } as const satisfies ConditionFact;

@@ -8,6 +8,8 @@ export interface Environment {
   readonly podNamespace: string | undefined;
   /** `NODE_DEBUG`: what Node.js and its libraries print for debugging, requests with their paths among it. */
   readonly nodeDebug: string | undefined;
+  /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector takes logs by OTLP over HTTP. */
+  readonly otlpEndpoint: string | undefined;
 }
 
 export function readEnvironment(): Environment {
@@ -20,5 +22,6 @@ export function readEnvironment(): Environment {
     podName: value("POD_NAME"),
     podNamespace: value("POD_NAMESPACE"),
     nodeDebug: value("NODE_DEBUG"),
+    otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
   };
 }

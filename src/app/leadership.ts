@@ -12,6 +12,8 @@ export interface Leadership {
   /** Begins to seek the leadership. Resolves with true when this process may work, and with false if it never will. */
   begin(): Promise<boolean>;
   mayWrite(): boolean;
+  /** Whether what was begun may still be written down: as `mayWrite`, and also until the leadership was given back. */
+  mayRecord(): boolean;
   isLeading(): boolean;
   /** Resolves with the reason when the leadership is lost; never otherwise. */
   readonly lost: Promise<string>;
@@ -22,12 +24,15 @@ export interface Leadership {
 /** Without election this process works from its start to its end: for one replica, and for trials. */
 export function soleLeadership(): Leadership {
   let isLeading = false;
+  let hasBegun = false;
   return {
     begin: async () => {
       isLeading = true;
+      hasBegun = true;
       return true;
     },
     mayWrite: () => isLeading,
+    mayRecord: () => hasBegun,
     isLeading: () => isLeading,
     lost: new Promise(() => undefined),
     end: async (workEnded) => {
@@ -66,6 +71,7 @@ export function electedLeadership(options: {
       return await elector.whenLeading();
     },
     mayWrite: () => elector.mayWrite(),
+    mayRecord: () => elector.mayRecord(),
     isLeading: () => elector.standing === "Leading",
     lost: elector.lost,
     end: async (workEnded) => {

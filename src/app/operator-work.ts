@@ -6,6 +6,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import { keepLogPart } from "../reconcile/forward-logs-report.ts";
 import type { ConvergePorts, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
@@ -17,6 +18,10 @@ import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { Leadership } from "./leadership.ts";
+import { LogForwardingController } from "./log-forwarding.ts";
+import { logForwardingPorts } from "./log-forwarding-ports.ts";
+import type { LogOutputs } from "./log-outputs.ts";
+import { createLogOutputs } from "./log-outputs.ts";
 import { measureOutcome, measuringObserver } from "./measure-passes.ts";
 import { tendLeftOut } from "./left-out.ts";
 import { ProblemLog } from "./problem-log.ts";
@@ -42,6 +47,9 @@ export interface OperatorWorkOptions {
   readonly leadership: Leadership;
   readonly namespace: string | undefined;
   readonly podName: string;
+  readonly version: string;
+  /** Base URL of an OpenTelemetry collector; undefined if there is none. */
+  readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
   readonly clock: Clock;
   readonly random: () => number;
@@ -66,6 +74,8 @@ class Work implements OperatorWork {
   readonly #records: ClusterRecords;
   readonly #access: WafAccess;
   readonly #controller: InstanceController;
+  readonly #outputs: LogOutputs;
+  readonly #forwarding: LogForwardingController;
   readonly #changed = new ChangeSignal();
   #running: Promise<unknown> = Promise.resolve();
   #isWorking = false;
@@ -81,7 +91,7 @@ class Work implements OperatorWork {
       namespace,
       onChange: (instance, reason) => {
         this.#changed.notify();
-        if (this.#isWorking) this.#controller.wake(instance, reason);
+        if (this.#isWorking) this.#wake(instance, reason);
       },
       onProblem: (subject, { code, message: problem }) =>
         problems.warn("objects can't be read", { subject, code, problem }),
@@ -124,6 +134,9 @@ class Work implements OperatorWork {
       onError: (instance, error) => log.error("a pass failed unexpectedly", { instance, error }),
     });
     queueMetrics.follow(() => this.#controller.stats());
+    const { version, otlpEndpoint, stopping } = options;
+    this.#outputs = createLogOutputs({ otlpEndpoint, version, podName, clock, abandon: stopping.abandon });
+    this.#forwarding = this.#makeForwarding();
     for (const { plural } of this.#source.health()) {
       metrics.watch(plural, () => this.#source.health().find((health) => health.plural === plural) ?? neverListed);
     }
@@ -141,10 +154,11 @@ class Work implements OperatorWork {
     this.#isWorking = true;
     for (const instance of this.#source.instances()) {
       this.#options.metrics.addInstance(nameKey(instance));
-      this.#controller.wake(instance, "start");
+      this.#wake(instance, "start");
     }
     const running = Promise.all([
       this.#controller.run(signal),
+      this.#forwarding.run(signal),
       this.#tendLeftOut(signal),
       this.#records.tidyUp(signal),
     ]);
@@ -162,7 +176,33 @@ class Work implements OperatorWork {
 
   async close(eventFlushMs: number): Promise<void> {
     await this.#access.close();
+    await this.#outputs.close();
     await this.#records.close(eventFlushMs);
+  }
+
+  #wake(instance: ObjectName, reason: string): void {
+    this.#controller.wake(instance, reason);
+    this.#forwarding.wake(instance, reason);
+  }
+
+  #makeForwarding(): LogForwardingController {
+    const { metrics, log } = this.#options;
+    const queueMetrics = metrics.queue("logs");
+    const controller = new LogForwardingController({
+      ports: logForwardingPorts({
+        ...this.#options,
+        source: this.#source,
+        records: this.#records,
+        access: this.#access,
+        outputs: this.#outputs,
+        gather: async (name) => await this.#gather(name),
+        status: this.#loggedStatus(),
+      }),
+      queueObserver: queueMetrics,
+      onError: (instance, error) => log.error("a look at the logs failed unexpectedly", { instance, error }),
+    });
+    queueMetrics.follow(() => controller.stats());
+    return controller;
   }
 
   #permission() {
@@ -178,7 +218,11 @@ class Work implements OperatorWork {
     const { status } = this.#records;
     return {
       read: (meta) => status.read(meta),
-      write: async (meta, next) => await status.write(meta, next),
+      write: async (meta, next) => {
+        // What it says of logs is written by others, at any time.
+        if (meta.kind === "WafInstance") await status.update(meta, (current) => keepLogPart(next, current));
+        else await status.write(meta, next);
+      },
       event: (meta, event) => {
         const { type, reason, message } = event;
         log[type === "Warning" ? "warn" : "info"](reason, { object: `${meta.kind} ${nameKey(meta)}`, message });
@@ -201,17 +245,19 @@ class Work implements OperatorWork {
     }
   }
 
+  async #gather(name: ObjectName) {
+    const gathered = await this.#source.gather(name);
+    if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);
+    return gathered;
+  }
+
   #ports(): ConvergePorts {
-    const { clock, random, metrics, redactor, stopping, baseUrls, log } = this.#options;
+    const { clock, random, metrics, stopping, baseUrls, log } = this.#options;
     const source = this.#source;
     const measuring = measuringObserver(metrics);
     return {
       source: {
-        gather: async (name: ObjectName) => {
-          const gathered = await source.gather(name);
-          if (gathered?.key.state === "Present") redactor.add(gathered.key.key);
-          return gathered;
-        },
+        gather: async (name: ObjectName) => await this.#gather(name),
         confirm: async (name: ObjectName) => await source.confirm(name),
         version: (name: ObjectName) => source.version(name),
         isUninstalling: async () => await source.isUninstalling(),

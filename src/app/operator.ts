@@ -29,6 +29,8 @@ export interface OperatorOptions {
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
   readonly version: string;
+  /** Base URL of an OpenTelemetry collector, for instances that forward their logs there; undefined if there is none. */
+  readonly otlpEndpoint?: string | undefined;
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly clock: Clock;
   readonly random: () => number;

@@ -177,6 +177,10 @@ function addOperatorCommand(program: Command, setExitCode: SetExitCode): void {
     .option("--host <address>", "address to serve health and metrics on (default: all)")
     .option("--health-port <n>", "port of /healthz and /readyz; 0 takes a free one", wholeNumber(0, 65_535), 8081)
     .option("--metrics-port <n>", "port of /metrics; 0 takes a free one", wholeNumber(0, 65_535), 8080)
+    .option(
+      "--otlp-endpoint <url>",
+      "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",
+    )
     .addHelpText("after", "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http\n")
     .action(async (options) => {
       const { runOperatorCommand } = await import("./operator-command.ts");

@@ -28,6 +28,17 @@ export interface OperatorCommandOptions {
   readonly host?: string;
   readonly healthPort: number;
   readonly metricsPort: number;
+  readonly otlpEndpoint?: string;
+}
+
+/** @throws CommandError if it is no URL; a URL may hold a password, so it is not shown */
+function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | undefined): string | undefined {
+  const text = option ?? fromEnvironment;
+  if (text === undefined || /^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
+  throw new CommandError(
+    `${option === undefined ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "--otlp-endpoint"} is not an http or https URL`,
+    "Write the base URL of the collector, for example http://otel-collector:4318.",
+  );
 }
 
 /** @returns 0 when it was stopped by a signal, 1 when the Lease was lost. */
@@ -67,6 +78,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
     },
     version: packageJson.version,
+    otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
     ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },
     clock: realClock,
     random: Math.random,

@@ -106,7 +106,12 @@ export class LeaseElector {
 
   /** Ask this immediately before each write. A write that begins now may take up to 10 s. */
   mayWrite(): boolean {
-    return !this.#closed && mayWriteUnder(this.#state, this.#now(), this.#timings);
+    return !this.#closed && this.mayRecord();
+  }
+
+  /** Whether what was begun may still be written down: as `mayWrite`, and also while the Lease is being given back. */
+  mayRecord(): boolean {
+    return mayWriteUnder(this.#state, this.#now(), this.#timings);
   }
 
   /** Seeks, takes and renews the Lease until it is lost or given back. Call it once. */

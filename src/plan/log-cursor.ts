@@ -1,6 +1,7 @@
 // How far the logs were read by somebody who comes again and again: days up to `nextDay` were read at least once, and of the latest
 // of them is known what was handed on, so that rows that arrive late are handed on and the others are not handed on twice.
 // Days are whole numbers, counted from 1970.
+import type { LogEntry } from "../model/log-entry.ts";
 import { decodeTally, encodeTally } from "./log-tally-codec.ts";
 import { LogTally } from "./log-tally.ts";
 import { createRowIdentity } from "./log-row-identity.ts";
@@ -32,8 +33,8 @@ export interface DayRange {
 export class LogCursor {
   readonly #seed: IdentitySeed;
   readonly #identityOf: RowIdentity;
-  readonly #firstDay: number;
   readonly #marks = new Map<number, DayMark>();
+  #firstDay: number;
   #nextDay: number;
 
   /** Nothing was read yet; nothing before `firstDay` ever will be. */
@@ -69,6 +70,26 @@ export class LogCursor {
   /** Days before this one will not be read again. */
   forgetBefore(day: number): void {
     for (const known of this.#marks.keys()) if (known < Math.min(day, this.#nextDay)) this.#marks.delete(known);
+  }
+
+  /** Rows of the day that were taken could not be handed on: they will come again. */
+  giveBack(day: number, entries: readonly LogEntry[]): void {
+    const { tally } = this.markOf(day);
+    for (const entry of entries) tally.giveBack(entry);
+    this.#marks.set(day, { tally, total: undefined });
+  }
+
+  /**
+   * Gives up the oldest day for which late rows were still waited for, so that there is less to remember. Never the latest
+   * day, nor one that was not read to its end. @returns the day; undefined if there is none
+   */
+  closeOldest(): number | undefined {
+    const days = [...this.#marks.keys()].sort((a, b) => a - b);
+    const [oldest] = days;
+    if (oldest === undefined || days.length < 2 || oldest >= this.#nextDay) return undefined;
+    this.#marks.delete(oldest);
+    this.#firstDay = Math.max(this.#firstDay, oldest + 1);
+    return oldest;
   }
 
   /** What `save` gave for one day. @returns whether it could be read */

@@ -58,6 +58,15 @@ export class LogTally {
     return true;
   }
 
+  /** A row that was taken could not be handed on after all. */
+  giveBack(entry: LogEntry): void {
+    const slot = this.#slotOf(this.#identityOf(entry));
+    const handedOn = this.#handedOn[slot] ?? 0;
+    if (handedOn === 0) return;
+    this.#handedOn[slot] = handedOn - 1;
+    this.#rows -= 1;
+  }
+
   /** Every identity that was handed on, in rising order, and how often. */
   counts(): readonly (readonly [identity: number, count: number])[] {
     const counts: (readonly [number, number])[] = [];

@@ -7,6 +7,8 @@ import type { ListName } from "../model/declared.ts";
 import type { Operation } from "../model/operation.ts";
 import type { WafFaultCode } from "../model/waf-result.ts";
 import { InstanceSeries } from "./metrics-instances.ts";
+import { makeLogMetrics } from "./metrics-logs.ts";
+import type { LogMetrics } from "./metrics-logs.ts";
 
 /** One call of the WAF API; `endpoint` is a path with a placeholder for the key. */
 export interface MeasuredCall {
@@ -25,7 +27,7 @@ export interface ListFigures {
   readonly held: number;
 }
 
-export interface WafMetrics {
+export interface WafMetrics extends LogMetrics {
   /** Gives the instance (`namespace/name`) all its series, at zero. */
   addInstance(instance: string): void;
   /** Removes all series of an instance that was deleted. */
@@ -122,6 +124,7 @@ function makeSeries(registry: Registry) {
 export function makeWafMetrics(registry: Registry): WafMetrics {
   const registers = [registry];
   const series = makeSeries(registry);
+  const { forgetLogs, ...logs } = makeLogMetrics(series.instances);
   const durations = new Histogram({
     name: "wafsync_waf_request_duration_seconds",
     help: "How long calls of the WAF API took, in their turn of the lane.",
@@ -137,7 +140,11 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
   });
   return {
     addInstance: (instance) => series.instances.add(instance),
-    forgetInstance: (instance) => series.instances.forget(instance),
+    forgetInstance(instance) {
+      series.instances.forget(instance);
+      forgetLogs(instance);
+    },
+    ...logs,
     wafCalled(instance, call) {
       const isKnown = knownCalls.has(`${call.method} ${call.endpoint}`);
       const labels = isKnown

@@ -141,6 +141,9 @@ class Records implements ClusterRecords {
       write: async (object, next) => {
         if (mayWrite()) await status.write(object, next);
       },
+      update: async (object, change) => {
+        if (mayWrite()) await status.update(object, change);
+      },
       event: (object, event) => {
         if (mayWrite()) status.event(object, event);
       },

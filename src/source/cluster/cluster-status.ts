@@ -23,6 +23,8 @@ export interface ClusterStatus {
   read(object: ResourceMeta): Status | undefined;
   /** Written only where it differs, and never to another object of the same name. Never rejects. */
   write(object: ResourceMeta, status: Status): Promise<void>;
+  /** As `write`, made from the status as it is when its turn has come: for one of several writers. Undefined leaves it alone. */
+  update(object: ResourceMeta, change: (status: Status) => Status | undefined): Promise<void>;
   event(
     object: ResourceMeta,
     event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly message: string },
@@ -66,11 +68,18 @@ class WrittenStatus implements ClusterStatus {
   }
 
   async write(meta: ResourceMeta, status: Status): Promise<void> {
+    await this.update(meta, () => status);
+  }
+
+  async update(meta: ResourceMeta, change: (status: Status) => Status | undefined): Promise<void> {
     const object = this.#stored(meta);
     if (object === undefined) return;
-    // As the API server will see it, so that equal is equal.
-    const desired = JSON.parse(JSON.stringify(status)) as Status;
-    const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute: () => desired });
+    const compute = ({ status }: ClusterObject): Status | undefined => {
+      const desired = change(isRecord(status) ? status : {});
+      // As the API server will see it, so that equal is equal.
+      return desired === undefined ? undefined : (JSON.parse(JSON.stringify(desired)) as Status);
+    };
+    const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
     if (result.kind !== "Failed") return;
     const problem = `The status of ${resourceKey(meta)} could not be written: ${result.fault.message}`;
     this.#options.onProblem?.(meta, problem);

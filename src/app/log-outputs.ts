@@ -1,0 +1,107 @@
+// Where blocked requests go from the operator: its standard output, which nothing else writes to, or an OpenTelemetry collector.
+import { write } from "node:fs";
+import type { Clock } from "../async/clock.ts";
+import type { LogForwarding } from "../model/declared.ts";
+import type { LogEntry } from "../model/log-entry.ts";
+import { nameKey } from "../model/resource.ts";
+import type { LogOrigin, LogOutputPort } from "../reconcile/forward-logs-ports.ts";
+import type { OtlpLogs } from "../telemetry/otlp-logs.ts";
+
+const stdoutDescriptor = 1;
+/** How soon a reader that is slow is tried again. */
+const busyPauseMs = 20;
+
+export interface LogOutputsOptions {
+  /** Undefined: there is no collector. */
+  readonly otlpEndpoint: string | undefined;
+  readonly version: string;
+  readonly podName: string;
+  readonly clock: Clock;
+  /** A write that is still waiting is given up. */
+  readonly abandon: AbortSignal;
+}
+
+export interface LogOutputs {
+  of(output: LogForwarding["output"]): LogOutputPort;
+  close(): Promise<void>;
+}
+
+export function createLogOutputs(options: LogOutputsOptions): LogOutputs {
+  const stdout = new StdoutLogs(options);
+  const collector = new CollectorLogs(options);
+  return {
+    of: (output) => (output === "Stdout" ? stdout : collector),
+    close: async () => await collector.close(),
+  };
+}
+
+/** One JSON object a line: instance and domain, then the entry as the API gives it. */
+export function logLines({ instance, domain }: LogOrigin, entries: readonly LogEntry[]): string {
+  const origin = { waf_instance: nameKey(instance), ...(domain === undefined ? {} : { domain }) };
+  return entries.map((entry) => `${JSON.stringify({ ...origin, ...entry, ...origin })}\n`).join("");
+}
+
+class StdoutLogs implements LogOutputPort {
+  readonly #options: LogOutputsOptions;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LogOutputsOptions) {
+    this.#options = options;
+  }
+
+  /** Lines of several instances follow one another, and are never mixed. */
+  async write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
+    const before = this.#last;
+    const writing = before.then(async () => await this.#writeAll(Buffer.from(logLines(origin, entries))));
+    this.#last = writing;
+    return await writing;
+  }
+
+  async #writeAll(bytes: Buffer): Promise<string | undefined> {
+    const { clock, abandon } = this.#options;
+    let done = 0;
+    while (done < bytes.length) {
+      if (abandon.aborted) return "The operator is stopping.";
+      // Not by process.stdout: that would hold up everything while a pipe is full, the renewal of the Lease among it.
+      const written = await writeSome(bytes.subarray(done));
+      if (typeof written === "number") done += written;
+      else if (written !== "EAGAIN") return `The operator's standard output can't be written (${written}).`;
+      else await clock.sleep(busyPauseMs, abandon);
+    }
+    return undefined;
+  }
+}
+
+/** How many bytes were written, or the code of the error. */
+async function writeSome(bytes: Buffer): Promise<number | string> {
+  const { promise, resolve } = Promise.withResolvers<number | string>();
+  write(stdoutDescriptor, bytes, (error, written) => {
+    resolve(error === null ? written : (error.code ?? "unknown error"));
+  });
+  return await promise;
+}
+
+class CollectorLogs implements LogOutputPort {
+  readonly #options: LogOutputsOptions;
+  #opened: Promise<OtlpLogs> | undefined;
+
+  constructor(options: LogOutputsOptions) {
+    this.#options = options;
+  }
+
+  async write({ instance, domain }: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
+    const { otlpEndpoint: endpoint, version, podName, clock } = this.#options;
+    if (endpoint === undefined) {
+      return "The operator knows no OpenTelemetry collector: it needs --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT.";
+    }
+    this.#opened ??= import("../telemetry/otlp-logs.ts").then(({ createOtlpLogs }) =>
+      createOtlpLogs({ endpoint, version, serviceInstance: podName }),
+    );
+    const logs = await this.#opened;
+    return await logs.send({ instance: nameKey(instance), domain }, entries, clock.nowMs());
+  }
+
+  async close(): Promise<void> {
+    await (await this.#opened)?.close();
+  }
+}

@@ -1,0 +1,109 @@
+// What is measured of blocked requests. Reasons and countries come from outside: each instance gets a limited number of each under
+// their own names, the first that come, and the rest is counted under `other`.
+import type { LogEntry } from "../model/log-entry.ts";
+import type { InstanceCounter, InstanceGauge, InstanceSeries } from "./metrics-instances.ts";
+
+/** Own names of one instance. */
+export const reasonsMax = 15;
+export const countriesMax = 15;
+/** Series of all instances together; beyond it every new one is `other`. */
+const seriesMax = 20_000;
+const categoryLengthMax = 40;
+const other = "other";
+const outputs = ["Stdout", "OTLP"] as const;
+
+export interface LogMetrics {
+  /** Blocked requests were handed on. */
+  logsForwarded(instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]): void;
+  /** How long after its time the newest of them was handed on. */
+  logsLagged(instance: string, lagMs: number): void;
+  /** A look at the logs, or what was to be done with them, failed. */
+  logForwardingFailed(instance: string, reason: string): void;
+}
+
+interface KnownNames {
+  readonly reasons: Set<string>;
+  readonly countries: Set<string>;
+  readonly series: Set<string>;
+}
+
+/** `forgetLogs` is to be called when the series of an instance go. */
+export function makeLogMetrics(
+  instances: InstanceSeries,
+): LogMetrics & { readonly forgetLogs: (instance: string) => void } {
+  const known = new Map<string, KnownNames>();
+  const series = makeSeries(instances);
+  let seriesCount = 0;
+  const labelsOf = (names: KnownNames, { block_reason, country }: LogEntry) => {
+    const reason = ownName(names.reasons, categoryOf(block_reason), reasonsMax);
+    const place = ownName(names.countries, countryOf(country), countriesMax);
+    const key = `${reason} ${place}`;
+    if (names.series.has(key)) return { reason, country: place };
+    if (seriesCount >= seriesMax) return { reason: other, country: other };
+    names.series.add(key);
+    seriesCount += 1;
+    return { reason, country: place };
+  };
+  return {
+    logsForwarded(instance, entries, output) {
+      const names = known.get(instance) ?? { reasons: new Set(), countries: new Set(), series: new Set() };
+      known.set(instance, names);
+      for (const entry of entries) series.blocked.inc(instance, labelsOf(names, entry));
+      series.forwarded.inc(instance, { output }, entries.length);
+    },
+    logsLagged: (instance, lagMs) => series.lag.set(instance, {}, lagMs / 1000),
+    logForwardingFailed: (instance, reason) => series.failures.inc(instance, { reason }),
+    forgetLogs: (instance) => {
+      seriesCount -= known.get(instance)?.series.size ?? 0;
+      known.delete(instance);
+    },
+  };
+}
+
+function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" | "failures", InstanceCounter> & {
+  readonly lag: InstanceGauge;
+} {
+  return {
+    blocked: instances.counter({
+      name: "wafsync_blocked_requests_total",
+      help: "Blocked requests that were forwarded, by category of the reason and by country.",
+      labelNames: ["reason", "country"],
+      initial: [],
+    }),
+    forwarded: instances.counter({
+      name: "wafsync_log_rows_forwarded_total",
+      help: "Log entries that were handed on, by output.",
+      labelNames: ["output"],
+      initial: outputs.map((output) => ({ output })),
+    }),
+    failures: instances.counter({
+      name: "wafsync_log_forwarding_failures_total",
+      help: "Looks at the logs that failed, by reason of the condition LogsForwarded.",
+      labelNames: ["reason"],
+      initial: [],
+    }),
+    lag: instances.gauge({
+      name: "wafsync_log_lag_seconds",
+      help: "How long after its time the newest log entry was handed on.",
+      labelNames: [],
+      initial: [{}],
+    }),
+  };
+}
+
+/** `SQL Injection` of `SQL Injection 942100`. */
+function categoryOf(blockReason: string): string {
+  const label = blockReason.replace(/[\s\d]+$/, "").trim();
+  return label === "" || label.length > categoryLengthMax ? other : label;
+}
+
+function countryOf(country: string | null): string {
+  return country !== null && /^[A-Z]{2}$/.test(country) ? country : other;
+}
+
+function ownName(names: Set<string>, name: string, most: number): string {
+  if (name === other || names.has(name)) return name;
+  if (names.size >= most) return other;
+  names.add(name);
+  return name;
+}

@@ -1,0 +1,119 @@
+// Blocked requests as OpenTelemetry log records, sent by OTLP over HTTP with the official SDK. Names are those of the semantic
+// conventions, where there is one. Loading this file loads the SDK: import it only when somebody wants it.
+import { SeverityNumber } from "@opentelemetry/api";
+import type { Attributes, LogRecord } from "@opentelemetry/api";
+import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
+import { resourceFromAttributes } from "@opentelemetry/resources";
+import { LoggerProvider } from "@opentelemetry/sdk-logs";
+import type { ReadableLogRecord } from "@opentelemetry/sdk-logs";
+import type { LogEntry } from "../model/log-entry.ts";
+
+const timeoutMs = 10_000;
+/** `ExportResultCode.SUCCESS` of the SDK's core, which is no dependency of its own. */
+const succeeded = 0;
+/** Of one text. Longer ones are cut: collectors refuse what is too large as a whole. */
+const attributeLengthMax = 8_192;
+const knownMethods = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"]);
+
+export interface OtlpLogsOptions {
+  /** The base URL of the collector; `/v1/logs` is added. */
+  readonly endpoint: string;
+  readonly version: string;
+  /** Tells one operator from another. */
+  readonly serviceInstance: string;
+}
+
+export interface OtlpLogs {
+  /** @returns undefined when the collector has accepted all of them; else why not. Never rejects. */
+  send(
+    source: { readonly instance: string; readonly domain: string | undefined },
+    entries: readonly LogEntry[],
+    nowMs: number,
+  ): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsOptions): OtlpLogs {
+  const exporter = new OTLPLogExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/logs`, timeoutMillis: timeoutMs });
+  let emitted: ReadableLogRecord[] = [];
+  // The SDK's own processors drop what an export fails with, and tell nobody.
+  const collecting = {
+    onEmit: (record: ReadableLogRecord) => void emitted.push(record),
+    forceFlush: async () => undefined,
+    shutdown: async () => undefined,
+  };
+  const provider = new LoggerProvider({
+    resource: resourceFromAttributes({
+      "service.name": "wafsync",
+      "service.version": version,
+      "service.instance.id": serviceInstance,
+    }),
+    logRecordLimits: { attributeValueLengthLimit: attributeLengthMax },
+    processors: [collecting],
+  });
+  const logger = provider.getLogger("wafsync", version);
+  return {
+    async send(source, entries, nowMs) {
+      for (const entry of entries) logger.emit(otlpRecordOf(source, entry, nowMs));
+      const records = emitted;
+      emitted = [];
+      const { promise, resolve } = Promise.withResolvers<string | undefined>();
+      exporter.export(records, ({ code, error }) => resolve(Number(code) === succeeded ? undefined : problemOf(error)));
+      return await promise;
+    },
+    close: async () => {
+      await provider.shutdown();
+      await exporter.shutdown();
+    },
+  };
+}
+
+/** One record. Its own time is when the request was blocked, its observed time is `nowMs`. */
+export function otlpRecordOf(
+  source: { readonly instance: string; readonly domain: string | undefined },
+  entry: LogEntry,
+  nowMs: number,
+): LogRecord {
+  const timeMs = Date.parse(entry.timestamp);
+  return {
+    timestamp: Number.isNaN(timeMs) ? nowMs : timeMs,
+    observedTimestamp: nowMs,
+    severityNumber: SeverityNumber.WARN,
+    severityText: "WARN",
+    eventName: "wafsync.request.blocked",
+    body: `Blocked: ${entry.block_reason}`,
+    attributes: attributesOf(source, entry),
+  };
+}
+
+function attributesOf(
+  { instance, domain }: { readonly instance: string; readonly domain: string | undefined },
+  entry: LogEntry,
+): Attributes {
+  const isKnown = knownMethods.has(entry.http_method);
+  const queryStart = entry.request_path.indexOf("?");
+  const path = queryStart === -1 ? entry.request_path : entry.request_path.slice(0, queryStart);
+  return {
+    "client.address": entry.client_ip,
+    "http.request.method": isKnown ? entry.http_method : "_OTHER",
+    ...(isKnown ? {} : { "http.request.method_original": entry.http_method }),
+    "url.path": path,
+    ...(queryStart === -1 ? {} : { "url.query": entry.request_path.slice(queryStart + 1) }),
+    "http.response.status_code": entry.http_status,
+    "http.response.size": entry.response_size,
+    ...(entry.user_agent === null ? {} : { "user_agent.original": entry.user_agent }),
+    ...(entry.referrer === null ? {} : { "http.request.header.referer": [entry.referrer] }),
+    ...(entry.country === null ? {} : { "geo.country.iso_code": entry.country }),
+    ...(domain === undefined ? {} : { "server.address": domain }),
+    "wafsync.instance": instance,
+    "wafsync.block.reason": entry.block_reason,
+    "wafsync.cache.hit": entry.cache_hit,
+  };
+}
+
+/** Without the words of the collector, which may repeat what was sent. */
+function problemOf(error: Error | undefined): string {
+  const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
+  if (typeof code === "number") return `The OpenTelemetry collector answers with HTTP status ${code}.`;
+  return `The OpenTelemetry collector can't be reached${typeof code === "string" ? ` (${code})` : ""}.`;
+}
