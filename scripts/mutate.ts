@@ -10,6 +10,8 @@ import type { Mutation } from "../test/support/simulation/mutations.ts";
 
 /** Enough for every mutation of which the simulation is said to notice it. */
 const seeds = 400;
+/** A test that hangs has noticed. */
+const checkMsMax = 90_000;
 const root = join(import.meta.dirname, "..");
 const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
 
@@ -27,8 +29,14 @@ function check(folder: string, foundBy: string): string | undefined {
   const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--bail", foundBy];
   const parameters =
     foundBy === "simulation" ? ["scripts/simulate.ts", "--seeds", String(seeds), "--failures", "1"] : jest;
-  const run = spawnSync(process.execPath, parameters, { cwd: folder, encoding: "utf8", maxBuffer: 1e9 });
+  const run = spawnSync(process.execPath, parameters, {
+    cwd: folder,
+    encoding: "utf8",
+    maxBuffer: 1e9,
+    timeout: checkMsMax,
+  });
   if (run.status === 0) return undefined;
+  if (run.signal !== null) return `${foundBy}: it does not end`;
   if (foundBy !== "simulation") return `${foundBy}: ${/● (.*)/.exec(run.stderr)?.[1] ?? "it can't be run"}`;
   return /^(seed \d+: .*)/m.exec(run.stdout)?.[1] ?? "the simulation broke";
 }

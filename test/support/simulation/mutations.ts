@@ -297,9 +297,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "the key is in no message",
-    file: "waf/client.ts",
-    from: "message: key.redact(fault.message)",
-    to: "message: fault.message",
-    foundBy: "test/waf/client.test.ts",
+    file: "model/api-key.ts",
+    from: "return this.#find().replaceIn(text, redactedKey);",
+    to: "return text;",
+    foundBy: simulation,
   },
 ];
