@@ -94,6 +94,14 @@ const alerts: readonly Alert[] = [
     description: "Visitors may see old pages. The status of the WafCacheClear or of the instance says why.",
   },
   {
+    alert: "WafsyncLogsNotForwarded",
+    expr: "sum by (waf_instance) (increase(wafsync_log_forwarding_failures_total[30m])) > 3",
+    for: "15m",
+    severity: "warning",
+    summary: "Blocked requests of {{ $labels.waf_instance }} are not forwarded.",
+    description: "The condition LogsForwarded of the instance says why. The API keeps them for a limited time.",
+  },
+  {
     alert: "WafsyncEntriesLeftBehind",
     expr: "increase(wafsync_orphaned_entries_total[1h]) > 0",
     for: "0s",

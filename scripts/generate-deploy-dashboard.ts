@@ -158,6 +158,39 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    title: "Blocked requests",
+    panels: [
+      graph("Blocked requests by reason", "Those that were forwarded.", [
+        {
+          expr: `sum by (reason) (increase(wafsync_blocked_requests_total{${ofInstance}}[$__rate_interval]))`,
+          legend: "{{reason}}",
+        },
+      ]),
+      graph("Blocked requests by country", "The ten with the most.", [
+        {
+          expr: `topk(10, sum by (country) (increase(wafsync_blocked_requests_total{${ofInstance}}[$__rate_interval])))`,
+          legend: "{{country}}",
+        },
+      ]),
+      graph("Log entries", "Handed on, by output, and looks that failed, by reason.", [
+        {
+          expr: `sum by (waf_instance, output) (increase(wafsync_log_rows_forwarded_total{${ofInstance}}[$__rate_interval]))`,
+          legend: "{{waf_instance}} to {{output}}",
+        },
+        {
+          expr: `sum by (waf_instance, reason) (increase(wafsync_log_forwarding_failures_total{${ofInstance}}[$__rate_interval]))`,
+          legend: "{{waf_instance}} failed: {{reason}}",
+        },
+      ]),
+      graph(
+        "Lag of the logs",
+        "How long after its time the newest entry was handed on.",
+        [{ expr: `max by (waf_instance) (wafsync_log_lag_seconds{${ofInstance}})`, legend: "{{waf_instance}}" }],
+        "s",
+      ),
+    ],
+  },
+  {
     title: "The operator",
     panels: [
       graph("Queue", "Keys that could be worked on now.", [

@@ -1,4 +1,7 @@
 // The reference of the metrics, made from the registry that the operator serves: names, types, labels and meaning.
+import { Registry } from "prom-client";
+import { makeRuntimeMetrics } from "../src/telemetry/metrics-runtime.ts";
+import { makeWafMetrics } from "../src/telemetry/metrics-waf.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
 
 export interface DescribedMetric {
@@ -14,14 +17,26 @@ const processPrefixes = ["process_", "nodejs_"];
 /** Every metric of the operator, in the order in which it serves them, with the labels that its series have. */
 export async function describeMetrics(): Promise<DescribedMetric[]> {
   const text = await exampleText();
+  const declared = declaredLabels();
   const metrics = text.split(/^(?=# HELP )/m).filter((part) => part.startsWith("# HELP "));
   return metrics.map((part) => {
     const [, name = "", help = ""] = /^# HELP (\S+) (.*)$/m.exec(part) ?? [];
     const [, type = ""] = /^# TYPE \S+ (\S+)$/m.exec(part) ?? [];
     const names = [...part.matchAll(/[{,](\w+)="/g)].map(([, label = ""]) => label);
-    const labels = [...new Set(names)].filter((label) => label !== "le" && label !== "quantile");
+    const labels = [...new Set([...(declared.get(name) ?? []), ...names])].filter(
+      (label) => label !== "le" && label !== "quantile",
+    );
     return { name, type, help, labels };
   });
+}
+
+/** The labels of each metric by its definition: some have no series before there is something to count. */
+function declaredLabels(): ReadonlyMap<string, readonly string[]> {
+  const registry = new Registry();
+  makeWafMetrics(registry);
+  makeRuntimeMetrics(registry);
+  const metrics = registry.getMetricsAsArray() as unknown as readonly { name: string; labelNames: readonly string[] }[];
+  return new Map(metrics.map(({ name, labelNames }) => [name, labelNames]));
 }
 
 /** What an operator with one instance, one queue and one kind serves. */

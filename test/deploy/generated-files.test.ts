@@ -1,0 +1,117 @@
+// What below deploy/ is made from elsewhere is as it would be made now, and speaks only of what there is.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { alertGroups } from "../../scripts/generate-deploy-alerts.ts";
+import { dashboard, dashboardQueries } from "../../scripts/generate-deploy-dashboard.ts";
+import { generatedDeployFiles } from "../../scripts/generate-deploy-files.ts";
+import type { DescribedMetric } from "../../scripts/generate-deploy-metrics.ts";
+import { describeMetrics } from "../../scripts/generate-deploy-metrics.ts";
+
+const root = join(import.meta.dirname, "..", "..");
+const chart = join(root, "deploy", "helm", "wafsync");
+
+interface ValueSchema {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+}
+
+/** Names such as `metrics.serviceMonitor.enabled` that the schema knows. */
+function valuesOf(schema: ValueSchema, prefix = ""): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    property.properties === undefined ? [`${prefix}${name}`] : valuesOf(property, `${prefix}${name}.`),
+  );
+}
+
+function hasValue(values: unknown, name: string): boolean {
+  const found = name.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown>)?.[part], values);
+  return found !== undefined;
+}
+
+test("every generated file is up to date: npm run generate", async () => {
+  const files = await generatedDeployFiles(root);
+  const present = await Promise.all(files.map(async ({ path }) => readFile(join(root, path), "utf8").catch(() => "")));
+  expect(files.filter(({ text }, place) => present[place] !== text).map(({ path }) => path)).toEqual([]);
+});
+
+describe("the values of the chart", () => {
+  test("are all described, and all have a default", async () => {
+    const schema = JSON.parse(await readFile(join(chart, "values.schema.json"), "utf8")) as ValueSchema;
+    const values: unknown = parse(await readFile(join(chart, "values.yaml"), "utf8"));
+    const names = valuesOf(schema).filter((name) => name !== "global");
+    expect(names.length).toBeGreaterThan(40);
+    expect(names.filter((name) => !hasValue(values, name))).toEqual([]);
+    const page = await readFile(join(chart, "README.md"), "utf8");
+    expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).toEqual([]);
+    expect(page).not.toMatch(/\| {2}\|/);
+  });
+
+  test("have the version of the package", async () => {
+    const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
+    const { appVersion } = parse(await readFile(join(chart, "Chart.yaml"), "utf8")) as { appVersion: string };
+    expect(appVersion).toBe(version);
+  });
+});
+
+/** Functions, keywords and aggregations of PromQL that look like names of metrics. */
+const words = new Set(
+  "absent and bool by count histogram_quantile humanizeDuration increase job max min namespace on or rate sum time topk vector".split(
+    " ",
+  ),
+);
+
+function faultsIn(expression: string, metrics: readonly DescribedMetric[]): string[] {
+  const plain = expression.replaceAll(/\[[^\]]+\]/g, "");
+  const selectors = [...plain.matchAll(/([a-z]\w+)(?:\{([^}]*)\})?/g)];
+  return selectors.flatMap(([, name = "", matchers = ""]) => {
+    const metric = metrics.find((one) => [one.name, `${one.name}_bucket`].includes(name));
+    if (metric === undefined)
+      return /_(?:total|seconds|bytes|info)|^(?:wafsync|workqueue|leader)_/.test(name) ? [name] : [];
+    const labels = [...matchers.matchAll(/(\w+)\s*[=!]/g)].map(([, label = ""]) => label);
+    return labels.filter((label) => !metric.labels.includes(label)).map((label) => `${name}{${label}}`);
+  });
+}
+
+describe("every query", () => {
+  const { groups } = alertGroups() as { groups: { rules: { alert: string; expr: string }[] }[] };
+  const alerts = groups.flatMap(({ rules }) => rules.map(({ expr }) => expr));
+
+  test("asks for metrics and labels that the operator serves", async () => {
+    const metrics = await describeMetrics();
+    const faults = [...alerts, ...dashboardQueries()].flatMap((query) => faultsIn(query, metrics));
+    expect(faults).toEqual([]);
+  });
+
+  test("groups by labels that one of its metrics has", async () => {
+    const known = new Set((await describeMetrics()).flatMap(({ labels }) => labels));
+    for (const label of ["le", "namespace", "job", "instance"]) known.add(label);
+    const groupings = [...alerts, ...dashboardQueries()].flatMap((query) =>
+      [...query.matchAll(/\b(?:by|on) \(([^)]*)\)/g)].flatMap(([, labels = ""]) => labels.split(", ")),
+    );
+    expect(groupings.filter((label) => !known.has(label) && !words.has(label))).toEqual([]);
+  });
+
+  test("of the check that finds faults, finds them", async () => {
+    const metrics = await describeMetrics();
+    expect(faultsIn("sum(wafsync_unknown_total)", metrics)).toEqual(["wafsync_unknown_total"]);
+    expect(faultsIn('wafsync_instance_ready{colour="red"}', metrics)).toEqual(["wafsync_instance_ready{colour}"]);
+  });
+});
+
+test("every metric of wafsync is on the dashboard or in an alert", async () => {
+  const queries = [...dashboardQueries(), JSON.stringify(alertGroups())].join("\n");
+  const own = (await describeMetrics()).filter(({ name }) => name.startsWith("wafsync_"));
+  expect(own.filter(({ name }) => !queries.includes(name)).map(({ name }) => name)).toEqual([]);
+});
+
+test("no two panels of the dashboard overlap, and none is beyond its columns", () => {
+  const { panels } = dashboard() as {
+    panels: { title: string; gridPos: { x: number; y: number; w: number; h: number } }[];
+  };
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    Array.from({ length: w * h }, (_, place) => `${x + (place % w)},${y + Math.floor(place / w)}`),
+  );
+  expect(new Set(cells).size).toBe(cells.length);
+  expect(panels.filter(({ gridPos }) => gridPos.x + gridPos.w > 24)).toEqual([]);
+});
