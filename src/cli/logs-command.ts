@@ -33,7 +33,8 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const { key } = source;
   const terminal = terminalOn(process.stderr);
   const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
-  const progress = new LogProgress(notes, realClock);
+  const showsRows = request.isFollowing || (request.file === undefined && process.stdout.isTTY);
+  const progress = showsRows ? undefined : new LogProgress(notes, realClock);
   const watch = new LogWatch(notes, progress);
   const plan = request.plan ?? source.plan;
   const warning = plan && retentionWarning(plan, request.days, today);
@@ -43,10 +44,10 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
     const end = await runWith(request, source, watch, stopping.stop);
-    progress.clear();
+    progress?.clear();
     return report(end, request, watch);
   } finally {
-    progress.clear();
+    progress?.clear();
     process.off("SIGINT", stop).off("SIGTERM", stop);
     stopping.done();
   }

@@ -118,7 +118,7 @@ function answerTruly(
     return;
   }
   const answer = performRequest(request, world);
-  wire.json(change === undefined ? answer : change(answer));
+  wire.json(change === undefined ? answer : { ...answer, body: change(answer.body) });
 }
 
 function refuseBody(response: ServerResponse): void {

@@ -1,6 +1,5 @@
 // What can go wrong with pages of logs, by chance or at pages that are told: beside the faults that every call can have, scrolls
 // that expire, pages that come again, rows that are missing and entries that are broken. From a seed, so that a run can be repeated.
-import type { Answer } from "./answer.ts";
 import type { FaultEffect } from "./fault-rule.ts";
 import { hashNumbers } from "./seeded-hash.ts";
 import type { LogPage } from "./simulated-logs.ts";
@@ -43,8 +42,8 @@ export interface LogFaultPlan {
 
 export interface LogFault {
   readonly effect: FaultEffect | undefined;
-  /** What becomes of the true answer. */
-  readonly change: ((answer: Answer) => Answer) | undefined;
+  /** What becomes of the body of the true answer. */
+  readonly change: ((body: unknown) => unknown) | undefined;
 }
 
 const none: LogFault = { effect: undefined, change: undefined };
@@ -88,23 +87,23 @@ export class LogFaults {
       (kind) => path === scrollPath || (kind !== "ScrollExpired" && kind !== "RepeatedPage"),
     );
     const kind = kinds[Math.floor(draw(2) * kinds.length)];
-    if (!isWrong || kind === undefined) return { effect: undefined, change: (answer) => this.#remember(answer) };
+    if (!isWrong || kind === undefined) return { effect: undefined, change: (body) => this.#remember(body) };
     this.#faults += 1;
     if (kind in effects) return { effect: effects[kind as keyof typeof effects], change: undefined };
-    return { effect: undefined, change: (answer) => this.#change(kind, answer) };
+    return { effect: undefined, change: (body) => this.#change(kind, body) };
   }
 
-  #remember(answer: Answer): Answer {
-    if (isLogPage(answer.body)) this.#pageBefore = answer.body.hits.hits;
-    return answer;
+  #remember(body: unknown): unknown {
+    if (isLogPage(body)) this.#pageBefore = body.hits.hits;
+    return body;
   }
 
-  #change(kind: LogFaultKind, answer: Answer): Answer {
-    if (!isLogPage(answer.body)) return answer;
-    const { hits } = answer.body;
+  #change(kind: LogFaultKind, body: unknown): unknown {
+    if (!isLogPage(body)) return body;
+    const { hits } = body;
     const rows = this.#changeRows(kind, hits.hits);
-    this.#remember(answer);
-    return { ...answer, body: { ...answer.body, hits: { ...hits, hits: rows } } };
+    this.#remember(body);
+    return { ...body, hits: { ...hits, hits: rows } };
   }
 
   #changeRows(kind: LogFaultKind, rows: LogPage["hits"]["hits"]): readonly unknown[] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { createRowIdentity } from "../../src/plan/log-row-identity.ts";
 import { decodeTally, encodeTally } from "../../src/plan/log-tally-codec.ts";
 import { LogTally } from "../../src/plan/log-tally.ts";

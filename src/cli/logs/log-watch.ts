@@ -16,11 +16,12 @@ const warningsKeptMax = 730;
 
 export class LogWatch {
   readonly #notes: Terminal;
-  readonly #progress: LogProgress;
+  readonly #progress: LogProgress | undefined;
   readonly #warnings: string[] = [];
   #isWhole = true;
 
-  constructor(notes: Terminal, progress: LogProgress) {
+  /** @param progress undefined where the rows themselves are on the screen */
+  constructor(notes: Terminal, progress: LogProgress | undefined) {
     this.#notes = notes;
     this.#progress = progress;
   }
@@ -36,17 +37,19 @@ export class LogWatch {
   }
 
   expect(total: number): void {
-    this.#progress.expect(total);
+    this.#progress?.expect(total);
   }
 
   rowsRead(rows: number, day: number): void {
-    this.#progress.advance(rows, formatDay(day));
+    this.#progress?.advance(rows, formatDay(day));
   }
 
   readonly waiting = ({ why, delayMs }: LogWait): void => {
     if (delayMs < waitShownMsMin) return;
     const reason = typeof why === "string" ? `The WAF sent ${defectWords[why]}.` : why.message;
-    this.#progress.wait(`${reason} Trying again in ${Math.ceil(delayMs / 1000)} s.`);
+    const text = `${reason} Trying again in ${Math.ceil(delayMs / 1000)} s.`;
+    if (this.#progress === undefined) this.#notes.line(text);
+    else this.#progress.wait(text);
   };
 
   dayDone(day: number, { came, total, broken, brokenCount }: DaySummary): void {
@@ -68,7 +71,7 @@ export class LogWatch {
   }
 
   line(text: string): void {
-    this.#progress.clear();
+    this.#progress?.clear();
     this.#notes.line(text);
   }
 

@@ -1,12 +1,14 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
+import type { LogEntry } from "../../../src/model/log-entry.ts";
 import type { Simulator } from "../../../src/simulator/start-simulator.ts";
 import { seededRandom } from "../../support/async/seeded-random.ts";
 import { instanceDocument, keySpellings, secretDocument } from "../../support/cli/waf-folder.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../../support/cli/wafsync-process.ts";
 import type { RunningProcess } from "../../support/cli/wafsync-process.ts";
 import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+import { row } from "../../support/logs/scripted-logs.ts";
 import { Multiset, dayNumber, logKey, logWorld } from "../../support/logs/log-world.ts";
 
 const now = "2026-06-16T00:00:00Z";
@@ -125,7 +127,6 @@ describe("memory", () => {
     async () => {
       const few = await peakMiB(6250, "2026-06-12");
       const many = await peakMiB(6250, "2026-05-07");
-      console.log(`25,000 rows: ${few.toFixed(0)} MiB, 250,000 rows: ${many.toFixed(0)} MiB`);
       expect(many).toBeLessThan(few + 48);
     },
     waitMs,
@@ -221,6 +222,29 @@ test(
     const end = await running.ended;
     expect([end.code, end.stderr]).toEqual([0, ""]);
     expect(world.simulator.requests().length).toBeLessThan(30);
+  },
+  waitMs,
+);
+
+test(
+  "following prints what is there and then what comes, until a signal ends it",
+  async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 0 });
+    const waf = world.simulator.waf(logKey);
+    // The program goes by the real date.
+    const today = new Date();
+    const entry = { ...row("/first"), timestamp: today.toISOString(), user_agent: "", country: "NL" };
+    world.time.nowMs = today.getTime();
+    waf.addLogEntry(entry, 0);
+    const running = startWafsync(logs(world.simulator, "--follow", "--from", "1d", "--interval", "5"), { environment });
+    await running.hasPrinted(/\/first/);
+    waf.addLogEntry({ ...entry, request_path: "/second" }, 0);
+    await running.hasPrinted(/\/second/);
+    running.child.kill("SIGINT");
+    const end = await running.ended;
+    expect([end.code, end.stderr]).toEqual([0, "Stopped after 2 rows.\n"]);
+    const lines = end.stdout.trimEnd().split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as LogEntry).request_path)).toEqual(["/first", "/second"]);
   },
   waitMs,
 );

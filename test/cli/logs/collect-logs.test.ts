@@ -1,0 +1,193 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "../../../src/cli/logs/log-checkpoint.ts";
+import { collectRange, followLogs } from "../../../src/cli/logs/collect-logs.ts";
+import type { LogCollection } from "../../../src/cli/logs/collect-logs.ts";
+import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
+import { openFileOutput } from "../../../src/cli/logs/log-output.ts";
+import type { LogOutput } from "../../../src/cli/logs/log-output.ts";
+import { seededRandom } from "../../support/async/seeded-random.ts";
+import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+import { Multiset, dayNumber, logKey, logWorld } from "../../support/logs/log-world.ts";
+import type { LogWorld } from "../../support/logs/log-world.ts";
+
+const firstDay = dayNumber("2026-06-06");
+const lastDay = dayNumber("2026-06-15");
+const hourMs = 3_600_000;
+const waitMs = 120_000;
+
+const question = { baseUrl: "https://waf.example", format: "json", firstDay, lastDay, filters: {} };
+
+/** A process that ends in the middle of a write: what it wrote last is cut, and noise follows. */
+function dyingOutput(output: LogOutput, writesLeft: number): LogOutput {
+  let left = writesLeft;
+  return {
+    ...output,
+    async write(text) {
+      left -= 1;
+      if (left > 0) return await output.write(text);
+      await output.write(`${text.slice(0, text.length / 2)}\u0000\u0000`);
+      throw Object.assign(new Error("The process has ended."), { code: "Crash" });
+    },
+  };
+}
+
+/** One run of the program on a file, that may die after so many writes. */
+async function run(
+  world: LogWorld,
+  file: string,
+  how: { readonly writes?: number; readonly perPage?: number },
+  work: (collection: LogCollection) => Promise<unknown>,
+): Promise<"Ended" | "Crashed"> {
+  const checkpoint = await loadCheckpoint(file);
+  const output = await openFileOutput(file, checkpoint?.offset ?? 0);
+  const collection: LogCollection = {
+    ports: world.ports,
+    perPage: how.perPage ?? 100,
+    filter: () => true,
+    format: createLogFormat("json", false),
+    output: dyingOutput(output, how.writes ?? Number.POSITIVE_INFINITY),
+    checkpoint: async (offset, rows, cursor) => await saveCheckpoint(file, { question, offset, rows, cursor }),
+    resumed: checkpoint,
+    watcher: { rowsRead: () => {}, dayDone: () => {}, failed: () => {} },
+  };
+  try {
+    await work(collection);
+    return "Ended";
+  } catch (error) {
+    if ((error as { code?: string }).code !== "Crash") throw error;
+    return "Crashed";
+  } finally {
+    await output.close();
+  }
+}
+
+function allOf(world: LogWorld, first = firstDay, last = lastDay): Multiset {
+  const texts = new Multiset();
+  for (const entry of world.rows(first, last, () => Number.POSITIVE_INFINITY)) texts.add(JSON.stringify(entry));
+  return texts;
+}
+
+async function rowsIn(file: string, isOpen = false): Promise<Multiset> {
+  const text = await readFile(file, "utf8");
+  return new Multiset((JSON.parse(isOpen ? `${text}]` : text) as unknown[]).map((entry) => JSON.stringify(entry)));
+}
+
+describe("a range", () => {
+  test(
+    "comes out exactly, however often the program dies in the middle of a write",
+    async () => {
+      await using files = await scratchDirectory({});
+      await using world = await logWorld({ now: "2026-06-20T00:00:00Z", logRowsPerDay: 250 });
+      world.simulator.setLogFaults({ share: 0.2, seed: 3 });
+      const file = join(files.path, "rows.json");
+      const random = seededRandom(5);
+      const ends: string[] = [];
+      while (!ends.includes("Ended") && ends.length < 60) {
+        const writes = ends.length < 40 ? 1 + Math.floor(random() * 8) : Number.POSITIVE_INFINITY;
+        ends.push(await run(world, file, { writes }, async (one) => await collectRange(one, { firstDay, lastDay })));
+      }
+      expect(ends.filter((end) => end === "Crashed").length).toBeGreaterThan(5);
+      expect((await rowsIn(file)).difference(allOf(world))).toEqual({ missing: [], tooMany: [] });
+    },
+    waitMs,
+  );
+
+  test("that was written to its end and only not put away is not read again", async () => {
+    await using files = await scratchDirectory({});
+    await using world = await logWorld({ now: "2026-06-20T00:00:00Z", logRowsPerDay: 5 });
+    const file = join(files.path, "rows.json");
+    const collect = async (one: LogCollection) => await collectRange(one, { firstDay, lastDay });
+    await run(world, file, {}, collect);
+    const before = world.simulator.requests().length;
+    await run(world, file, {}, collect);
+    expect(world.simulator.requests()).toHaveLength(before);
+    expect((await rowsIn(file)).difference(allOf(world))).toEqual({ missing: [], tooMany: [] });
+    await removeCheckpoint(file);
+    expect(await loadCheckpoint(file)).toBeUndefined();
+  });
+});
+
+describe("following", () => {
+  test(
+    "brings every row once, late ones too, over crashes and stops",
+    async () => {
+      await using files = await scratchDirectory({});
+      await using world = await logWorld({
+        now: "2026-06-15T20:00:00Z",
+        logRowsPerDay: 400,
+        logLateMsMax: 20 * hourMs,
+      });
+      world.simulator.setLogFaults({ share: 0.2, seed: 9 });
+      const file = join(files.path, "rows.json");
+      const random = seededRandom(6);
+      const start = dayNumber("2026-06-14");
+      const end = Date.parse("2026-06-18T00:00:00Z");
+      // The clock of the follower is the simulator's, which goes on by an hour at each look.
+      const clock = {
+        nowMs: () => world.time.nowMs,
+        monotonicMs: () => 0,
+        sleep: async () => {
+          world.time.nowMs += hourMs;
+          if (world.time.nowMs >= end) world.stopping.abort();
+        },
+      };
+      const following = { firstDay: start, lookbackDays: 2, intervalMs: 1, clock };
+      let crashes = 0;
+      for (let round = 0; !world.stopping.signal.aborted && round < 200; round += 1) {
+        const writes = round < 30 ? 1 + Math.floor(random() * 10) : Number.POSITIVE_INFINITY;
+        const how = { writes, perPage: 100 };
+        const state = await run(world, file, how, async (one) => await followLogs(one, following));
+        if (state === "Crashed") crashes += 1;
+      }
+      expect(crashes).toBeGreaterThan(5);
+      const expected = new Multiset();
+      for (const entry of world.rows(start, dayNumber("2026-06-17"), () => end - hourMs))
+        expected.add(JSON.stringify(entry));
+      expect(expected.size).toBeGreaterThan(1_200);
+      expect((await rowsIn(file, true)).difference(expected)).toEqual({ missing: [], tooMany: [] });
+    },
+    waitMs,
+  );
+
+  test("asks for one row of each day when nothing is new", async () => {
+    await using files = await scratchDirectory({});
+    await using world = await logWorld({ now: "2026-06-20T12:00:00Z", logRowsPerDay: 0 });
+    const entry = [...(await rowsOfOneDay())][0];
+    if (entry === undefined) throw new TypeError("there should be a row");
+    world.simulator.waf(logKey).addLogEntry({ ...entry, user_agent: "", country: "NL" }, 0);
+    let looks = 0;
+    const clock = {
+      nowMs: () => world.time.nowMs,
+      monotonicMs: () => 0,
+      sleep: async () => {
+        looks += 1;
+        if (looks === 3) world.stopping.abort();
+      },
+    };
+    const following = { firstDay: dayNumber("2026-06-19"), lookbackDays: 1, intervalMs: 1, clock };
+    await run(world, join(files.path, "rows"), {}, async (one) => await followLogs(one, following));
+    const asked = world.simulator.requests().map(({ parameters }) => parameters["per_page"]);
+    expect(asked).toEqual(["100", "100", "1", "1", "1", "1"]);
+  });
+});
+
+async function rowsOfOneDay() {
+  await using world = await logWorld({ now: "2026-06-20T12:00:00Z", logRowsPerDay: 1 });
+  return [...world.rows(dayNumber("2026-06-19"), dayNumber("2026-06-19"), () => Number.POSITIVE_INFINITY)];
+}
+
+test("a checkpoint that was tampered with is refused, and says what to do", async () => {
+  await using files = await scratchDirectory({ "rows.wafsync-resume": '{"version":1,"offset":-5}' });
+  await expect(loadCheckpoint(join(files.path, "rows"))).rejects.toMatchObject({
+    code: "Command",
+    hint: expect.stringContaining("begin again without --resume"),
+  });
+});
+
+test("a file that is shorter than its checkpoint says is refused", async () => {
+  await using files = await scratchDirectory({ rows: "abc" });
+  await expect(openFileOutput(join(files.path, "rows"), 4)).rejects.toMatchObject({ code: "Command" });
+  await expect(openFileOutput(join(files.path, "no", "rows"), 0)).rejects.toThrow("can't be written (ENOENT)");
+});

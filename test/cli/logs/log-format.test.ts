@@ -1,0 +1,90 @@
+import { describe, expect, test } from "@jest/globals";
+import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
+import type { LogFormatName } from "../../../src/cli/logs/log-format.ts";
+import { logEntryFields } from "../../../src/model/log-entry.ts";
+import type { LogEntry } from "../../../src/model/log-entry.ts";
+import { csvRows } from "../../support/logs/csv-rows.ts";
+import { row } from "../../support/logs/scripted-logs.ts";
+
+const nasty = 'a,"b"\n=c\r\u0000\u001B[31mé😀\u009B2J\u2028\u202E\uD800';
+
+function print(name: LogFormatName, batches: readonly (readonly LogEntry[])[], isTerminal = false): string {
+  const format = createLogFormat(name, isTerminal);
+  let count = 0;
+  let text = format.start;
+  for (const batch of batches) {
+    text += format.rows(batch, count === 0);
+    count += batch.length;
+  }
+  return text + format.end(count === 0);
+}
+
+/** The cells of the first row, by their fields. */
+function csvCells(entry: Partial<LogEntry>, isTerminal = false): Record<string, string | undefined> {
+  const [header = [], cells = []] = [...csvRows(print("csv", [[row("/", entry)]], isTerminal))];
+  return Object.fromEntries(header.map((field, index) => [field, cells[index]]));
+}
+
+describe("ndjson and json", () => {
+  test("give back what went in, further fields too, whatever characters it has", () => {
+    const rows = [{ ...row(nasty), extra: { deep: [nasty] } }, row("/", { referrer: null })];
+    const lines = print("ndjson", [rows]).trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual(rows);
+    expect(JSON.parse(print("json", [rows, [row("/c")]]))).toEqual([...rows, row("/c")]);
+    expect(JSON.parse(print("json", []))).toEqual([]);
+  });
+
+  test("hold no character that a terminal obeys, and no line break within a line", () => {
+    const text = print("ndjson", [[row(nasty)]]);
+    expect(text.trimEnd()).not.toMatch(/[\u0000-\u001F\u007F-\u009F\u2028\u2029]/);
+  });
+});
+
+describe("csv", () => {
+  test("has a header and one line a row, with what is missing told apart from what is empty", () => {
+    const text = print("csv", [[row("/a", { referrer: null, user_agent: "" })], [row("/b")]]);
+    expect(text.split("\n")).toEqual([
+      logEntryFields.join(","),
+      '2026-06-10T10:00:00.000Z,192.0.2.1,GET,/a,403,150,,"",Bad Bot 1002,NL,false',
+      "2026-06-10T10:00:00.000Z,192.0.2.1,GET,/b,403,150,,curl/8.5.0,Bad Bot 1002,NL,false",
+      "",
+    ]);
+  });
+
+  test("quotes what would break a line or a cell", () => {
+    expect(csvCells({ user_agent: 'x,"y"\n\r\n' })["user_agent"]).toBe('x,"y"\n\r\n');
+  });
+
+  test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", '=HYPERLINK("http://x","y")'])(
+    "makes %j no formula",
+    (text) => {
+      const cells = csvCells({
+        request_path: text,
+        user_agent: text,
+        referrer: text,
+        block_reason: text,
+        country: text,
+      });
+      for (const field of ["request_path", "user_agent", "referrer", "block_reason", "country"]) {
+        expect(cells[field]).toBe(`'${text}`);
+      }
+    },
+  );
+
+  test("shows a terminal no control characters", () => {
+    expect(csvCells({ user_agent: nasty }, true)["user_agent"]).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+  });
+});
+
+describe("the table", () => {
+  test("has one line a row, whatever is in it", () => {
+    const text = print("table", [[row(nasty), row("x".repeat(5000))]]);
+    expect(text.split("\n")).toHaveLength(4);
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u2028]/u);
+    expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(260);
+  });
+
+  test("says when there is nothing", () => {
+    expect(print("table", [])).toMatch(/^TIME .*\nNo blocked requests\.\n$/);
+  });
+});

@@ -1,0 +1,35 @@
+import { expect, test } from "@jest/globals";
+import { readLogs } from "../../src/reconcile/read-logs.ts";
+import { dayNumber, logKey, logWorld } from "../support/logs/log-world.ts";
+
+test("a write does not wait for the logs, but for the page that is on its way", async () => {
+  let wanted: (() => void) | undefined;
+  await using world = await logWorld({
+    now: "2026-06-16T00:00:00Z",
+    logRowsPerDay: 200,
+    onRequest: ({ path }) => {
+      if (path === "/api/logs/scroll") wanted?.();
+    },
+  });
+  const written = Promise.withResolvers<void>();
+  // A second caller of the same lane asks while the first scroll is under way.
+  wanted = () => {
+    wanted = undefined;
+    void world.waf.addEntry("blocklist", "192.0.2.1").then(() => written.resolve());
+  };
+  const day = dayNumber("2026-06-10");
+  let rows = 0;
+  for await (const piece of readLogs(world.ports, { days: { firstDay: day, lastDay: day }, perPage: 10 })) {
+    if (piece.kind === "Rows") rows += piece.entries.length;
+  }
+  await written.promise;
+  const calls = world.simulator.requests().map(({ method, path }) => `${method} ${path}`);
+  expect(calls.slice(0, 4)).toEqual([
+    "GET /api/logs/query",
+    "GET /api/logs/scroll",
+    "POST /api/blocklist_ip",
+    "GET /api/logs/scroll",
+  ]);
+  expect(rows).toBe(200);
+  expect(world.simulator.waf(logKey).overlaps).toBe(0);
+});
