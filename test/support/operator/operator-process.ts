@@ -24,6 +24,8 @@ export interface OperatorStart {
   readonly parameters?: readonly string[];
   readonly podName?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Another program than the sources, such as a bundle. */
+  readonly program?: string;
   /** How many times as fast as the clock on the wall its time passes; then its one parameter is the name of the Lease. */
   readonly timesAsFast?: number;
 }
@@ -33,13 +35,14 @@ const endTimeoutMs = 60_000;
 
 /** Resolves when it serves its health port: before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
-  const { kubeconfig, parameters = [], podName = "wafsync-0", environment = {}, timesAsFast } = start;
+  const { kubeconfig, parameters = [], podName = "wafsync-0", environment = {}, program, timesAsFast } = start;
   const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-level", "debug"];
   const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
   const process_ =
     timesAsFast === undefined
       ? startWafsync(["operator", ...own, ...ports, ...parameters], {
           environment: { POD_NAME: podName, ...environment },
+          ...(program === undefined ? {} : { program }),
         })
       : startWafsync([kubeconfig, String(timesAsFast), ...parameters], { program: fastOperator });
   const { child, ended } = process_;
