@@ -1,6 +1,7 @@
 // The sockets to the API server, shared by all requests of one ApiServer. Streams have a pool of their own, because
 // each holds a connection for minutes and would starve the short requests. Certificates and tokens are read again every
 // few seconds; new certificates mean new pools, and the old ones end with their last request.
+import { setMaxListeners } from "node:events";
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
@@ -49,6 +50,9 @@ export interface ConnectionsOptions {
 export function createConnections(options: ConnectionsOptions): Connections {
   const { credentials, clock } = options;
   const openPools = new Set<Pools>();
+  // Sockets that are still being opened would otherwise keep the process alive until they give up.
+  const closing = new AbortController();
+  setMaxListeners(0, closing.signal);
   let pools: Pools | undefined;
   let current: Connection | undefined;
   let resolvedAtMs = 0;
@@ -59,7 +63,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
     const identity = JSON.stringify([access.server, access.tls, access.proxyUrl]);
     if (pools?.identity === identity) return pools;
     if (pools !== undefined) retire(pools);
-    pools = createPools(identity, access, options);
+    pools = createPools(identity, access, options, closing.signal);
     openPools.add(pools);
     return pools;
   }
@@ -98,24 +102,30 @@ export function createConnections(options: ConnectionsOptions): Connections {
     async close() {
       const all = [...openPools].flatMap(({ requests, streams }) => [requests.destroy(), streams.destroy()]);
       openPools.clear();
+      closing.abort();
       await Promise.allSettled(all);
     },
   };
 }
 
-function createPools(identity: string, access: ServerAccess, limits: ConnectionsOptions): Pools {
+function createPools(identity: string, access: ServerAccess, limits: ConnectionsOptions, closing: AbortSignal): Pools {
   return {
     identity,
-    requests: createDispatcher(access, limits.connectionsMax),
-    streams: createDispatcher(access, limits.streamsMax),
+    requests: createDispatcher(access, limits.connectionsMax, closing),
+    streams: createDispatcher(access, limits.streamsMax, closing),
   };
 }
 
 /** HTTP/1.1 only: one lost connection then never takes several watches with it. Deadlines are set by our own clock. */
-function createDispatcher({ tls, proxyUrl }: ServerAccess, connections: number): Dispatcher {
+function createDispatcher({ tls, proxyUrl }: ServerAccess, connections: number, closing: AbortSignal): Dispatcher {
   const shared = { connections, allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
   const keepAlive = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs };
-  const socket = { timeout: connectTimeoutMs, keepAlive: true, keepAliveInitialDelay: tcpProbeDelayMs };
+  const socket = {
+    timeout: connectTimeoutMs,
+    keepAlive: true,
+    keepAliveInitialDelay: tcpProbeDelayMs,
+    signal: closing,
+  };
   if (proxyUrl !== undefined) {
     return new ProxyAgent({ ...shared, ...keepAlive, uri: proxyUrl, requestTls: { ...tls }, connect: socket });
   }

@@ -73,6 +73,34 @@ await describeOperator("the quick start", (world) => {
     expect((await operator.health("/readyz")).status).toBe(200);
   });
 
+  test("held removals are let through by the command that the message gives", async () => {
+    const { cluster } = world();
+    const held = conditionOf(await world().read("WafInstance", "shop", "shop"), "RemovalsHeld")?.message ?? "";
+    const [, command = ""] = held.split("kubectl ");
+    await cluster.expectKubectl(command.split(" "));
+    await world().eventually("they are done", () => shop.view.blocklist.length === 6);
+    await world().remove(rule("shop", "partner", []));
+    await world().eventually("the deleted rule's entry is gone", () => shop.view.blocklist.length === 5);
+    await world().allReady("shop");
+    expect(shop.view.blocklist.sort()).toEqual([
+      "192.0.2.17",
+      "192.0.2.64/29",
+      "198.51.100.5",
+      "198.51.100.9",
+      "2001:db8:bad::/48",
+    ]);
+  }, 60_000);
+
+  test("a reconcile that is asked for by annotation is done at once, and said so", async () => {
+    shop.view.remove("blocklist", ["192.0.2.17"]);
+    const annotate = ["annotate", "wafinstance", "shop", "-n", "shop", "wafsync.dev/requested-at=noon"];
+    await world().cluster.expectKubectl(annotate);
+    await world().eventually("the entry is there again", () => shop.view.has("blocklist", "192.0.2.17"));
+    await world().eventually("the request is noted", async () => {
+      return (await world().read("WafInstance", "shop", "shop"))?.status?.["lastHandledRequest"] === "noon";
+    });
+  }, 60_000);
+
   test("a rule with 10,000 addresses is taken and synced, and its status stays small", async () => {
     const namespace = await world().newNamespace("large");
     const waf = world().newWaf();
