@@ -1,0 +1,139 @@
+// The alerts by promtool, and every query of the dashboard and of the alerts in a real Prometheus that reads what the
+// operator serves.
+import { createServer } from "node:http";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import { dashboardQueries } from "../../../scripts/generate-deploy-dashboard.ts";
+import { createMetrics } from "../../../src/telemetry/metrics.ts";
+import type { Metrics } from "../../../src/telemetry/metrics.ts";
+import { waitFor } from "../../support/cluster/cluster-objects.ts";
+import type { RunningPrometheus } from "../../support/deploy/prometheus.ts";
+import { startPrometheus } from "../../support/deploy/prometheus.ts";
+import { describeWithTools, runTool } from "../../support/deploy/tools-suite.ts";
+
+const folder = join(import.meta.dirname, "..", "..", "..", "deploy", "monitoring");
+const rulesFile = join(folder, "alerts.yaml");
+const startMs = 120_000;
+
+/** These have no series before a request was blocked, or a look at the logs failed. */
+const emptyAtFirst = /wafsync_blocked_requests_total|wafsync_log_forwarding_failures_total/;
+
+/** What a leader with one instance measures; each look finds a little more. */
+function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void } {
+  const metrics = createMetrics({ version: "0.1.0", withProcess: true });
+  const instance = "edge/shop";
+  metrics.addInstance(instance);
+  metrics.leading("wafsync-operator", true);
+  metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
+  const queue = metrics.queue("instances");
+  queue.follow(() => ({ depth: 1, delayed: 0, running: 1, longestRunningMs: 5, unfinishedMs: 5 }));
+  return {
+    metrics,
+    work() {
+      const call = { method: "GET", endpoint: "/api/blocklist_ips", durationMs: 12 };
+      metrics.wafCalled(instance, { ...call, status: 200, faultCode: undefined });
+      metrics.wafCalled(instance, { ...call, status: undefined, faultCode: "TimedOut" });
+      metrics.listSeen(instance, "blocklist", { live: 12, managed: 8, foreign: 4, pending: 1, held: 2 });
+      metrics.planMade(instance, [{ kind: "AddEntry" }]);
+      metrics.entryWritten(instance, "blocklist", "Added");
+      metrics.synced(instance, realClock.nowMs() - 5000);
+      queue.added();
+      queue.waited(3);
+      queue.worked(7);
+    },
+  };
+}
+
+await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }) => {
+  let server: Server;
+  let prometheus: RunningPrometheus;
+
+  beforeAll(async () => {
+    const { metrics, work } = busyMetrics();
+    server = createServer((_, answer) => {
+      work();
+      void metrics.text().then((text) => answer.setHeader("content-type", metrics.contentType).end(text));
+    });
+    const listening = Promise.withResolvers<void>();
+    server.listen(0, "127.0.0.1", () => listening.resolve());
+    await listening.promise;
+    const target = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    prometheus = await startPrometheus(files.prometheus, target, [rulesFile]);
+  }, startMs);
+  afterAll(async () => {
+    await prometheus.end();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test(
+    "promtool takes the rules, and each alert comes when it should and not before",
+    async () => {
+      const checked = await runTool(files.promtool, ["check", "rules", "--lint=all", "--lint-fatal", rulesFile]);
+      expect(checked.stdout).toContain("SUCCESS");
+      await runTool(files.promtool, ["test", "rules", join(folder, "alerts.test.yaml")]);
+    },
+    startMs,
+  );
+
+  test(
+    "promtool finds no fault with the names, types and help of the metrics",
+    async () => {
+      const { metrics, work } = busyMetrics();
+      work();
+      const text = await metrics.text();
+      // The runtime's own metrics come from prom-client, which has its own habits.
+      const own = text.split(/^(?=# HELP )/m).filter((part) => !/^# HELP (?:nodejs|process)_/.test(part));
+      const checked = await runTool(files.promtool, ["check", "metrics"], { input: own.join("") });
+      expect(checked.stderr + checked.stdout).toBe("");
+    },
+    startMs,
+  );
+
+  test(
+    "every query of the dashboard has an answer with data",
+    async () => {
+      const queries = dashboardQueries().map((query) =>
+        query.replaceAll("$__rate_interval", "10s").replaceAll("$waf_instance", ".*"),
+      );
+      expect(queries.length).toBeGreaterThan(30);
+      for (const query of queries) {
+        const isAnswered = async (): Promise<true | undefined> =>
+          (await prometheus.query(query)).length > 0 || emptyAtFirst.test(query) ? true : undefined;
+        await waitFor(query, startMs / 2, isAnswered);
+      }
+    },
+    startMs,
+  );
+
+  test(
+    "every alert is evaluated without an error",
+    async () => {
+      interface Rule {
+        readonly name: string;
+        readonly health: string;
+        readonly lastError?: string;
+      }
+      const rules = await waitFor("the first evaluation", startMs / 2, async () => {
+        const { groups } = (await prometheus.api("rules")) as { groups: { rules: Rule[] }[] };
+        const all = groups.flatMap((group) => group.rules);
+        return all.length > 0 && all.every(({ health }) => health !== "unknown") ? all : undefined;
+      });
+      expect(rules.length).toBeGreaterThan(10);
+      expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
+    },
+    startMs,
+  );
+
+  test("an instance keeps its name beside that of the process", async () => {
+    const [ready] = await prometheus.query("wafsync_instance_ready");
+    expect(ready?.metric).toMatchObject({
+      waf_instance: "edge/shop",
+      instance: expect.stringMatching(/^127\.0\.0\.1:/),
+    });
+    expect(ready?.metric).not.toHaveProperty("exported_instance");
+  });
+});
