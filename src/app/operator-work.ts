@@ -137,9 +137,7 @@ class Work implements OperatorWork {
     const { version, otlpEndpoint, stopping } = options;
     this.#outputs = createLogOutputs({ otlpEndpoint, version, podName, clock, abandon: stopping.abandon });
     this.#forwarding = this.#makeForwarding();
-    for (const { plural } of this.#source.health()) {
-      metrics.watch(plural, () => this.#source.health().find((health) => health.plural === plural) ?? neverListed);
-    }
+    this.#measureWatches();
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -183,6 +181,12 @@ class Work implements OperatorWork {
   #wake(instance: ObjectName, reason: string): void {
     this.#controller.wake(instance, reason);
     this.#forwarding.wake(instance, reason);
+  }
+
+  #measureWatches(): void {
+    for (const { plural } of this.#source.health()) {
+      this.#options.metrics.watch(plural, () => this.#source.health().find((health) => health.plural === plural) ?? neverListed);
+    }
   }
 
   #makeForwarding(): LogForwardingController {

@@ -36,6 +36,8 @@ export class LogLook {
   readonly #key: ApiKey;
   readonly #ports: ForwardLogsPorts;
   readonly #memory: ForwardMemory;
+  /** Days were read that had nothing to hand on: worth recording, and not in a hurry. */
+  #hasMoved = false;
 
   constructor(instance: DeclaredInstance, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
     this.#instance = instance;
@@ -58,7 +60,8 @@ export class LogLook {
     const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day) });
     const ended = await this.#takeAll(cursor, pieces);
     if (memory.cursor === cursor) cursor.forgetBefore(this.#firstOfLookback());
-    const problem = memory.isUnsaved ? await this.#save() : undefined;
+    if (ended?.state === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
+    const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;
     if (problem !== undefined) return problem;
     const message = `New blocked requests go to ${outputWords[this.#instance.logs.output]}.`;
@@ -91,7 +94,7 @@ export class LogLook {
   #dayDone(cursor: LogCursor, { day, total, summary }: Extract<LogPiece, { kind: "DayDone" }>): void {
     const { nextDay } = cursor;
     cursor.dayDone(day, total);
-    if (cursor.nextDay !== nextDay) this.#memory.isUnsaved = true;
+    if (cursor.nextDay !== nextDay) this.#hasMoved = true;
     if (summary !== undefined) this.#tellDefects(day, summary);
   }
 
@@ -190,8 +193,10 @@ export class LogLook {
         if (closed === undefined) return undefined;
         continue;
       }
-      if (saved.state === "Conflict") memory.cursor = undefined;
-      if (saved.state === "Conflict") memory.isUnsaved = false;
+      if (saved.state === "Conflict") {
+        memory.cursor = undefined;
+        memory.isUnsaved = false;
+      }
       return cursorUnavailable(saved.problem);
     }
   }

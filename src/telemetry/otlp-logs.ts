@@ -58,7 +58,9 @@ export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsO
       const records = emitted;
       emitted = [];
       const { promise, resolve } = Promise.withResolvers<string | undefined>();
-      exporter.export(records, ({ code, error }) => resolve(Number(code) === succeeded ? undefined : problemOf(error)));
+      exporter.export(records, ({ code, error }: { readonly code: number; readonly error?: Error }) => {
+        resolve(code === succeeded ? undefined : problemOf(error));
+      });
       return await promise;
     },
     close: async () => {
