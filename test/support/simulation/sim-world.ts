@@ -53,8 +53,7 @@ export class SimWorld {
   /** Whether the process is killed here. */
   kills: (where: string) => boolean = () => false;
   onKilled: () => void = () => undefined;
-  readonly problems: { inventory?: string | undefined; confirm?: string | undefined; lifecycle?: string | undefined } =
-    {};
+  readonly problems: Partial<Record<"inventory" | "api" | "confirm" | "lifecycle", string | undefined>> = {};
   saveFault: () => "Conflict" | "Failed" | undefined = () => undefined;
   isSwapped = false;
   /** Writes that the other WAF has answered well since it was there. */
@@ -141,7 +140,7 @@ export class SimWorld {
   }
 
   confirm(process: SimProcess, instance: ObjectName): ConfirmedGathering {
-    const problem = this.problems.confirm;
+    const problem = this.problems.confirm ?? this.problems.api;
     if (problem !== undefined) return { state: "Failed", problem };
     const gathered = this.cluster.gathered(this.cluster.latest, instance);
     const atMs = this.time.nowMs();
@@ -151,7 +150,9 @@ export class SimWorld {
   }
 
   load(instance: ObjectName): LoadedInventory {
-    if (this.problems.inventory !== undefined) return { state: "Unreadable", problem: this.problems.inventory };
+    const { inventory: damage, api } = this.problems;
+    if (api !== undefined) return { state: "Unreachable", problem: api };
+    if (damage !== undefined) return { state: "Unreadable", problem: damage };
     const stored = this.#inventories.get(nameKey(instance));
     if (stored === undefined) return { state: "Loaded", inventory: emptyInventory, revision: "" };
     return { state: "Loaded", inventory: structuredClone(stored.inventory), revision: String(stored.revision) };
@@ -160,7 +161,7 @@ export class SimWorld {
   save(process: SimProcess, instance: ObjectName, inventory: Inventory, revision: string): SavedInventory {
     const name = nameKey(instance);
     const stored = this.#inventories.get(name);
-    const fault = this.saveFault();
+    const fault = this.problems.api === undefined ? this.saveFault() : "Failed";
     if (fault === "Failed") return { state: "Failed", problem: "The inventory could not be written." };
     if (fault === "Conflict" || revision !== String(stored?.revision ?? "")) {
       return { state: "Conflict", problem: "Somebody else wrote the inventory." };

@@ -145,6 +145,7 @@ class Installation {
     const { problems } = this.#world;
     const chance = (share: number): boolean => this.#world.chance(share);
     problems.inventory = chance(0.3) ? "The inventory is damaged." : undefined;
+    problems.api = chance(0.15) ? "The API server can't be reached." : undefined;
     problems.confirm = chance(0.3) ? "The API server can't be reached." : undefined;
     problems.lifecycle = chance(0.2) ? "The finalizer can't be written." : undefined;
     this.#world.note(undefined, `broken ports: ${Object.values(problems).join(" ")}`);
@@ -204,7 +205,7 @@ class Installation {
     world.note(undefined, "from here on, all is quiet");
     this.#isQuiet = true;
     world.isSwapped = false;
-    Object.assign(world.problems, { inventory: undefined, confirm: undefined, lifecycle: undefined });
+    Object.assign(world.problems, { inventory: undefined, api: undefined, confirm: undefined, lifecycle: undefined });
     this.#users.settle();
     if (world.cluster.now.instances.get(shop)?.meta.deleting === true) await this.#advance(hourMs);
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
