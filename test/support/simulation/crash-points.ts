@@ -17,7 +17,7 @@ export interface Ending {
   /** The moments at which the process could have been killed while the change was made. */
   readonly points: readonly string[];
   readonly clears: number;
-  /** Writes that the WAF accepted: `Added blocklist 192.0.2.1`. */
+  /** Writes that changed the WAF: `POST /api/blocklist_ip 192.0.2.1`. */
   readonly writes: readonly string[];
 }
 
