@@ -10,6 +10,8 @@ import { runToEnd } from "../../control-plane/run-to-end.ts";
 import type { ToolName, Tools } from "../../tools/find.ts";
 import { findTools } from "../../tools/find.ts";
 import { describeWithOwnControlPlane } from "../cluster/suite.ts";
+import { describeOperator } from "../operator/operator-suite.ts";
+import type { OperatorWorld } from "../operator/operator-world.ts";
 
 const modules: Readonly<Record<ToolName, string>> = {
   helm: "helm.sh/helm/v4",
@@ -42,6 +44,19 @@ export async function describeWithToolsAndCluster(
   if (tools === undefined) return;
   await describeWithOwnControlPlane(title, (cluster) => {
     body(tools, cluster);
+  });
+}
+
+/** As describeWithTools, with a control plane, a simulator and operators. */
+export async function describeWithToolsAndOperator(
+  title: string,
+  names: readonly ToolName[],
+  body: (tools: Tools, world: () => OperatorWorld) => void,
+): Promise<void> {
+  const tools = await toolsFor(title, names);
+  if (tools === undefined) return;
+  await describeOperator(title, (world) => {
+    body(tools, world);
   });
 }
 

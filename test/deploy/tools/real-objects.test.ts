@@ -1,0 +1,142 @@
+// A real operator and real objects on a real API server: what Argo CD and Flux make of them, and what the actions of
+// Argo CD do to them.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import type { ResourceKind } from "../../../src/model/resource.ts";
+import { judge } from "../../support/deploy/judge.ts";
+import { describeWithToolsAndOperator } from "../../support/deploy/tools-suite.ts";
+import { addresses, cacheClear, keySecret, origin, rule } from "../../support/operator/manifests.ts";
+import type { Manifest } from "../../support/operator/manifests.ts";
+import type { WafsyncObject } from "../../support/operator/status-history.ts";
+
+const settingsFile = join(import.meta.dirname, "..", "..", "..", "deploy", "argocd", "argocd-cm.yaml");
+const testMs = 180_000;
+
+interface Actions {
+  readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
+}
+
+await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"], (tools, world) => {
+  let settings: Readonly<Record<string, string>>;
+  beforeAll(async () => {
+    const text = await readFile(settingsFile, "utf8");
+    settings = (parse(text) as { data: Record<string, string> }).data;
+    await world().startOperator();
+  }, 60_000);
+
+  async function present(kind: ResourceKind, namespace: string, name: string): Promise<WafsyncObject> {
+    const object = await world().read(kind, namespace, name);
+    if (object === undefined) throw new Error(`there is no ${kind} ${namespace}/${name}`);
+    return object;
+  }
+
+  /** Such as "Healthy, Current": what Argo CD and Flux say. */
+  async function verdict(kind: ResourceKind, namespace: string, name: string): Promise<string> {
+    const object = await present(kind, namespace, name);
+    const script = settings[`resource.customizations.health.wafsync.dev_${kind}`] ?? "";
+    const [argo] = await judge(tools.files.judge, "health", [{ object, script }]);
+    const [flux] = await judge(tools.files.judge, "kstatus", [{ object }]);
+    return `${argo?.status ?? argo?.error}, ${flux?.status ?? flux?.error}`;
+  }
+
+  async function becomes(kind: ResourceKind, namespace: string, name: string, wanted: string): Promise<void> {
+    const look = async (): Promise<boolean> => (await verdict(kind, namespace, name)) === wanted;
+    await world().eventually(`${kind} ${name} is ${wanted}`, look);
+  }
+
+  /** Runs an action as Argo CD does: the patch, or what is to be created, is sent to the API server. */
+  async function act(name: string, kind: ResourceKind, namespace: string, objectName: string): Promise<WafsyncObject> {
+    const object = await present(kind, namespace, objectName);
+    const actions = parse(settings[`resource.customizations.actions.wafsync.dev_${kind}`] ?? "") as Actions;
+    const script = actions.definitions.find((one) => one.name === name)?.["action.lua"] ?? "";
+    const [answer] = await judge(tools.files.judge, "action", [{ object, script }]);
+    const [impacted] = answer?.resources ?? [];
+    if (impacted === undefined) throw new Error(`${name} on ${objectName}: ${answer?.error}`);
+    const resource = impacted.resource as unknown as WafsyncObject & Manifest;
+    if (impacted.operation === "create") await world().apply(resource);
+    else {
+      const { annotations } = resource.metadata;
+      await world().patch(resource, { metadata: { annotations: annotations ?? {} }, spec: resource.spec });
+    }
+    return resource;
+  }
+
+  test(
+    "what is as declared is Healthy and Current, and pauses, keys and requests show",
+    async () => {
+      const { namespace, waf } = await world().newInstance("gitops", { resyncInterval: "1h" });
+      await world().apply(
+        rule(namespace, "scanners", addresses(3)),
+        origin(namespace, "spare", "spare.example.com"),
+        cacheClear(namespace, "once"),
+      );
+      await world().allReady(namespace);
+      for (const [kind, name] of [
+        ["WafInstance", "waf"],
+        ["WafIpRule", "scanners"],
+        ["WafOrigin", "spare"],
+        ["WafCacheClear", "once"],
+      ] as const) {
+        await becomes(kind, namespace, name, "Healthy, Current");
+      }
+
+      await act("suspend", "WafInstance", namespace, "waf");
+      await world().apply(rule(namespace, "later", addresses(1, 10)));
+      await becomes("WafInstance", namespace, "waf", "Suspended, InProgress");
+      await becomes("WafIpRule", namespace, "later", "Suspended, InProgress");
+      await becomes("WafIpRule", namespace, "scanners", "Healthy, Current");
+      await act("resume", "WafInstance", namespace, "waf");
+      await becomes("WafInstance", namespace, "waf", "Healthy, Current");
+      await becomes("WafIpRule", namespace, "later", "Healthy, Current");
+
+      const asked = await act("sync-now", "WafIpRule", namespace, "later");
+      const at = (asked as unknown as Manifest).metadata.annotations?.["wafsync.dev/requested-at"];
+      await world().eventually("the request is heard", async () => {
+        const { status } = await present("WafIpRule", namespace, "later");
+        return status?.["lastHandledRequest"] === at;
+      });
+
+      await world().apply(keySecret(namespace, "made+up/no=such%key"));
+      await act("sync-now", "WafInstance", namespace, "waf");
+      await becomes("WafInstance", namespace, "waf", "Degraded, Failed");
+      await world().apply(keySecret(namespace, waf.key));
+      await becomes("WafInstance", namespace, "waf", "Healthy, Current");
+    },
+    testMs,
+  );
+
+  test(
+    "held removals are Suspended, and go on when they are approved from Argo CD",
+    async () => {
+      const { namespace, waf } = await world().newInstance("held", { resyncInterval: "1h" });
+      await world().apply(rule(namespace, "many", addresses(20)));
+      await world().allReady(namespace);
+      await world().apply(rule(namespace, "many", addresses(1)));
+      await becomes("WafInstance", namespace, "waf", "Suspended, Failed");
+      expect(waf.view.blocklist).toHaveLength(20);
+      await act("approve-removals", "WafInstance", namespace, "waf");
+      await becomes("WafInstance", namespace, "waf", "Healthy, Current");
+      expect(waf.view.blocklist).toHaveLength(1);
+    },
+    testMs,
+  );
+
+  test(
+    "the cache is cleared from Argo CD, and a rule without its instance is waited for",
+    async () => {
+      const { namespace } = await world().newInstance("clearing", { resyncInterval: "1h" });
+      await world().allReady(namespace);
+      const created = await act("clear-cache", "WafInstance", namespace, "waf");
+      await becomes("WafCacheClear", namespace, created.metadata.name, "Healthy, Current");
+      const elsewhere = await world().newNamespace("alone");
+      await world().apply(rule(elsewhere, "early", addresses(1, 50)));
+      await world().eventually("the rule says that its instance is missing", async () =>
+        JSON.stringify((await present("WafIpRule", elsewhere, "early")).status).includes("InstanceNotFound"),
+      );
+      expect(await verdict("WafIpRule", elsewhere, "early")).toBe("Progressing, InProgress");
+    },
+    testMs,
+  );
+});
