@@ -140,9 +140,33 @@ export function alertGroups(): unknown {
   return { groups: [{ name: "wafsync", rules }] };
 }
 
-/** For a page: name, severity and what it says. */
-export function alertRows(): string[] {
-  return alerts.map(
-    ({ alert, severity, for: holdFor, description }) => `| \`${alert}\` | ${severity} | ${holdFor} | ${description} |`,
-  );
+/** The reference of the alerts. */
+export function alertPage(): string {
+  const row = ({ alert, severity, for: holdFor, summary, description }: Alert): string =>
+    `| \`${alert}\` | ${severity} | ${holdFor} | ${plain(summary)} ${description} |`;
+  const lines = [
+    "<!-- Written by scripts/generate-deploy.ts from scripts/generate-deploy-alerts.ts: `npm run generate`. -->",
+    "",
+    "# Alerts",
+    "",
+    "How to load them is in the [monitoring guide](../guides/monitoring.md). An alert comes after its condition has held for the time in the third column. Names and figures are examples.",
+    "",
+    "| Alert | Severity | After | What it says |",
+    "| --- | --- | --- | --- |",
+    ...alerts.map(row),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+const exampleLabels = { waf_instance: "shop/main", list: "blocklist", kind: "WafIpRule", name: "instances" };
+const exampleValues = [
+  ["{{ $value | humanizePercentage }}", "35%"],
+  ["{{ $value | humanizeDuration }}", "1h 10m 0s"],
+  ["{{ $value }}", "120"],
+] as const;
+
+/** The sentence as it might come, with examples in place of Prometheus' templates. */
+function plain(text: string): string {
+  const labels = Object.entries(exampleLabels).map(([name, value]) => [`{{ $labels.${name} }}`, value] as const);
+  return [...labels, ...exampleValues].reduce((result, [from, to]) => result.replaceAll(from, to), text);
 }

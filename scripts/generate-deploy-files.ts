@@ -1,7 +1,7 @@
 // All files below deploy/ that are made from something else, and the reference of metrics, with the text that they
 // should have. Who writes or compares them is elsewhere.
 import { stringify } from "yaml";
-import { alertGroups } from "./generate-deploy-alerts.ts";
+import { alertGroups, alertPage } from "./generate-deploy-alerts.ts";
 import { argoFiles } from "./generate-deploy-argocd.ts";
 import { type GeneratedDeployFile, chartFiles } from "./generate-deploy-chart.ts";
 import { dashboard } from "./generate-deploy-dashboard.ts";
@@ -21,6 +21,7 @@ export async function generatedDeployFiles(root: string): Promise<GeneratedDeplo
   const dashboardText = `${foldLists(JSON.stringify(dashboard(), undefined, 2))}\n`;
   return [
     { path: "docs/reference/metrics.md", text: await metricsPage() },
+    { path: "docs/reference/alerts.md", text: alertPage() },
     { path: "deploy/monitoring/alerts.yaml", text: alerts },
     { path: "deploy/monitoring/prometheus-rule.yaml", text: header + stringify(prometheusRule, { lineWidth: 0 }) },
     { path: "deploy/monitoring/dashboard.json", text: dashboardText },
