@@ -11,7 +11,7 @@ import type { Simulator } from "../../../src/simulator/start-simulator.ts";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { WafView } from "../../../src/simulator/waf-view.ts";
 import { everythingPrinted } from "../cli/wafsync-process.ts";
-import { createNamespace } from "../cluster/cluster-objects.ts";
+import { createNamespace, waitFor } from "../cluster/cluster-objects.ts";
 import type { KubeRequests } from "./kube-requests.ts";
 import { createKubeRequests, eachInParallel } from "./kube-requests.ts";
 import type { Manifest } from "./manifests.ts";
@@ -22,6 +22,7 @@ import type { WafsyncObject } from "./status-history.ts";
 import { nameOf, StatusHistory } from "./status-history.ts";
 
 export const operatorNamespace = "wafsync-system";
+const operatorUser = `system:serviceaccount:${operatorNamespace}:wafsync`;
 export const kustomization = join(import.meta.dirname, "../../../deploy/kustomize/overlays/cluster");
 
 export interface TestWaf {
@@ -73,6 +74,19 @@ export class OperatorWorld {
     await cluster.expectKubectl(["apply", "--server-side", "-k", kustomization]);
     const definitions = Object.values(plurals).map((plural) => `crd/${plural}.wafsync.dev`);
     await cluster.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", ...definitions]);
+    // The authorizer sees new rights a moment after they were written.
+    const mayWatch = [
+      "auth",
+      "can-i",
+      "watch",
+      "wafcacheclears.wafsync.dev",
+      "--all-namespaces",
+      `--as=${operatorUser}`,
+    ];
+    await waitFor("the rights of the operator", patienceMs, async () => {
+      const { stdout } = await cluster.runKubectl(mayWatch);
+      return stdout.trim() === "yes" ? true : undefined;
+    });
     const numbers = Array.from({ length: wafCount }, (_, index) => index + 1);
     const keys = numbers.map((number) => ({
       key: keyOf(number),
