@@ -140,9 +140,12 @@ export class Ledger {
     );
     const count = new Set([...left, entry]).size;
     const wanted = wantedEntries(confirmed, this.#nowMs())[list];
-    const size = new Set([...(seen[list] ?? []), ...wanted, entry]).size;
+    // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
+    const known = [...(seen[list] ?? [])];
+    const size = new Set([...known, ...wanted, entry]).size;
+    const sizeLeft = new Set([...known.filter((other) => this.#waf.has(list, other)), ...wanted, entry]).size;
     if (count > maxRemovals) complain(`${count} would go at once, and ${maxRemovals} may`);
-    if (size >= 10 && count * 100 > maxRemovalPercent * size) complain(`${count} of ${size} would go at once`);
+    if (sizeLeft >= 10 && count * 100 > maxRemovalPercent * size) complain(`${count} of ${size} would go at once`);
   }
 
   #judgeOrigin(
