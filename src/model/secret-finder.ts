@@ -50,13 +50,14 @@ export function createSecretFinder(secret: string): SecretFinder {
 
 /** A letter or digit written as an escape, and only that: texts full of `%27` are usual, and the pattern is slow on them. */
 const escapedLettersAndDigits = [
-  { start: "%", escape: /%(?:25)*(?:3\d|[46][1-9a-f]|[57][\da])/iy },
   { start: String.raw`\u00`, escape: /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/iy },
   { start: String.raw`\U00`, escape: /\\u00(?:3\d|[46][1-9a-f]|[57][\da])/iy },
   { start: "&", escape: /&(?:amp;)*#/iy },
 ];
+const percentEscape = /%(?:25)*(?:3\d|[46][1-9a-f]|[57][\da])/iy;
 
 function hasEscapedLetterOrDigit(text: string): boolean {
+  if (hasPercentEscape(text)) return true;
   return escapedLettersAndDigits.some(({ start, escape }) => {
     for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
       escape.lastIndex = at;
@@ -64,6 +65,18 @@ function hasEscapedLetterOrDigit(text: string): boolean {
     }
     return false;
   });
+}
+
+/** There may be thousands of them, so most are passed over by the character that follows. */
+function hasPercentEscape(text: string): boolean {
+  for (let at = text.indexOf("%"); at >= 0; at = text.indexOf("%", at + 1)) {
+    const next = text.charCodeAt(at + 1) - 0x30;
+    const isCandidate = next === 2 ? text.charCodeAt(at + 2) === 0x35 : next >= 3 && next <= 7;
+    if (!isCandidate) continue;
+    percentEscape.lastIndex = at;
+    if (percentEscape.test(text)) return true;
+  }
+  return false;
 }
 
 function encodedSearch(secret: string): Search {

@@ -12,6 +12,7 @@ export const defectsMax = 3;
 export const brokenShownMax = 100;
 /** Pages of one reading. */
 export const pagesMax = 100_000;
+const reservedRowsMax = 2 ** 20;
 /** Empty pages that bring a further scroll id, with rows still missing. */
 const emptyPagesMax = 3;
 
@@ -53,6 +54,7 @@ export class LogDayReading {
   readonly #createTally: () => LogTally;
   #tally: LogTally | undefined;
   #reading: Reading = newReading();
+  #identities = new Float64Array(0);
   /** Pages, by their number, that were the same as one before, and in how many readings in a row. */
   readonly #repeats = new Map<number, number>();
   #lastDefect: ReadingDefect | undefined;
@@ -78,9 +80,9 @@ export class LogDayReading {
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
     // Whatever may be read again once it was handed on has to be remembered.
-    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#createTally();
+    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#newTally(page.total);
     if (this.#tally?.isFull === true) return { next: "Failed", rows: [], problem: "the day has too many rows" };
-    const identities = this.#tally && page.entries.map((entry) => this.#tally?.identityOf(entry) ?? 0);
+    const identities = this.#identify(page.entries);
     const defect = this.#defectOf(length, identities);
     if (defect !== undefined) return this.#again(defect, []);
     this.#noteBroken(page.broken);
@@ -91,7 +93,23 @@ export class LogDayReading {
     return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
   }
 
-  #defectOf(length: number, identities: readonly number[] | undefined): ReadingDefect | undefined {
+  #newTally(total: number): LogTally {
+    const tally = this.#createTally();
+    // A total that is a mistake must not cost a gigabyte.
+    tally.reserve(Math.min(total, reservedRowsMax));
+    return tally;
+  }
+
+  /** Into the same memory for each page. */
+  #identify(entries: readonly LogEntry[]): Float64Array | undefined {
+    const tally = this.#tally;
+    if (tally === undefined) return undefined;
+    if (this.#identities.length < entries.length) this.#identities = new Float64Array(entries.length);
+    for (const [index, entry] of entries.entries()) this.#identities[index] = tally.identityOf(entry);
+    return this.#identities.subarray(0, entries.length);
+  }
+
+  #defectOf(length: number, identities: Float64Array | undefined): ReadingDefect | undefined {
     const { pages, digests, came, totalMax } = this.#reading;
     if (pages > pagesMax) return "Endless";
     if (identities !== undefined && length > 1 && this.#isRepeated(pages, digestOf(identities), digests)) {
@@ -120,11 +138,17 @@ export class LogDayReading {
     }
   }
 
-  #select(entries: readonly LogEntry[], identities: readonly number[] | undefined): readonly LogEntry[] {
+  #select(entries: readonly LogEntry[], identities: Float64Array | undefined): readonly LogEntry[] {
     const tally = this.#tally;
     if (tally === undefined || identities === undefined) return entries;
-    const isNew = identities.map((identity) => tally.takeIdentity(identity));
-    return isNew.includes(false) ? entries.filter((_, index) => isNew[index] === true) : entries;
+    let rows: LogEntry[] | undefined;
+    for (const [index, entry] of entries.entries()) {
+      const isNew = tally.takeIdentity(identities[index] ?? 0);
+      // A copy is made only if there is a row to leave out.
+      if (!isNew) rows ??= entries.slice(0, index);
+      else rows?.push(entry);
+    }
+    return rows ?? entries;
   }
 
   /** Some give a scroll id with the last rows too, and then an empty page. */
@@ -167,7 +191,7 @@ function newReading(): Reading {
 }
 
 /** One number for a page: the same rows in the same order give the same. */
-function digestOf(identities: readonly number[]): number {
+function digestOf(identities: Float64Array): number {
   let low = 0;
   let high = 0;
   for (const identity of identities) {

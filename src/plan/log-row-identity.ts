@@ -16,9 +16,9 @@ export type RowIdentity = (entry: LogEntry) => number;
 
 const multiplierLow = 0x9e_37_79_b1;
 const multiplierHigh = 0x85_eb_ca_77;
-/** Stands between two fields, and in none that is well formed. */
-const separator = 0x1_ff_ff;
-const absent = 0x1_ff_fe;
+/** Stands after each field, with its length. */
+const separator = 0x5b_d1_e9_95;
+const absent = 0x2f_0b_44_47;
 
 export function createRowIdentity(seed: IdentitySeed): RowIdentity {
   let low = 0;
@@ -29,17 +29,23 @@ export function createRowIdentity(seed: IdentitySeed): RowIdentity {
   };
   const mixText = (text: string | null): void => {
     if (text === null) return mixNumber(absent);
-    // Local variables: this loop is where the time goes.
+    // Local variables, and two characters at a time: this loop is where the time goes.
     let a = low;
     let b = high;
-    for (let index = 0; index < text.length; index += 1) {
-      const unit = text.charCodeAt(index);
+    const even = text.length & ~1;
+    for (let index = 0; index < even; index += 2) {
+      const pair = text.charCodeAt(index) | (text.charCodeAt(index + 1) << 16);
+      a = rotate(imul(a ^ pair, multiplierLow), 13);
+      b = rotate(imul(b ^ pair, multiplierHigh), 17);
+    }
+    if (even < text.length) {
+      const unit = text.charCodeAt(even);
       a = rotate(imul(a ^ unit, multiplierLow), 13);
       b = rotate(imul(b ^ unit, multiplierHigh), 17);
     }
     low = a;
     high = b;
-    mixNumber(separator);
+    mixNumber(separator ^ text.length);
   };
   return (entry) => {
     low = seed.low | 0;

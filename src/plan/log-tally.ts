@@ -33,6 +33,14 @@ export class LogTally {
     return this.#distinct >= tallyRowsMax;
   }
 
+  /** Makes room for so many rows at once, which is quicker than growing again and again. */
+  reserve(rows: number): void {
+    const slots = Math.min(rows, tallyRowsMax) / loadMax;
+    let size = this.#identities.length;
+    while (size < slots) size *= 2;
+    if (size > this.#identities.length) this.#resize(size);
+  }
+
   /** The day is read from its start again. */
   beginReading(): void {
     this.#seen.fill(0);
@@ -88,7 +96,7 @@ export class LogTally {
     const slot = findSlot(this.#identities, identity);
     if (this.#identities[slot] === identity) return slot;
     if (this.#distinct >= this.#identities.length * loadMax) {
-      this.#grow();
+      this.#resize(this.#identities.length * 2);
       return this.#slotOf(identity);
     }
     this.#identities[slot] = identity;
@@ -96,13 +104,14 @@ export class LogTally {
     return slot;
   }
 
-  #grow(): void {
+  #resize(size: number): void {
     const before = { identities: this.#identities, handedOn: this.#handedOn, seen: this.#seen };
-    const size = before.identities.length * 2;
     this.#identities = new Float64Array(size).fill(empty);
     this.#handedOn = new Uint32Array(size);
     this.#seen = new Uint32Array(size);
-    for (const [old, identity] of before.identities.entries()) {
+    // By index: an iterator over a hundred thousand slots takes longer than all the rest.
+    for (let old = 0; old < before.identities.length; old += 1) {
+      const identity = before.identities[old] ?? empty;
       if (identity === empty) continue;
       const slot = findSlot(this.#identities, identity);
       this.#identities[slot] = identity;
