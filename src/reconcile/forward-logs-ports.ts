@@ -89,6 +89,8 @@ export interface ForwardMemory {
   /** The cursor knows more than its record. */
   isUnsaved: boolean;
   savedAtMs: number;
+  /** When the instance was met while its domain was not known. */
+  firstSeenMs: number | undefined;
   /** Looks in a row that failed. */
   failures: number;
   /** When to look again, unless what `attempt` names is another then. */
@@ -108,6 +110,7 @@ export function newForwardMemory(): ForwardMemory {
     lagMs: undefined,
     isUnsaved: false,
     savedAtMs: 0,
+    firstSeenMs: undefined,
     failures: 0,
     due: undefined,
     report: undefined,

@@ -22,6 +22,8 @@ const retryMsMax = 300_000;
 const pauseMsMin = 1_000;
 /** How long the status may take to come into being. */
 const reportAgainMs = 2_000;
+const firstPassMsMax = 15_000;
+const firstPassPollMs = 250;
 
 /** `wakeAtMs`: when to come back without being asked; undefined if only a change makes that worth while. */
 export interface ForwardOutcome {
@@ -45,6 +47,7 @@ export async function forwardLogs(
     await reportNoLogs(ports.status, meta, memory);
     return { isGone: false, wakeAtMs: undefined };
   }
+  if (isTooEarly(gathered, ports, memory)) return { isGone: false, wakeAtMs: ports.clock.nowMs() + firstPassPollMs };
   const attempt = attemptOf(gathered);
   const { due } = memory;
   if (due === undefined || due.attempt !== attempt || ports.clock.nowMs() >= due.atMs) {
@@ -55,6 +58,13 @@ export async function forwardLogs(
   const dueMs = memory.due?.atMs ?? 0;
   const reportMs = memory.report === undefined ? dueMs : ports.clock.nowMs() + reportAgainMs;
   return { isGone: false, wakeAtMs: Math.min(dueMs, reportMs) };
+}
+
+/** The first pass over an instance finds out its domain, which belongs to every entry. Where that fails, it is not waited for. */
+function isTooEarly({ instance }: Gathered, { status, clock }: ForwardLogsPorts, memory: ForwardMemory): boolean {
+  if (memory.due !== undefined || status.read(instance.meta)?.["domain"] !== undefined) return false;
+  memory.firstSeenMs ??= clock.nowMs();
+  return clock.nowMs() - memory.firstSeenMs < firstPassMsMax;
 }
 
 /** Names all that a look depends on besides the WAF itself: another one is tried at once. */

@@ -366,16 +366,37 @@ describe("when it ends", () => {
   });
 });
 
-test("a status that does not exist yet is told as soon as it does", async () => {
-  const early = new ForwardWorld();
-  early.block("2026-03-10T11:00:00Z", 1);
-  const outcome = await early.look();
-  expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(2_000);
-  await early.becomeReady();
-  await early.wait(2_000);
-  await early.look();
-  expect(early.condition()).toBe("True Forwarded");
-  expect(early.status.faults).toEqual([]);
+describe("a new instance", () => {
+  let early: ForwardWorld;
+
+  beforeEach(() => {
+    early = new ForwardWorld();
+    early.block("2026-03-10T11:00:00Z", 1);
+  });
+
+  afterEach(() => early.checkStatuses());
+
+  test("waits for its first pass, which finds out the domain", async () => {
+    const outcome = await early.look();
+    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(1_000);
+    expect(early.queries).toEqual([]);
+    await early.becomeReady();
+    await early.look();
+    expect(early.forwarded).toHaveLength(1);
+    expect(early.condition()).toBe("True Forwarded");
+  });
+
+  test("does not wait for it for long, and tells the status as soon as there is one", async () => {
+    await early.look();
+    await early.wait(20_000);
+    const outcome = await early.look();
+    expect(early.forwarded).toHaveLength(1);
+    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(2_000);
+    await early.becomeReady();
+    await early.look();
+    expect(early.condition()).toBe("True Forwarded");
+    expect(early.forwarded).toHaveLength(1);
+  });
 });
 
 test("a look that takes long says that it catches up", async () => {

@@ -35,6 +35,8 @@ describe("from the start", () => {
       'wafsync_entries_removed_total{waf_instance="edge/shop",list="allowlist"} 0',
       'wafsync_cache_clears_total{waf_instance="edge/shop",cause="Rollout",result="Failed"} 0',
       'wafsync_instance_ready{waf_instance="edge/shop"} 0',
+      'wafsync_log_rows_forwarded_total{waf_instance="edge/shop",output="OTLP"} 0',
+      'wafsync_log_lag_seconds{waf_instance="edge/shop"} 0',
       "wafsync_orphaned_entries_total 0",
       'wafsync_events_dropped_total{reason="QueueFull"} 0',
       'leader_election_master_status{name="wafsync"} 0',

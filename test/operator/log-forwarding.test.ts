@@ -1,0 +1,138 @@
+// Blocked requests on the operator's standard output, from a real API server and a simulated WAF.
+import { beforeAll, expect, test } from "@jest/globals";
+import { anEntry } from "../support/log-forwarding/forward-world.ts";
+import { instance } from "../support/operator/manifests.ts";
+import { describeOperator } from "../support/operator/operator-suite.ts";
+import type { TestWaf } from "../support/operator/operator-world.ts";
+import { conditionOf } from "../support/operator/operator-world.ts";
+import type { OperatorProcess } from "../support/operator/operator-process.ts";
+
+const browser = { user_agent: "curl/8.5.0", country: "NL" };
+const logs = { enabled: true, interval: "10s", lookback: "2d" };
+
+/** The request paths of the rows of the instance `waf` of the namespace. */
+function rowsOf(printed: string, namespace: string): readonly string[] {
+  return printed
+    .split("\n")
+    .flatMap(parseLine)
+    .filter((row) => row["waf_instance"] === `${namespace}/waf`)
+    .map((row) => String(row["request_path"]))
+    .sort();
+}
+
+/** Nothing for a line that is not whole: a process may have been killed within it, or still be writing it. */
+function parseLine(line: string): readonly Readonly<Record<string, unknown>>[] {
+  try {
+    return line.startsWith("{") ? [JSON.parse(line) as Readonly<Record<string, unknown>>] : [];
+  } catch {
+    return [];
+  }
+}
+
+await describeOperator("the forwarding of logs", (world) => {
+  let operator: OperatorProcess;
+
+  beforeAll(async () => {
+    operator = await world().startOperator();
+  }, 60_000);
+
+  /** Puts entries of so many minutes ago into the logs of the WAF. @returns their paths */
+  function block(waf: TestWaf, count: number, minutesAgo: number, start = 0): string[] {
+    const timeMs = Date.now() - minutesAgo * 60_000;
+    return Array.from({ length: count }, (_, index) => {
+      const request_path = `/path-${start + index}`;
+      const entry = { ...anEntry({ timestamp: new Date(timeMs).toISOString(), request_path }), ...browser };
+      waf.view.addLogEntry(entry, timeMs);
+      return request_path;
+    });
+  }
+
+  test("every blocked request comes out once as a line of JSON, over restarts, and status and metrics say so", async () => {
+    const { namespace, waf } = await world().newInstance("logs", { logs });
+    const wanted: string[] = [];
+    const add = (count: number, minutesAgo: number): void => {
+      wanted.push(...block(waf, count, minutesAgo, wanted.length));
+    };
+    add(1200, 90);
+    const isForwarded = async (): Promise<boolean> => {
+      const found = await world().read("WafInstance", namespace, "waf");
+      const { forwarded } = (found?.status?.["logs"] ?? {}) as { readonly forwarded?: number };
+      return conditionOf(found, "LogsForwarded")?.reason === "Forwarded" && forwarded === wanted.length;
+    };
+    await world().eventually("the first rows are forwarded", isForwarded);
+    add(30, 45);
+    await world().eventually("what is new is forwarded", isForwarded);
+    const forwarded = `wafsync_log_rows_forwarded_total{waf_instance="${namespace}/waf",output="Stdout"}`;
+    expect(await operator.metric(forwarded)).toBe(wanted.length);
+    const blocked = `wafsync_blocked_requests_total{waf_instance="${namespace}/waf",reason="SQL Injection",country="NL"}`;
+    expect(await operator.metric(blocked)).toBe(wanted.length);
+    expect(await operator.metric(`wafsync_log_lag_seconds{waf_instance="${namespace}/waf"}`)).toBeGreaterThan(2_500);
+    const first = await operator.end();
+
+    add(40, 30);
+    operator = await world().startOperator();
+    await world().eventually("what came meanwhile is forwarded", isForwarded);
+    const second = await operator.end();
+    const rows = [...rowsOf(first.stdout, namespace), ...rowsOf(second.stdout, namespace)];
+    expect(rows.sort()).toEqual(wanted.toSorted());
+    const [line = ""] = first.stdout.split("\n");
+    expect(JSON.parse(line)).toMatchObject({
+      waf_instance: `${namespace}/waf`,
+      domain: waf.domain,
+      client_ip: "192.0.2.1",
+      block_reason: "SQL Injection 942100",
+    });
+    // Nothing of the operator's own log is on standard output.
+    expect(first.stdout).not.toContain('"msg"');
+    operator = await world().startOperator();
+  }, 180_000);
+
+  test("a killed operator loses nothing", async () => {
+    const { namespace, waf } = await world().newInstance("killed", { logs });
+    const added = block(waf, 3000, 60);
+    await operator.process.hasPrinted(new RegExp(`"waf_instance":"${namespace}/waf"`));
+    const killed = await operator.end("SIGKILL");
+    operator = await world().startOperator();
+    await world().eventually("all is forwarded", async () => {
+      const found = await world().read("WafInstance", namespace, "waf");
+      return conditionOf(found, "LogsForwarded")?.reason === "Forwarded";
+    });
+    const before = rowsOf(killed.stdout, namespace);
+    await world().eventually("nothing is missing", () => {
+      return new Set([...before, ...rowsOf(operator.process.printed(), namespace)]).size === added.length;
+    });
+  }, 120_000);
+
+  test("a reader that goes away is told of, nothing is lost by it, and the WAF is kept as before", async () => {
+    const { namespace, waf } = await world().newInstance("reader", { logs });
+    await world().allReady(namespace);
+    operator.process.child.stdout?.destroy();
+    block(waf, 10, 60);
+    await world().eventually("the instance says so", async () => {
+      const found = await world().read("WafInstance", namespace, "waf");
+      return conditionOf(found, "LogsForwarded")?.reason === "OutputUnavailable";
+    });
+    const events = await world().events(namespace);
+    expect(events.map(({ reason }) => reason)).toContain("LogForwardingFailed");
+    expect(conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready")?.status).toBe("True");
+
+    await operator.end();
+    operator = await world().startOperator();
+    await world().eventually("a new operator forwards them", () => {
+      return rowsOf(operator.process.printed(), namespace).length === 10;
+    });
+  }, 120_000);
+
+  test("an instance without a collector says what is missing, and forwarding can be turned off", async () => {
+    const { namespace, waf } = await world().newInstance("otlp", { logs: { ...logs, output: "OTLP" } });
+    block(waf, 1, 60);
+    const condition = async () => {
+      return conditionOf(await world().read("WafInstance", namespace, "waf"), "LogsForwarded");
+    };
+    await world().eventually("the condition is there", async () => (await condition())?.reason === "OutputUnavailable");
+    expect((await condition())?.message).toContain("--otlp-endpoint");
+    await world().patch(instance(namespace, ""), { spec: { logs: { enabled: false } } });
+    await world().eventually("the condition is gone", async () => (await condition()) === undefined);
+    await world().allReady(namespace);
+  }, 90_000);
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "@jest/globals";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { countriesMax, reasonsMax } from "../../src/telemetry/metrics-logs.ts";
+import { anEntry } from "../support/log-forwarding/forward-world.ts";
+
+const name = "wafsync_blocked_requests_total";
+
+async function seriesOf(metrics: ReturnType<typeof createMetrics>): Promise<string[]> {
+  return (await metrics.text()).split("\n").filter((line) => line.startsWith(`${name}{`));
+}
+
+test("blocked requests are counted by the category of their reason, without its number, and by country", async () => {
+  const metrics = createMetrics({ version: "1.2.3", withProcess: false });
+  metrics.addInstance("edge/shop");
+  const reasons = ["SQL Injection 942100", "SQL Injection 942190", "NONE", "", "1234", "x".repeat(500)];
+  const entries = reasons.map((block_reason) => anEntry({ block_reason }));
+  entries.push(anEntry({ country: null }), anEntry({ country: 'N"\n' }));
+  metrics.logsForwarded("edge/shop", entries, "Stdout");
+  expect((await seriesOf(metrics)).sort()).toEqual([
+    `${name}{waf_instance="edge/shop",reason="NONE",country="NL"} 1`,
+    `${name}{waf_instance="edge/shop",reason="SQL Injection",country="NL"} 2`,
+    `${name}{waf_instance="edge/shop",reason="SQL Injection",country="other"} 2`,
+    `${name}{waf_instance="edge/shop",reason="other",country="NL"} 3`,
+  ]);
+});
+
+test("however many reasons and countries there are, an instance has a limited number of series, and loses none of the count", async () => {
+  const metrics = createMetrics({ version: "1.2.3", withProcess: false });
+  metrics.addInstance("edge/shop");
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ".split("");
+  const entries = letters.flatMap((a) =>
+    letters.map((b) => anEntry({ block_reason: `Reason ${a}${b} 1`, country: `${b}${a}` })),
+  );
+  metrics.logsForwarded("edge/shop", entries, "OTLP");
+  const series = await seriesOf(metrics);
+  expect(series.length).toBeLessThanOrEqual((reasonsMax + 1) * (countriesMax + 1));
+  expect(series.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0)).toBe(entries.length);
+  metrics.forgetInstance("edge/shop");
+  expect(await seriesOf(metrics)).toEqual([]);
+});
