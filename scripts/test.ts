@@ -1,6 +1,8 @@
 // `npm test`: every check and every test, one stage after another, all of them even if an early one fails.
 // The last line is `N passed, N failed` (and `, N skipped` if there are any): tests, plus one for each check.
-// Arguments go to jest (`npm test -- test/waf`), but for --with-demo, which runs the demo as one more check.
+// Arguments go to jest (`npm test -- test/waf`), but for --with-demo, which runs the demo as one more check, --with-deploy,
+// which adds the tests that need tools of others (Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry
+// Collector), and --deploy, which runs only those. These tools are built once, which takes a while.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -80,8 +82,11 @@ async function runCheck(title: string, command: readonly string[]): Promise<Coun
   });
 }
 
-async function runTests(parameters: readonly string[]): Promise<{ readonly counts: Counts; readonly suites: Suite[] }> {
-  return stage("Tests", async () => {
+async function runTests(
+  title: string,
+  parameters: readonly string[],
+): Promise<{ readonly counts: Counts; readonly suites: Suite[] }> {
+  return stage(title, async () => {
     const folder = await mkdtemp(join(tmpdir(), "wafsync-test-"));
     const reportFile = join(folder, "report.json");
     const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
@@ -121,14 +126,30 @@ function printSlowest(suites: readonly Suite[]): void {
     console.log(`${seconds(durationMs).padStart(9)}  ${relative(root, path)}`);
 }
 
-const demoOption = "--with-demo";
-const parameters = process.argv.slice(2);
+/** Suites that need programs which are built of other projects' sources. */
+const deployPaths = ["test/deploy/tools", "test/collector"];
+const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
+
+const options = ["--with-demo", "--with-deploy", "--deploy"];
+const given = new Set(process.argv.slice(2).filter((parameter) => options.includes(parameter)));
+const parameters = process.argv.slice(2).filter((parameter) => !options.includes(parameter));
 const results: Counts[] = [];
-if (parameters.includes(demoOption)) results.push(await runCheck("Demo", ["npm", "run", "--silent", "demo"]));
-for (const { title, command } of checks) results.push(await runCheck(title, command));
-const tests = await runTests(parameters.filter((parameter) => parameter !== demoOption));
-results.push(tests.counts);
-printSlowest(tests.suites);
+const suites: Suite[] = [];
+if (given.has("--with-demo")) results.push(await runCheck("Demo", ["npm", "run", "--silent", "demo"]));
+if (!given.has("--deploy")) {
+  for (const { title, command } of checks) results.push(await runCheck(title, command));
+  // Paths that were named are run wherever they lie.
+  const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...deployPaths];
+  const tests = await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]);
+  results.push(tests.counts);
+  suites.push(...tests.suites);
+}
+if (given.has("--deploy") || given.has("--with-deploy")) {
+  const tests = await runTests("Tests with the tools of others", [...deployPaths, ...parameters]);
+  results.push(tests.counts);
+  suites.push(...tests.suites);
+}
+printSlowest(suites);
 
 const sum = (count: keyof Counts): number => results.reduce((total, counts) => total + counts[count], 0);
 const skipped = sum("skipped") === 0 ? "" : `, ${sum("skipped")} skipped`;
