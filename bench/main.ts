@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { benchOperator } from "./operator.ts";
+import { benchLogs } from "./logs.ts";
 import { measureFloorMs } from "./serial-floor.ts";
 import { measurePlanMs } from "./plan-time.ts";
 import { startServer } from "./server-process.ts";
@@ -78,3 +79,4 @@ for (const count of [1_000, 10_000, 100_000]) {
 await benchCalls();
 await benchBundle();
 await benchOperator();
+await benchLogs();
