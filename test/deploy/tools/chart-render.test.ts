@@ -39,6 +39,11 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
     await expect(helm.render(values)).rejects.toThrow(said);
   });
 
+  test("refuses a Kubernetes that is too old", async () => {
+    const ended = await helm.run(["template", "wafsync", chartFolder, "--kube-version", "1.30"]);
+    expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining("requires kubeVersion: >=1.31.0-0")]);
+  });
+
   test("pins the image by digest, and gives the operator no key, wildcard or right to list Secrets", async () => {
     const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
     const text = await helm.render({ image: { repository: "registry.example.com/wafsync", digest } });

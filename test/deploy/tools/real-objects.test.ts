@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { judge } from "../../support/deploy/judge.ts";
 import { describeWithToolsAndOperator } from "../../support/deploy/tools-suite.ts";
@@ -11,7 +11,9 @@ import { addresses, cacheClear, keySecret, origin, rule } from "../../support/op
 import type { Manifest } from "../../support/operator/manifests.ts";
 import type { WafsyncObject } from "../../support/operator/status-history.ts";
 
-const settingsFile = join(import.meta.dirname, "..", "..", "..", "deploy", "argocd", "argocd-cm.yaml");
+const argocd = join(import.meta.dirname, "..", "..", "..", "deploy", "argocd");
+const settingsFile = join(argocd, "argocd-cm.yaml");
+const exampleFile = join(argocd, "example", "shop.yaml");
 const testMs = 180_000;
 
 interface Actions {
@@ -119,6 +121,45 @@ await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"]
       await act("approve-removals", "WafInstance", namespace, "waf");
       await becomes("WafInstance", namespace, "waf", "Healthy, Current");
       expect(waf.view.blocklist).toHaveLength(1);
+    },
+    testMs,
+  );
+
+  test(
+    "the example for Argo CD becomes Healthy wave by wave, and nothing differs from Git afterwards",
+    async () => {
+      const waf = world().newWaf();
+      const { cluster, simulator } = world();
+      await cluster.expectKubectl(["create", "namespace", "shop"]);
+      const secret = ["create", "secret", "generic", "shop-waf-key", "-n", "shop", `--from-literal=apiKey=${waf.key}`];
+      await cluster.expectKubectl(secret);
+      const input = (await readFile(exampleFile, "utf8")).replaceAll("https://waf.example.com", simulator.baseUrl);
+      const serverSide = ["--server-side", "--field-manager=argocd-controller", "-f", "-"];
+      const waves = new Map<string, Manifest[]>();
+      for (const document of parseAllDocuments(input)) {
+        const manifest = document.toJS() as Manifest;
+        const wave = manifest.metadata.annotations?.["argocd.argoproj.io/sync-wave"] ?? "";
+        waves.set(wave, [...(waves.get(wave) ?? []), manifest]);
+      }
+      expect([...waves.keys()]).toEqual(["0", "1", "2"]);
+      for (const manifests of waves.values()) {
+        const list = { apiVersion: "v1", kind: "List", items: manifests };
+        await cluster.expectKubectl(["apply", ...serverSide], { input: JSON.stringify(list) });
+        for (const { kind, metadata } of manifests) {
+          await becomes(kind as ResourceKind, "shop", metadata.name, "Healthy, Current");
+        }
+      }
+      expect(waf.view.blocklist).toHaveLength(2);
+
+      await act("sync-now", "WafInstance", "shop", "shop");
+      await act("suspend", "WafInstance", "shop", "shop");
+      await becomes("WafInstance", "shop", "shop", "Suspended, InProgress");
+      const differs = async (): Promise<string> =>
+        (await cluster.runKubectl(["diff", ...serverSide, "--force-conflicts"], { input })).stdout;
+      expect(await differs()).toBe("");
+      // The check itself sees what is different from Git.
+      await world().patch(rule("shop", "scanners", []), { spec: { addresses: [] } });
+      expect(await differs()).toContain("198.51.100.0/24");
     },
     testMs,
   );
