@@ -11,6 +11,9 @@ const key = "demo-key-0123456789";
 const stepTimeoutMs = 20_000;
 const latencyMs = 8;
 const slowLatencyMs = 15;
+const reasonsShown = 5;
+/** Of each day. */
+const blockedRequests = 200;
 const botnetSize = 300;
 const secondWaveSize = 200;
 /** Blocked by somebody else. */
@@ -79,7 +82,20 @@ async function startSimulator(): Promise<{ readonly baseUrl: string; readonly co
     "A WAF to work on",
     `A simulator of the WAF's API, since a demo must not touch a real one. It is strict: two requests at a time are refused, and each takes ${latencyMs} ms. There is no bulk call, so 300 addresses are 300 calls.`,
   );
-  const simulator = stage.start(["simulator", "--port", "0", "--control-port", "0", "--latency", `${latencyMs}`], true);
+  const simulator = stage.start(
+    [
+      "simulator",
+      "--port",
+      "0",
+      "--control-port",
+      "0",
+      "--latency",
+      `${latencyMs}`,
+      "--log-rows",
+      `${blockedRequests}`,
+    ],
+    true,
+  );
   const baseUrl = (await simulator.line(/^WAF API +(\S+)$/))[1] ?? "";
   const control = new SimulatorControl((await simulator.line(/^Control +(\S+)$/))[1] ?? "");
   await simulator.line(/^API key/);
@@ -235,6 +251,32 @@ async function removeOurs(control: SimulatorControl): Promise<void> {
   );
 }
 
+async function tellBlocked(): Promise<void> {
+  stage.step(
+    "What was blocked",
+    "The WAF logs every request that it blocks. wafsync logs writes them to a file, a terminal or a pipe; wafsync report makes a page of them, with a rule to copy for the worst clients.",
+  );
+  // A day that is over, so that no row can be late.
+  await stage.run(
+    ["logs", "-f", "waf", ...directoryOptions, "--from", "2d", "--to", "2d", "--output", "blocked.ndjson"],
+    0,
+  );
+  const lines = (await readFile(join(folder, "blocked.ndjson"), "utf8")).trimEnd().split("\n");
+  const rows = lines.map((line) => JSON.parse(line) as { block_reason: string; request_path: string });
+  const byReason = Object.entries(Object.groupBy(rows, ({ block_reason }) => block_reason))
+    .map(([reason, rows = []]) => ({ reason, count: rows.length, example: rows[0]?.request_path ?? "" }))
+    .sort((a, b) => b.count - a.count);
+  stage.table(
+    byReason
+      .slice(0, reasonsShown)
+      .map(({ reason, count, example }) => [reason, `${count}, for example ${example}`] as const),
+  );
+  stage.check(
+    rows.length === blockedRequests,
+    `${rows.length} blocked requests of one day, for ${byReason.length} reasons`,
+  );
+}
+
 async function sumUp(control: SimulatorControl): Promise<void> {
   stage.step("What the WAF says", "The last word has the simulator, with a state and counters of its own.");
   await stage.run(["plan", "-f", "waf", ...directoryOptions], 0);
@@ -264,6 +306,7 @@ async function story(): Promise<void> {
   await clearByCommand(baseUrl, control);
   await removeOurs(control);
   await sumUp(control);
+  await tellBlocked();
   const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
   console.log(`\n${colour(["bold", "green"], `Done in ${seconds} s.`)} On your own: docs/tutorial.md\n`);
 }

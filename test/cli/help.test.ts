@@ -6,7 +6,7 @@ import { keySpellings, testKey } from "../support/cli/waf-folder.ts";
 import { runWafsync } from "../support/cli/wafsync-process.ts";
 
 const root = join(import.meta.dirname, "../..");
-const commands = ["plan", "apply", "run", "clear-cache", "operator", "logs", "simulator"];
+const commands = ["plan", "apply", "run", "clear-cache", "operator", "logs", "report", "simulator"];
 const unknownOption = "--no-such-option-at-all";
 
 /** The words of a command line up to the first thing that the shell would take for itself. */

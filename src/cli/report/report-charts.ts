@@ -9,6 +9,7 @@ import { otherCategory } from "../../plan/log-report.ts";
 import type { Counted, LogReportSummary } from "../../plan/log-report.ts";
 import { dayMs } from "../../reconcile/log-days.ts";
 import { visibleText } from "./html.ts";
+import { fittingLabel, labelWidth } from "./label-width.ts";
 import { countWords, countryWords, reasonWords } from "./report-data.ts";
 
 use([BarChart, GridComponent, SVGRenderer]);
@@ -16,11 +17,11 @@ use([BarChart, GridComponent, SVGRenderer]);
 /** So many reasons have a colour of their own; the page defines one more, for the others. */
 const colouredMax = 6;
 const rowsMax = 12;
-const labelLengthMax = 28;
+/** In characters, and in pixels. */
+const labelLengthMax = 100;
+const labelWidthMax = 230;
 const wide = { width: 1080, height: 320 };
 const narrow = { width: 520, rowHeight: 28 };
-/** In pixels, of a wide font: there is none here to measure with. */
-const characterWidth = 8;
 const fontFamily = "system-ui, sans-serif";
 const textStyle = { fontFamily, fontSize: 13, color: "var(--text)" };
 const quietStyle = { ...textStyle, color: "var(--quiet)" };
@@ -42,9 +43,11 @@ export function timeChart({ days, barMs, categories, overTime }: LogReportSummar
     data: overTime,
   }));
   if (rest.some((count) => count > 0)) parts.push({ name: otherCategory, color: "var(--series-other)", data: rest });
+  // The axis ends at a round number above this one.
+  const highest = 10 * Math.max(...overTime);
   const startMs = days.firstDay * dayMs;
   const svg = draw(wide.width, wide.height, {
-    grid: { left: 4, right: 12, top: 12, bottom: 4 },
+    grid: { left: labelWidth(countWords(highest)) + 16, right: 12, top: 12, bottom: 30, outerBoundsMode: "none" },
     xAxis: {
       type: "category",
       data: overTime.map((_, bar) => barLabel(startMs + bar * barMs, barMs)),
@@ -78,12 +81,12 @@ export function countryChart({ countries }: LogReportSummary): RankChart {
 
 /** The most frequent as horizontal bars. */
 function rankChart(ranked: readonly Counted[]): RankChart {
-  const rows = ranked.slice(0, rowsMax).map(({ key, count }) => ({ label: visibleText(key, labelLengthMax), count }));
+  const rows = ranked.slice(0, rowsMax).map(({ key, count }) => ({ label: labelOf(key), count }));
   const rest = ranked.slice(rowsMax);
-  const labelWidth = Math.max(...rows.map(({ label }) => label.length)) * characterWidth + 12;
+  const left = Math.max(...rows.map(({ label }) => labelWidth(label))) + 12;
   const formatter = ({ value }: { value: number }): string => countWords(value);
   const svg = draw(narrow.width, rows.length * narrow.rowHeight, {
-    grid: { left: labelWidth, right: 64, top: 0, bottom: 0, outerBoundsMode: "none" },
+    grid: { left, right: 64, top: 0, bottom: 0, outerBoundsMode: "none" },
     xAxis: { type: "value", show: false },
     yAxis: {
       type: "category",
@@ -110,6 +113,10 @@ function rankChart(ranked: readonly Counted[]): RankChart {
 
 function barSeries(name: string, data: readonly number[], color: string) {
   return { type: "bar", name, data, itemStyle: { color }, silent: true, emphasis: { disabled: true } };
+}
+
+function labelOf(text: string): string {
+  return fittingLabel(visibleText(text, labelLengthMax), labelWidthMax);
 }
 
 function barLabel(timeMs: number, barMs: number): string {

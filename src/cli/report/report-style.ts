@@ -24,7 +24,7 @@ h2 { margin: 0 0 12px; font-size: 17px; }
 p { margin: 0; }
 .quiet { color: var(--quiet); }
 section, .tile { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 18px 20px; min-width: 0; }
-.pair { display: grid; gap: 20px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); align-items: start; }
+.pair { display: grid; gap: 20px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 420px), 1fr)); }
 .tiles { display: grid; gap: 12px; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); margin: 0; }
 .tile { padding: 12px 16px; }
 .tile dt { color: var(--quiet); font-size: 13px; }
@@ -34,6 +34,7 @@ section, .tile { background: var(--card); border: 1px solid var(--line); border-
 figure { margin: 0; overflow-x: auto; }
 figure svg { display: block; width: 100%; height: auto; }
 figure svg { min-width: 400px; }
+figure + .quiet { margin-top: 8px; }
 figure.wide svg { min-width: 640px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 20px; margin: 10px 0 0; padding: 0; list-style: none; font-size: 14px; }
 .legend i { display: inline-block; width: 10px; height: 10px; border-radius: 3px; margin-right: 7px; }

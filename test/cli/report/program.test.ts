@@ -1,0 +1,261 @@
+import { readFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { parseResource } from "../../../src/api/parse-resource.ts";
+import type { LogEntry } from "../../../src/model/log-entry.ts";
+import type { Simulator } from "../../../src/simulator/start-simulator.ts";
+import { instanceDocument, keySpellings, secretDocument } from "../../support/cli/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../../support/cli/wafsync-process.ts";
+import type { RunningProcess } from "../../support/cli/wafsync-process.ts";
+import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+import { row } from "../../support/logs/scripted-logs.ts";
+import { logDomain, logKey, logWorld } from "../../support/logs/log-world.ts";
+import type { LogWorld } from "../../support/logs/log-world.ts";
+import { attacks, hostileRows } from "../../support/report/hostile-rows.ts";
+
+const now = "2026-06-16T00:00:00Z";
+const range = ["--from", "2026-06-10", "--to", "2026-06-12"];
+const environment = { WAFSYNC_API_KEY: logKey };
+const pages: string[] = [];
+
+function report(simulator: Simulator, ...more: readonly string[]): string[] {
+  return ["report", "--base-url", simulator.baseUrl, "--allow-insecure-http", ...range, ...more];
+}
+
+async function pageIn(file: string): Promise<string> {
+  const page = await readFile(file, "utf8");
+  pages.push(page);
+  return page;
+}
+
+function addRows(world: LogWorld, rows: readonly LogEntry[]): void {
+  for (const entry of rows) expect(world.simulator.waf(logKey).addLogEntry(entry as never, 0)).toBe(true);
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', "#39": "'" };
+
+function unescaped(text: string): string {
+  return text.replaceAll(/&(?<name>amp|lt|gt|quot|#39);/g, (_, name: string) => entities[name] ?? "");
+}
+
+/** The cells of the rows of one section, as texts. */
+function tableOf(page: string, section: string): string[][] {
+  const start = page.indexOf(`<section id="${section}">`);
+  const body = page.slice(page.indexOf("<tbody>", start), page.indexOf("</tbody>", start));
+  return [...body.matchAll(/<tr>(?<cells>.*?)<\/tr>/gs)].map(({ groups }) =>
+    [...(groups?.["cells"] ?? "").matchAll(/<td[^>]*>(?<cell>.*?)<\/td>/gs)].map((cell) =>
+      unescaped((cell.groups?.["cell"] ?? "").replaceAll(/<[^>]*>/g, "")),
+    ),
+  );
+}
+
+function ruleOf(page: string): string {
+  return unescaped(/<pre id="rule-yaml">(?<yaml>.*?)<\/pre>/s.exec(page)?.groups?.["yaml"] ?? "");
+}
+
+describe("the report", () => {
+  test("of a folder's WAF counts what is there, and has a rule for who is not on the blocklist", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 200 });
+    const { simulator } = world;
+    const clients = ["203.0.113.250", "2001:db8:ffff::1", "192.0.2.250", "198.51.100.250"];
+    for (const [place, client_ip] of clients.entries()) {
+      addRows(
+        world,
+        Array<LogEntry>(60 - place).fill(row("/busy?x=1", { client_ip, timestamp: "2026-06-11T05:30:00Z" })),
+      );
+    }
+    simulator.waf(logKey).add("blocklist", ["192.0.2.128/25", "203.0.113.250"]);
+    await using files = await scratchDirectory({
+      "main.yaml": instanceDocument(simulator.baseUrl),
+      "secret.yaml": secretDocument(logKey),
+    });
+    const file = join(files.path, "report.html");
+    const end = await runWafsync([
+      "report",
+      "-f",
+      files.path,
+      "--allow-insecure-http",
+      ...range,
+      "--output",
+      file,
+      "--top",
+      "4",
+    ]);
+    expect([end.code, end.stderr, end.stdout]).toEqual([0, `A report of 834 blocked requests is in ${file}.\n`, ""]);
+    const page = await pageIn(file);
+    expect(page).toContain(`<title>Blocked requests of ${logDomain}</title>`);
+    expect(tableOf(page, "clients")).toEqual([
+      ["203.0.113.250", "60", "7.2 %", "Netherlands", "2026-06-11 05:30", "listed"],
+      ["2001:db8:ffff::1", "59", "7.1 %", "Netherlands", "2026-06-11 05:30", "not listed"],
+      ["192.0.2.250", "58", "7.0 %", "Netherlands", "2026-06-11 05:30", "listed by 192.0.2.128/25"],
+      ["198.51.100.250", "57", "6.8 %", "Netherlands", "2026-06-11 05:30", "not listed"],
+    ]);
+    expect(tableOf(page, "paths")[0]).toEqual(["/busy", "234", "28.1 %"]);
+    expect(parse(ruleOf(page))).toEqual({
+      apiVersion: "wafsync.dev/v1alpha1",
+      kind: "WafIpRule",
+      metadata: { name: "top-clients-2026-06-12", namespace: "shop" },
+      spec: expect.objectContaining({
+        instanceRef: { name: "main" },
+        action: "Block",
+        ttl: "7d",
+        addresses: ["2001:db8:ffff::1", "198.51.100.250"],
+      }),
+    });
+    const calls = simulator.requests().map(({ method, path }) => `${method} ${path}`);
+    expect(calls.filter((call) => call === "GET /api/blocklist_ips")).toHaveLength(1);
+    expect(calls.every((call) => call.startsWith("GET /api/"))).toBe(true);
+    const rows = [...world.rows(20_614, 20_616, () => Number.POSITIVE_INFINITY)];
+    expect(rows[0]?.timestamp).toMatch(/^2026-06-10/);
+    const reasons = rows.filter(({ block_reason }) => block_reason === "Rate Limit 1015").length;
+    const shown = await runWafsync(report(simulator, "--output", "-"), { environment });
+    pages.push(shown.stdout);
+    expect(tableOf(shown.stdout, "reasons").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(
+      String(reasons),
+    );
+  });
+
+  test("suggests a rule that wafsync takes, also where it doesn't know the name of the instance", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 50 });
+    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    pages.push(stdout);
+    expect([code, stderr]).toEqual([0, "A report of 150 blocked requests.\n"]);
+    const rule = ruleOf(stdout);
+    expect(rule).toContain("# Write the name of your WafInstance instead of my-waf.");
+    const parsed = parseResource(parse(rule), { defaultNamespace: "shop" });
+    expect(parsed).toMatchObject({ ok: true });
+    expect((parse(rule) as { spec: { addresses: string[] } }).spec.addresses).toHaveLength(20);
+  });
+
+  test("lets nothing of what attackers wrote become markup", async () => {
+    await using world = await logWorld({ now });
+    addRows(world, hostileRows("2026-06-11T05:30:00Z"));
+    world.simulator.waf(logKey).changeDomain("<img src=x>.example");
+    const { code, stdout } = await runWafsync(report(world.simulator, "--output", "-", "--top", "100"), {
+      environment,
+    });
+    pages.push(stdout);
+    expect(code).toBe(0);
+    expect(tableOf(stdout, "clients")).toHaveLength(attacks.length);
+    expect(stdout.match(/<script/g)).toHaveLength(1);
+    expect(stdout.match(/<style/g)).toHaveLength(1);
+    const tags = new Set([...stdout.matchAll(/<(?<tag>[a-z!][^\s>/]*)/gi)].map(({ groups }) => groups?.["tag"]));
+    for (const tag of ["img", "iframe", "a", "link", "base", "form", "b"]) expect([...tags]).not.toContain(tag);
+    for (const hidden of "\u{0}\u{202E}\u{2066}\u{2028}") expect(stdout).not.toContain(hidden);
+    expect(stdout).not.toContain('id="rule-yaml"');
+  });
+
+  test("holds no API key, wherever somebody wrote it into a request", async () => {
+    await using world = await logWorld({ now });
+    const texts = [logKey, encodeURIComponent(logKey), new URLSearchParams({ logKey }).toString()];
+    addRows(
+      world,
+      texts.flatMap((text) => [
+        row(`/clear/${text}`, { block_reason: text, country: text, client_ip: text }),
+        row(`/${"x".repeat(295)}${text}`),
+        row(`/${"y".repeat(151)}${text}?${text}`),
+      ]),
+    );
+    const { stdout } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    pages.push(stdout);
+    expect(tableOf(stdout, "paths").map(([path]) => path)).toContain("/clear/[api key]");
+    for (const length of [6, 8]) expect(stdout).not.toContain(logKey.slice(0, length));
+  });
+
+  test("of days without blocked requests says so", async () => {
+    await using world = await logWorld({ now });
+    const { code, stdout } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    expect(code).toBe(0);
+    expect(stdout).toContain("The WAF has no blocked requests of these days.");
+    expect(stdout).not.toContain("<table");
+  });
+});
+
+describe("what is missing", () => {
+  test("is on the page, and in the exit code: the blocklist", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 20 });
+    world.simulator.addFaults({ match: { path: "/api/blocklist_ips" }, effect: { kind: "EchoKey", status: 500 } });
+    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    pages.push(stdout);
+    expect(code).toBe(1);
+    expect(stderr).toContain("warning: the blocklist can't be read: ");
+    expect(stdout).toContain("the blocklist can&#39;t be read: ");
+    expect(tableOf(stdout, "clients").map((cells) => cells[5])).toEqual(Array(20).fill("unknown"));
+    expect(stdout).not.toContain('id="rule-yaml"');
+  });
+
+  test("is on the page, and in the exit code: broken rows, and days that are not kept", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 20 });
+    addRows(world, [{ ...row("/"), client_ip: 7 as unknown as string, timestamp: "2026-06-11T05:30:00Z" }]);
+    const parameters = report(world.simulator, "--output", "-", "--plan", "Basic");
+    const { code, stdout } = await runWafsync(parameters, { environment });
+    expect(code).toBe(1);
+    expect(stdout).toContain("2026-06-11: 1 entry is broken and left out (entry 21: client_ip is not a text)");
+    expect(stdout).toContain("the plan Basic keeps logs for 30 days");
+  });
+});
+
+describe("the file", () => {
+  test("takes the place of an older report, and of nothing else", async () => {
+    await using world = await logWorld({ now, logRowsPerDay: 5 });
+    await using files = await scratchDirectory({ "waf.yaml": "kind: WafInstance\n" });
+    const file = join(files.path, "report.html");
+    const other = join(files.path, "waf.yaml");
+    for (const rows of [15, 30]) {
+      const { code, stderr } = await runWafsync(report(world.simulator, "--output", file), { environment });
+      expect([code, stderr]).toEqual([0, `A report of ${rows} blocked requests is in ${file}.\n`]);
+      addRows(world, Array<LogEntry>(15).fill(row("/more", { timestamp: "2026-06-11T05:30:00Z" })));
+    }
+    const calls = world.simulator.requests().length;
+    const refused = await runWafsync(report(world.simulator, "--output", other), { environment });
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      `wafsync: ${other} is there already, and is no report\n  Write another name, or remove it first.\n`,
+    ]);
+    expect(world.simulator.requests()).toHaveLength(calls);
+    expect(await readFile(other, "utf8")).toBe("kind: WafInstance\n");
+    const lost = join(files.path, "no-folder", "report.html");
+    const failed = await runWafsync(report(world.simulator, "--output", lost), { environment });
+    expect([failed.code, failed.stderr]).toEqual([2, `wafsync: ${lost} can't be written (ENOENT)\n`]);
+    expect((await readdir(files.path)).toSorted()).toEqual(["report.html", "waf.yaml"]);
+  });
+
+  test("is not written by a report that was stopped", async () => {
+    await using files = await scratchDirectory({});
+    let running: RunningProcess | undefined;
+    await using world = await logWorld({
+      now,
+      logRowsPerDay: 50,
+      onRequest: ({ parameters }) => {
+        if (parameters["start_date"] === "2026-06-11") running?.child.kill("SIGINT");
+      },
+    });
+    running = startWafsync(report(world.simulator, "--output", join(files.path, "report.html")), { environment });
+    const { code, stderr } = await running.ended;
+    expect([code, stderr]).toEqual([130, "Stopped. No report was written.\n"]);
+    expect(await readdir(files.path)).toEqual([]);
+  });
+});
+
+describe("a question that can't be answered is refused with a way out", () => {
+  test.each([
+    [["--from", "2026-06-12", "--to", "2026-06-10"], environment, "--from 2026-06-12 is after --to 2026-06-10"],
+    [["--from", "2025-06-01", "--to", "2026-06-10"], environment, "the WAF answers for at most 365"],
+    [["--from", "yesterdays"], environment, '--from "yesterdays" is not a date'],
+    [[], {}, "there is no API key"],
+    [[], { WAFSYNC_API_KEY: "another-key-0123" }, "Check the key in WAFSYNC_API_KEY"],
+    [["--top", "0"], environment, "Write a whole number from 1 to 100."],
+  ])("%j", async (more, environment, complaint) => {
+    await using world = await logWorld({ now });
+    const parameters = report(world.simulator, "--output", "-", ...more);
+    const { code, stdout, stderr } = await runWafsync(parameters, { environment });
+    expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(complaint)]);
+  });
+});
+
+test("No report, and nothing that was printed for one, holds the API key", () => {
+  const texts = [everythingPrinted(), ...pages].join("\n");
+  expect(pages.length).toBeGreaterThan(5);
+  for (const spelling of keySpellings(logKey)) expect(texts).not.toContain(spelling);
+});
