@@ -101,6 +101,14 @@ await describeOperator("declared lists", (world) => {
     }, 90_000);
 
     if (count === 1000) {
+      test("statuses and events are few", async () => {
+        const writes = [...world().history.writes].filter(([name]) => name.startsWith(`WafIpRule ${namespace}/`));
+        expect(writes.length).toBeGreaterThan(count);
+        expect(Math.max(...writes.map(([, times]) => times))).toBeLessThan(8);
+        expect(writes.reduce((sum, [, times]) => sum + times, 0)).toBeLessThan(3 * writes.length);
+        expect((await world().events(namespace)).length).toBeLessThan(10);
+      });
+
       test("once all is synced, nothing is written any more", async () => {
         expect(await world().restless()).toEqual([]);
       }, 60_000);

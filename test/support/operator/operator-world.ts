@@ -41,7 +41,7 @@ export interface KubeEvent {
 
 const wafCount = 16;
 const pollMs = 50;
-const patienceMs = 40_000;
+const patienceMs = 60_000;
 const standStillMs = 10_000;
 
 /** With characters that a URL and a form write in another way. */
