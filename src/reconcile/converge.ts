@@ -20,7 +20,7 @@ import type { ConvergeFacts } from "./converge-facts.ts";
 import { factsOf } from "./converge-facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { Pass } from "./pass.ts";
-import { record } from "./pass.ts";
+import { forgetsWhatIsThere, record } from "./pass.ts";
 import type { PassEnd } from "./pass-end.ts";
 import type { ConvergePorts } from "./ports.ts";
 import { releaseInstance } from "./release-instance.ts";
@@ -117,7 +117,8 @@ async function reportBackOff(
 
 async function runPass(pass: Pass): Promise<PassEnd> {
   // Nothing is recorded yet, which is how an instance looks that was just released: an old picture must not begin it anew.
-  const gone = pass.revision === "" ? await confirm(pass) : undefined;
+  // Nor must it make us forget what a rule or origin retains that only this picture lacks.
+  const gone = pass.revision === "" || forgetsWhatIsThere(pass) ? await confirm(pass) : undefined;
   if (gone !== undefined) return gone;
   try {
     return await applyAndVerify(pass);

@@ -111,6 +111,20 @@ export function sameWaf(a: Gathered, b: Gathered): boolean {
   return a.key.key.reveal() === b.key.key.reveal();
 }
 
+/** True if the plan leaves something behind: it is ours, may be there, and is in the record no more. */
+export function forgetsWhatIsThere({ plan, inventory, observed }: Pass): boolean {
+  const next = plan.inventory;
+  if (next === inventory) return false;
+  for (const host of inventory.origins.keys()) if (!next.origins.has(host)) return true;
+  return listNames.some((list) => {
+    const live = observed.lists[list];
+    for (const entry of inventory.entries[list].keys()) {
+      if (live.has(entry) && !next.entries[list].has(entry)) return true;
+    }
+    return false;
+  });
+}
+
 /** Writes the inventory of the plan before anything of the plan is done. */
 export async function record(pass: Pass): Promise<PassEnd | undefined> {
   if (!pass.plan.inventoryChanged && !pass.inventoryDirty) return undefined;

@@ -603,3 +603,23 @@ describe("A guard that can't be read", () => {
     expect(world.waf.lists.blocklist).toEqual(addresses(2));
   });
 });
+
+describe("An old picture", () => {
+  test("makes nothing forgotten that a rule or an origin retains", async () => {
+    const rules = [blocking("feed", addresses(2), { deletionPolicy: "Retain" })];
+    const origins = [anOrigin("a.example", { deletionPolicy: "Retain" })];
+    const world = new ConvergeWorld({ declared: { rules, origins } });
+    await world.pass();
+    world.restart();
+    world.declare({ rules: [], origins: [] });
+    world.source.freezeCache();
+    world.declare({ rules, origins });
+    await world.pass();
+    expect([...world.owned().entries.blocklist.keys()]).toEqual(addresses(2));
+    expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+    world.declare({ rules: [], origins: [] });
+    await world.pass();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+  });
+});

@@ -41,7 +41,7 @@ export const mutations: readonly Mutation[] = [
     file: "plan/removal-guard.ts",
     from: "if (hash !== undefined && hash === approvedHash) {",
     to: "if (hash !== undefined && approvedHash !== undefined) {",
-    foundBy: simulation,
+    foundBy: "test/plan/removal-guard.test.ts",
   },
   {
     guard: "an approval outlives a crash half-way",
@@ -151,8 +151,15 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an instance without a record is begun after a fresh read",
     file: "reconcile/converge.ts",
-    from: 'pass.revision === "" ? await confirm(pass) : undefined',
-    to: 'pass.revision === "none" ? await confirm(pass) : undefined',
+    from: 'pass.revision === "" || forgetsWhatIsThere(pass) ?',
+    to: "forgetsWhatIsThere(pass) ?",
+    foundBy: "test/reconcile/safety.test.ts",
+  },
+  {
+    guard: "an old picture makes nothing forgotten that is retained",
+    file: "reconcile/converge.ts",
+    from: 'pass.revision === "" || forgetsWhatIsThere(pass) ?',
+    to: 'pass.revision === "" ?',
     foundBy: "test/reconcile/safety.test.ts",
   },
   {
