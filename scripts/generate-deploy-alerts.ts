@@ -9,10 +9,13 @@ interface Alert {
   readonly description: string;
 }
 
+/** Other controllers have metrics of the same names: this leaves those of our processes. */
+export const ofWafsync = "and on (job, instance) wafsync_build_info";
+
 const alerts: readonly Alert[] = [
   {
     alert: "WafsyncNoLeader",
-    expr: "absent(leader_election_master_status == 1)",
+    expr: `absent((leader_election_master_status == 1) ${ofWafsync})`,
     for: "5m",
     severity: "critical",
     summary: "No wafsync operator is at work.",
@@ -20,7 +23,7 @@ const alerts: readonly Alert[] = [
   },
   {
     alert: "WafsyncSeveralLeaders",
-    expr: "sum by (namespace, name) (leader_election_master_status) > 1",
+    expr: `sum by (namespace, name) (leader_election_master_status ${ofWafsync}) > 1`,
     for: "2m",
     severity: "critical",
     summary: "Several wafsync operators believe that they hold one Lease.",
@@ -120,7 +123,7 @@ const alerts: readonly Alert[] = [
   },
   {
     alert: "WafsyncWorkStuck",
-    expr: "max by (name) (workqueue_longest_running_processor_seconds) > 1800",
+    expr: `max by (name) (workqueue_longest_running_processor_seconds ${ofWafsync}) > 1800`,
     for: "5m",
     severity: "warning",
     summary: "One piece of work in {{ $labels.name }} has been running for {{ $value | humanizeDuration }}.",

@@ -1,4 +1,5 @@
 // The Grafana dashboard, as the JSON that Grafana imports. Plain objects: a panel is a title, queries and a place.
+import { ofWafsync } from "./generate-deploy-alerts.ts";
 
 interface Query {
   readonly expr: string;
@@ -62,7 +63,7 @@ const rows: readonly Row[] = [
         ),
         unit: "s",
       },
-      figure("Leaders", "Pods that hold the Lease: one.", "sum(leader_election_master_status)"),
+      figure("Leaders", "Pods that hold the Lease: one.", `sum(leader_election_master_status ${ofWafsync})`),
     ],
   },
   {
@@ -194,7 +195,7 @@ const rows: readonly Row[] = [
     title: "The operator",
     panels: [
       graph("Queue", "Keys that could be worked on now.", [
-        { expr: "max by (name) (workqueue_depth)", legend: "{{name}}" },
+        { expr: `max by (name) (workqueue_depth ${ofWafsync})`, legend: "{{name}}" },
       ]),
       graph(
         "Waiting and working",
@@ -206,7 +207,10 @@ const rows: readonly Row[] = [
         "s",
       ),
       graph("Retries and relists", "Keys put back with a back-off, and complete lists after the first.", [
-        { expr: "sum by (name) (increase(workqueue_retries_total[$__rate_interval]))", legend: "{{name}} retried" },
+        {
+          expr: `sum by (name) (increase(workqueue_retries_total[$__rate_interval]) ${ofWafsync})`,
+          legend: "{{name}} retried",
+        },
         {
           expr: "sum by (kind) (increase(wafsync_watch_relists_total[$__rate_interval]))",
           legend: "{{kind}} listed again",
@@ -218,7 +222,7 @@ const rows: readonly Row[] = [
       graph(
         "Memory",
         "Resident memory of each pod.",
-        [{ expr: "process_resident_memory_bytes and on (job, instance) wafsync_build_info", legend: "{{instance}}" }],
+        [{ expr: `process_resident_memory_bytes ${ofWafsync}`, legend: "{{instance}}" }],
         "bytes",
       ),
       graph(
@@ -226,7 +230,7 @@ const rows: readonly Row[] = [
         "The 99th percentile of its lag. A long lag can cost the Lease.",
         [
           {
-            expr: "nodejs_eventloop_lag_p99_seconds and on (job, instance) wafsync_build_info",
+            expr: `nodejs_eventloop_lag_p99_seconds ${ofWafsync}`,
             legend: "{{instance}}",
           },
         ],
@@ -252,7 +256,7 @@ function graph(title: string, description: string, queries: readonly Query[], un
 }
 
 function quantile(share: number, metric: string, labels: string): string {
-  return `histogram_quantile(${share}, sum by (${labels}) (rate(${metric}_bucket[$__rate_interval])))`;
+  return `histogram_quantile(${share}, sum by (${labels}) (rate(${metric}_bucket[$__rate_interval]) ${ofWafsync}))`;
 }
 
 /** The dashboard; its uid never changes, so that an import replaces the one before. */

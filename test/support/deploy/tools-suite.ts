@@ -13,12 +13,17 @@ import { describeWithOwnControlPlane } from "../cluster/suite.ts";
 import { describeOperator } from "../operator/operator-suite.ts";
 import type { OperatorWorld } from "../operator/operator-world.ts";
 
-const modules: Readonly<Record<ToolName, string>> = {
-  helm: "helm.sh/helm/v4",
-  kubeconform: "github.com/yannh/kubeconform",
-  promtool: "github.com/prometheus/prometheus",
-  prometheus: "github.com/prometheus/prometheus",
-  judge: "github.com/fluxcd/cli-utils",
+/** What each tool is, as people call it, and the module that has its version. */
+const modules: Readonly<Record<ToolName, readonly (readonly [string, string])[]>> = {
+  helm: [["helm", "helm.sh/helm/v4"]],
+  kubeconform: [["kubeconform", "github.com/yannh/kubeconform"]],
+  promtool: [["promtool", "github.com/prometheus/prometheus"]],
+  prometheus: [["prometheus", "github.com/prometheus/prometheus"]],
+  judge: [
+    ["gopher-lua", "github.com/yuin/gopher-lua"],
+    ["kstatus", "github.com/fluxcd/cli-utils"],
+    ["Flux CEL", "github.com/fluxcd/pkg/runtime"],
+  ],
 };
 
 /** To be awaited at the top of the file. Prints which versions the suite runs with. */
@@ -88,7 +93,10 @@ async function toolsFor(title: string, names: readonly ToolName[]): Promise<Tool
 async function versionsOf(names: readonly ToolName[]): Promise<string> {
   const module = await readFile(join(import.meta.dirname, "..", "..", "tools", "go.mod"), "utf8");
   const version = (path: string): string => new RegExp(`^\\s*${path} (v\\S+)`, "m").exec(module)?.[1] ?? "?";
-  return names.map((name) => `${name} ${version(modules[name])}`).join(", ");
+  return names
+    .flatMap((name) => modules[name])
+    .map(([name, path]) => `${name} ${version(path)}`)
+    .join(", ");
 }
 
 /** Runs a tool, and rejects with what it said unless it exits with 0; gives its output. */
