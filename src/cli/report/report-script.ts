@@ -4,7 +4,6 @@ import { createHash } from "node:crypto";
 const copyScript = `
 for (const button of document.querySelectorAll("button[data-copies]")) {
   const source = document.getElementById(button.dataset.copies);
-  const label = button.textContent;
   button.hidden = false;
   button.addEventListener("click", async () => {
     getSelection().selectAllChildren(source);
@@ -14,7 +13,6 @@ for (const button of document.querySelectorAll("button[data-copies]")) {
       document.execCommand("copy");
     }
     button.textContent = "Copied";
-    setTimeout(() => { button.textContent = label; }, 2000);
   });
 }
 `;
