@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client } from "undici";
 import { realClock } from "../src/async/clock.ts";
 import { ApiKey } from "../src/model/api-key.ts";
@@ -27,7 +28,7 @@ interface PagesServer extends AsyncDisposable {
 }
 
 async function startPagesServer({ days, pagesPerDay, rowsPerPage }: Shape): Promise<PagesServer> {
-  const script = join(import.meta.dirname, "log-pages-server.ts");
+  const script = fileURLToPath(import.meta.resolve("./log-pages-server.ts"));
   const child = spawn(process.execPath, [script, String(days), String(pagesPerDay), String(rowsPerPage)], {
     stdio: ["ignore", "pipe", "inherit"],
   });

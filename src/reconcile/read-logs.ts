@@ -1,11 +1,11 @@
 // Reads blocked requests, day by day and page by page, as a stream. What fails is tried again from the start of its day, and what
 // was handed on is not handed on twice. One page is held and one is on its way, however many rows there are.
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
-import type { LogEntry } from "../model/log-entry.ts";
+import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import type { DayMark, DayRange } from "../plan/log-cursor.ts";
 import { LogDayReading } from "../plan/log-day-reading.ts";
-import type { DaySummary, PageVerdict, ReadingDefect } from "../plan/log-day-reading.ts";
+import type { DaySummary, ReadingDefect } from "../plan/log-day-reading.ts";
 import { retryOfLogs } from "../plan/log-retry.ts";
 import { createRowIdentity } from "../plan/log-row-identity.ts";
 import type { IdentitySeed } from "../plan/log-row-identity.ts";
@@ -18,6 +18,7 @@ import type { LogReaderPorts } from "./log-ports.ts";
 export const logsPerPageMax = 10_000;
 const retryBaseMs = 100;
 const retryMsMax = 10_000;
+const turnsUntilSent = 2;
 
 export interface ReadLogsOptions {
   readonly days: DayRange;
@@ -99,8 +100,8 @@ class DayReader {
       }
     }
     const reading = new LogDayReading(mark?.tally, () => this.#createTally());
-    let request: PageRequest | undefined = { stage: "Query", day };
-    while (request !== undefined) {
+    let request: PageRequest = { stage: "Query", day };
+    for (;;) {
       if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
       const page = await this.#pages.get(request);
       if (!page.ok) {
@@ -112,9 +113,10 @@ class DayReader {
         continue;
       }
       this.#hasWorked = true;
+      await this.#askAhead(day, page.value);
       const verdict = reading.page(page.value);
       if (verdict.rows.length > 0) this.#failures = 0;
-      request = this.#requestAfter(day, verdict);
+      request = verdict.next === "Page" ? { stage: "Scroll", scrollId: verdict.scrollId } : { stage: "Query", day };
       if (verdict.rows.length > 0) yield { kind: "Rows", day, entries: verdict.rows };
       if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
       if (verdict.next === "Nothing") {
@@ -129,18 +131,21 @@ class DayReader {
     }
   }
 
-  /** What follows a page; it is asked for at once. */
-  #requestAfter(day: number, verdict: PageVerdict): PageRequest | undefined {
-    if (verdict.next === "Again") return { stage: "Query", day };
-    if (verdict.next === "Page") {
-      const request = { stage: "Scroll", scrollId: verdict.scrollId } as const;
-      this.#pages.readAhead(request);
-      return request;
+  /**
+   * Asks for what most likely follows a page before that page is worked on, so that the WAF and we work at the same time. If
+   * something else follows, what comes is not looked at.
+   */
+  async #askAhead(day: number, { scrollId, entries }: LogPage): Promise<void> {
+    if (scrollId === null) {
+      // Of a day that was read before, only the total is asked for first.
+      if (day >= this.#lastDay || this.#markOf?.(day + 1).total !== undefined) return;
+      this.#pages.readAhead({ stage: "Query", day: day + 1 });
+    } else {
+      if (entries.length === 0) return;
+      this.#pages.readAhead({ stage: "Scroll", scrollId });
     }
-    if (verdict.next !== "Nothing" || day >= this.#lastDay) return undefined;
-    // Of a day that was read before, only the total is asked for first.
-    if (this.#markOf?.(day + 1).total === undefined) this.#pages.readAhead({ stage: "Query", day: day + 1 });
-    return undefined;
+    // The lane lets others go first for one turn of the event loop, and sends in the next.
+    for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Waits. @returns what to ask for then, or the fault if there is no use in it */
