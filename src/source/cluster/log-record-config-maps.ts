@@ -141,7 +141,8 @@ function bodyOf(
   data: Readonly<Record<string, string>>,
   resourceVersion: string | undefined,
 ): object {
-  const labels = { "app.kubernetes.io/managed-by": "wafsync", [`${apiGroup}/instance`]: instance.name };
+  // Not the label of inventories, which would be listed together with these.
+  const labels = { "app.kubernetes.io/managed-by": "wafsync", [`${apiGroup}/logs-of`]: instance.name };
   const ownerReferences = [ownerReferenceOf(instance, uid)];
   const metadata = { name, namespace: instance.namespace, labels, ownerReferences };
   return {

@@ -1,0 +1,137 @@
+// What was forwarded of logs, in ConfigMaps on a real API server: large records, crashes between two writes, two writers.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { ApiServer } from "../../../src/kube/api-server.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
+import { LogRecordConfigMaps, partsMax } from "../../../src/source/cluster/log-record-config-maps.ts";
+import { apiClient, createAll, crashingClient } from "../../support/cluster-source/api-clients.ts";
+import { createNamespace, installDefinitions } from "../../support/cluster/cluster-objects.ts";
+import { describeWithControlPlane } from "../../support/cluster/suite.ts";
+import { collectionOf, instance } from "../../support/operator/manifests.ts";
+
+const partLengthMax = 1_000;
+const small = { forwarded: 1 };
+/** Of about four parts, and different for each number. */
+const large = (number: number) => ({ forwarded: number, text: String(number).repeat(3_500) });
+
+interface StoredConfigMap {
+  readonly metadata: { readonly name: string; readonly ownerReferences?: readonly { readonly uid: string }[] };
+  readonly data: Readonly<Record<string, string>>;
+}
+
+await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (cluster) => {
+  let api: ApiServer;
+  let namespace: string;
+  let serial = 0;
+  const uids = new Map<string, string>();
+
+  beforeAll(async () => {
+    api = apiClient(cluster);
+    await installDefinitions(cluster);
+    namespace = await createNamespace(cluster, "log-records");
+  });
+  afterAll(() => api.close());
+
+  async function newName(): Promise<ObjectName> {
+    const name = `shop-${(serial += 1)}`;
+    const { metadata, ...rest } = instance(namespace, "https://waf.example");
+    const manifest = { ...rest, metadata: { ...metadata, name } };
+    await createAll(cluster, manifest);
+    const answer = await cluster.request({ path: `${collectionOf(manifest)}/${name}` });
+    uids.set(name, (answer.body as { metadata: { uid: string } }).metadata.uid);
+    return { namespace, name };
+  }
+
+  function open(over: ApiServer = api, mayWrite = true): LogRecordConfigMaps {
+    return new LogRecordConfigMaps({
+      api: over,
+      uidOf: ({ name }) => uids.get(name),
+      mayWrite: () => mayWrite,
+      partLengthMax,
+    });
+  }
+
+  async function stored({ name }: ObjectName): Promise<StoredConfigMap[]> {
+    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    const { items } = (await cluster.request({ path })).body as { items: StoredConfigMap[] };
+    return items.filter(({ metadata }) => metadata.name.startsWith(`${name}-wafsync-logs`));
+  }
+
+  async function load(name: ObjectName): Promise<{ readonly record: unknown; readonly revision: string }> {
+    const loaded = await open().load(name);
+    if (loaded.state !== "Loaded") throw new Error(loaded.problem);
+    return loaded;
+  }
+
+  async function save(name: ObjectName, record: object, over?: ApiServer): Promise<string> {
+    const { revision } = await load(name);
+    return (await open(over).save(name, record, revision)).state;
+  }
+
+  test("a record comes back as it was, small or large, and each save leaves only what is in use", async () => {
+    const name = await newName();
+    expect(await load(name)).toMatchObject({ record: undefined, revision: "" });
+    for (const record of [small, large(1), large(2), large(3), small, large(4)]) {
+      expect(await save(name, record)).toBe("Saved");
+      expect((await load(name)).record).toEqual(record);
+      expect(await stored(name)).toHaveLength(record === small ? 1 : 5);
+    }
+    const owners = (await stored(name)).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
+    expect(new Set(owners)).toEqual(new Set([uids.get(name.name)]));
+  });
+
+  test("saves follow one another by the revision that each gives", async () => {
+    const name = await newName();
+    let revision = "";
+    for (const record of [small, large(1), large(2)]) {
+      const saved = await open().save(name, record, revision);
+      if (saved.state !== "Saved") throw new Error(saved.state);
+      revision = saved.revision;
+    }
+    expect((await load(name)).record).toEqual(large(2));
+  });
+
+  test("of two writers who know the same version one has a conflict, and the record is that of the other", async () => {
+    const name = await newName();
+    await save(name, large(1));
+    const { revision } = await load(name);
+    expect((await open().save(name, large(2), revision)).state).toBe("Saved");
+    expect((await open().save(name, large(3), revision)).state).toBe("Conflict");
+    expect((await open().save(name, small, "")).state).toBe("Conflict");
+    expect(await save(name, large(4))).toBe("Saved");
+  });
+
+  test("a crash after any number of writes leaves the former record or the new one, whole", async () => {
+    const name = await newName();
+    await save(name, large(1));
+    for (let writes = 0; writes < 9; writes += 1) {
+      const before = (await load(name)).record;
+      const next = large(10 + writes);
+      await save(name, next, crashingClient(api, writes));
+      const { record } = await load(name);
+      expect([before, next]).toContainEqual(record);
+    }
+    expect(await save(name, small)).toBe("Saved");
+    expect((await load(name)).record).toEqual(small);
+  });
+
+  test("a record that somebody changed or of which a part is missing is told apart from none", async () => {
+    const name = await newName();
+    await save(name, large(1));
+    const part = (await stored(name)).find(({ metadata }) => metadata.name.endsWith("-2"));
+    await cluster.request({
+      method: "DELETE",
+      path: `/api/v1/namespaces/${namespace}/configmaps/${part?.metadata.name}`,
+    });
+    expect((await load(name)).record).toBeNull();
+    expect(await save(name, small)).toBe("Saved");
+  });
+
+  test("a record beyond all parts is refused before anything is written, and so is one that may not be written", async () => {
+    const name = await newName();
+    const huge = { text: "x".repeat(partLengthMax * partsMax) };
+    expect(await save(name, huge)).toBe("TooLarge");
+    expect((await open(api, false).save(name, small, "")).state).toBe("Failed");
+    expect((await open().save({ namespace, name: "nobody" }, small, "")).state).toBe("Failed");
+    expect(await stored(name)).toEqual([]);
+  });
+});
