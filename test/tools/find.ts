@@ -38,20 +38,13 @@ const toolsBuild: GoBuild = {
   complete: copyDefinitions,
 };
 
-export interface FindToolsOptions {
-  /** Whether they are built where the cache has none, which takes many minutes. */
-  readonly mayBuild: boolean;
-  readonly environment?: NodeJS.ProcessEnv;
-}
-
-/** Never rejects for what is merely absent. */
-export async function findTools({ mayBuild, environment = process.env }: FindToolsOptions): Promise<FindToolsResult> {
+/** May take many minutes on a machine that has never built them. Never rejects for what is merely absent. */
+export async function findTools(environment: NodeJS.ProcessEnv = process.env): Promise<FindToolsResult> {
   const report: Report = (line) => void process.stderr.write(`wafsync: ${line}\n`);
   if (environment["WAFSYNC_TOOLS"] === "none") return { state: "Missing", problem: "none are wanted" };
   const cache = cacheDirectory(environment);
   const found = await findBuiltByGo(toolsBuild, cache);
   if (found !== undefined) return { state: "Found", tools: toolsIn(found) };
-  if (!mayBuild) return { state: "Missing", problem: "its tools are not built: npm run test:deploy builds them" };
   const result = await buildByGo(toolsBuild, cache, report);
   if (result.state === "Failed") return { state: "Missing", problem: result.problem };
   return { state: "Found", tools: toolsIn(result.file) };

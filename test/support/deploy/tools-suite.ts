@@ -1,6 +1,6 @@
 // Suites that need the tools of others: helm, kubeconform, promtool, prometheus, judge. They are built once, which takes
-// many minutes, so only a run that asks for it builds them (WAFSYNC_TOOLS=build, or CI=true). Where they can't be had
-// the suites are skipped with a loud line, and fail under CI=true.
+// many minutes, so these suites lie apart and run when they are asked for. Where the tools can't be had the suites are
+// skipped with a loud line, and fail under CI=true.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "@jest/globals";
@@ -67,13 +67,12 @@ export async function describeWithToolsAndOperator(
 
 /** Describes a suite that is skipped or fails where there are none. */
 async function toolsFor(title: string, names: readonly ToolName[]): Promise<Tools | undefined> {
-  const isCi = process.env["CI"] === "true";
-  const found = await findTools({ mayBuild: isCi || process.env["WAFSYNC_TOOLS"] === "build" });
+  const found = await findTools();
   if (found.state === "Found") {
     process.stderr.write(`${title}: ${await versionsOf(names)}\n`);
     return found.tools;
   }
-  if (isCi) {
+  if (process.env["CI"] === "true") {
     describe(title, () => {
       test("has its tools", () => {
         throw new Error(found.problem);
