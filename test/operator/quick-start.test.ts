@@ -30,7 +30,10 @@ await describeOperator("the quick start", (world) => {
       .replaceAll("http://127.0.0.1:8080", simulator.baseUrl)
       .replaceAll("demo-key-0123456789", shop.key)
       .replaceAll("www.example.com", shop.domain);
+    // The first pass waits for the WAF until all objects are there, so that one event sums everything up.
+    simulator.settings.latencyMs = 1_000;
     await cluster.expectKubectl(["apply", "-f", "-"], { input });
+    simulator.settings.latencyMs = 0;
     const waited = ["wait", "--for=condition=Ready", "--timeout=60s", "--all", "-n", "shop"];
     const kinds = "wafinstances,wafiprules,waforigins,wafcacheclears";
     const seen = await cluster.expectKubectl([...waited, kinds]);
