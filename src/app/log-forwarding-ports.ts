@@ -4,6 +4,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ForwardLogsPorts } from "../reconcile/forward-logs-ports.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
+import type { ClusterObject } from "../source/cluster/cluster-object.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { LogRecordConfigMaps } from "../source/cluster/log-record-config-maps.ts";
@@ -61,6 +62,15 @@ export function logForwardingPorts(parts: LogForwardingParts): ForwardLogsPorts 
     stopping: stopping.stop,
     observer: observerOf(parts),
   };
+}
+
+/** Whether the instance, as the API server has it, forwards its logs, or says that it does. */
+export function forwardsLogs(instance: ClusterObject | undefined): boolean {
+  const { spec, status } = (instance ?? {}) as {
+    readonly spec?: { readonly logs?: { readonly enabled?: unknown } };
+    readonly status?: { readonly logs?: unknown };
+  };
+  return spec?.logs?.enabled === true || status?.logs !== undefined;
 }
 
 function observerOf({ metrics, log, source }: LogForwardingParts): ForwardLogsPorts["observer"] {

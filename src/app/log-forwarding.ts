@@ -16,6 +16,8 @@ const workers = 8;
 export interface LogForwardingOptions {
   readonly ports: ForwardLogsPorts;
   readonly queueObserver?: QueueObserver;
+  /** Whether the instance forwards its logs, or its status says that it does. Cheap: asked at each change. */
+  readonly concerns: (instance: ObjectName) => boolean;
   /** Told of a look that threw, which is a defect of wafsync. */
   readonly onError: (instance: string, error: unknown) => void;
 }
@@ -34,7 +36,9 @@ export class LogForwardingController {
 
   /** Something about the instance may have changed. */
   wake(instance: ObjectName, reason: string): void {
-    this.#queue.add(nameKey(instance), { priority: "Change", reason });
+    const key = nameKey(instance);
+    if (this.#memories.has(key) || this.#options.concerns(instance))
+      this.#queue.add(key, { priority: "Change", reason });
   }
 
   stats(): QueueStats {
@@ -60,8 +64,8 @@ export class LogForwardingController {
     this.#memories.set(key, memory);
     const slash = key.indexOf("/");
     const name = { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-    const { isGone, wakeAtMs } = await forwardLogs(name, this.#options.ports, memory);
-    if (isGone) this.#memories.delete(key);
+    const { isOver, wakeAtMs } = await forwardLogs(name, this.#options.ports, memory);
+    if (isOver) this.#memories.delete(key);
     return wakeAtMs === undefined ? { kind: "Stuck" } : { kind: "Settled", wakeAtMs };
   }
 }

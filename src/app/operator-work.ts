@@ -19,7 +19,7 @@ import { baseUrlObjection } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding.ts";
-import { logForwardingPorts } from "./log-forwarding-ports.ts";
+import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import { createLogOutputs } from "./log-outputs.ts";
 import { measureOutcome, measuringObserver } from "./measure-passes.ts";
@@ -185,7 +185,10 @@ class Work implements OperatorWork {
 
   #measureWatches(): void {
     for (const { plural } of this.#source.health()) {
-      this.#options.metrics.watch(plural, () => this.#source.health().find((health) => health.plural === plural) ?? neverListed);
+      this.#options.metrics.watch(
+        plural,
+        () => this.#source.health().find((health) => health.plural === plural) ?? neverListed,
+      );
     }
   }
 
@@ -203,6 +206,7 @@ class Work implements OperatorWork {
         status: this.#loggedStatus(),
       }),
       queueObserver: queueMetrics,
+      concerns: (instance) => forwardsLogs(this.#source.objectOf({ kind: "WafInstance", ...instance })),
       onError: (instance, error) => log.error("a look at the logs failed unexpectedly", { instance, error }),
     });
     queueMetrics.follow(() => controller.stats());

@@ -25,9 +25,10 @@ const reportAgainMs = 2_000;
 const firstPassMsMax = 15_000;
 const firstPassPollMs = 250;
 
-/** `wakeAtMs`: when to come back without being asked; undefined if only a change makes that worth while. */
 export interface ForwardOutcome {
-  readonly isGone: boolean;
+  /** Nothing is forwarded, and nothing need be remembered. */
+  readonly isOver: boolean;
+  /** When to come back without being asked; undefined if only a change makes that worth while. */
   readonly wakeAtMs: number | undefined;
 }
 
@@ -38,26 +39,27 @@ export async function forwardLogs(
   memory: ForwardMemory,
 ): Promise<ForwardOutcome> {
   const gathered = await ports.source.gather(name);
-  if (gathered === undefined) return { isGone: true, wakeAtMs: undefined };
+  if (gathered === undefined) return { isOver: true, wakeAtMs: undefined };
   const { meta, logs } = gathered.instance;
-  if (meta.deleting) return { isGone: false, wakeAtMs: undefined };
+  if (meta.deleting) return { isOver: false, wakeAtMs: undefined };
   if (!logs.enabled) {
     memory.cursor = undefined;
     memory.due = undefined;
     await reportNoLogs(ports.status, meta, memory);
-    return { isGone: false, wakeAtMs: undefined };
+    if (memory.report === undefined) return { isOver: true, wakeAtMs: undefined };
+    return { isOver: false, wakeAtMs: ports.clock.nowMs() + reportAgainMs };
   }
-  if (isTooEarly(gathered, ports, memory)) return { isGone: false, wakeAtMs: ports.clock.nowMs() + firstPassPollMs };
+  if (isTooEarly(gathered, ports, memory)) return { isOver: false, wakeAtMs: ports.clock.nowMs() + firstPassPollMs };
   const attempt = attemptOf(gathered);
   const { due } = memory;
   if (due === undefined || due.attempt !== attempt || ports.clock.nowMs() >= due.atMs) {
     const dueMs = await look(gathered, ports, memory);
-    if (dueMs === undefined) return { isGone: false, wakeAtMs: undefined };
+    if (dueMs === undefined) return { isOver: false, wakeAtMs: undefined };
     memory.due = { atMs: dueMs, attempt };
   } else await writeReport(ports.status, meta, memory);
   const dueMs = memory.due?.atMs ?? 0;
   const reportMs = memory.report === undefined ? dueMs : ports.clock.nowMs() + reportAgainMs;
-  return { isGone: false, wakeAtMs: Math.min(dueMs, reportMs) };
+  return { isOver: false, wakeAtMs: Math.min(dueMs, reportMs) };
 }
 
 /** The first pass over an instance finds out its domain, which belongs to every entry. Where that fails, it is not waited for. */

@@ -318,7 +318,7 @@ describe("when it ends", () => {
     world.block("2026-03-10T11:00:00Z", 2);
     world.mayForward = false;
     const outcome = await world.look();
-    expect(outcome).toEqual({ isGone: false, wakeAtMs: undefined });
+    expect(outcome).toEqual({ isOver: false, wakeAtMs: undefined });
     expect(world.forwarded).toEqual([]);
     expect(world.condition()).toBeUndefined();
   });
@@ -358,9 +358,9 @@ describe("when it ends", () => {
     const { gathered } = world;
     if (gathered === undefined) throw new Error("there is no instance");
     world.gathered = { ...gathered, instance: { ...gathered.instance, meta: { ...world.instance, deleting: true } } };
-    expect(await world.look()).toEqual({ isGone: false, wakeAtMs: undefined });
+    expect(await world.look()).toEqual({ isOver: false, wakeAtMs: undefined });
     world.gathered = undefined;
-    expect(await world.look()).toEqual({ isGone: true, wakeAtMs: undefined });
+    expect(await world.look()).toEqual({ isOver: true, wakeAtMs: undefined });
     expect(world.queries).toEqual([]);
     world.gathered = gathered;
   });
