@@ -1,6 +1,7 @@
 // Where blocked requests go from the operator: its standard output, which nothing else writes to, or an OpenTelemetry collector.
 import { write } from "node:fs";
 import type { Clock } from "../async/clock.ts";
+import { jsonLineOf } from "../model/json-line.ts";
 import type { LogForwarding } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { nameKey } from "../model/resource.ts";
@@ -38,7 +39,7 @@ export function createLogOutputs(options: LogOutputsOptions): LogOutputs {
 /** One JSON object a line: instance and domain, then the entry as the API gives it. */
 export function logLines({ instance, domain }: LogOrigin, entries: readonly LogEntry[]): string {
   const origin = { waf_instance: nameKey(instance), ...(domain === undefined ? {} : { domain }) };
-  return entries.map((entry) => `${JSON.stringify({ ...origin, ...entry, ...origin })}\n`).join("");
+  return entries.map((entry) => `${jsonLineOf({ ...origin, ...entry, ...origin })}\n`).join("");
 }
 
 class StdoutLogs implements LogOutputPort {

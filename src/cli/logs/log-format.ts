@@ -1,6 +1,7 @@
 // Log rows as text. Whatever attackers put into them stays data: a spreadsheet takes no cell for a formula, and a terminal no
 // character for a command.
 import { stringify } from "csv-stringify/sync";
+import { jsonLineOf } from "../../model/json-line.ts";
 import { logEntryFields } from "../../model/log-entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 
@@ -20,12 +21,12 @@ export interface LogFormat {
 export function createLogFormat(name: LogFormatName, isTerminal: boolean): LogFormat {
   switch (name) {
     case "ndjson":
-      return { start: "", rows: (entries) => entries.map((entry) => `${jsonOf(entry)}\n`).join(""), end: () => "" };
+      return { start: "", rows: (entries) => entries.map((entry) => `${jsonLineOf(entry)}\n`).join(""), end: () => "" };
     case "json":
       return {
         start: "[",
         rows: (entries, isFirst) =>
-          entries.map((entry, index) => `${isFirst && index === 0 ? "" : ","}\n${jsonOf(entry)}`).join(""),
+          entries.map((entry, index) => `${isFirst && index === 0 ? "" : ","}\n${jsonLineOf(entry)}`).join(""),
         end: (isEmpty) => (isEmpty ? "]\n" : "\n]\n"),
       };
     case "csv":
@@ -37,18 +38,6 @@ export function createLogFormat(name: LogFormatName, isTerminal: boolean): LogFo
     case "table":
       return createTable();
   }
-}
-
-/** JSON escapes the control characters below the space; terminals obey some above it too. */
-const furtherControls = /[\u007f-\u009f\u2028\u2029]/g;
-
-function jsonOf(entry: LogEntry): string {
-  const json = JSON.stringify(entry);
-  return json.search(furtherControls) < 0 ? json : json.replaceAll(furtherControls, escaped);
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 function csvOf(entries: readonly LogEntry[]): string {
