@@ -78,7 +78,9 @@ function tellTrouble(status: StatusPort, memory: InstanceMemory, facts: Converge
   const isNew = tellOnce(memory, "trouble", trouble?.reason);
   if (!isNew) return;
   if (trouble !== undefined) {
-    status.event(meta, { type: "Warning", reason: trouble.reason, message: trouble.message });
+    // What blocks it says more than that something is pending.
+    const reason = facts.end?.end === "Blocked" ? facts.end.blocker : trouble.reason;
+    status.event(meta, { type: "Warning", reason, message: trouble.message });
   } else {
     status.event(meta, { type: "Normal", reason: "Recovered", message: "The WAF can be worked on again." });
   }
