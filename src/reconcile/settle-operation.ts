@@ -71,6 +71,8 @@ export function settleRefused(pass: Pass, operation: Operation, message: string)
  */
 function settleRefusedOrigin(pass: Pass, operation: OriginOperation, message: string): void {
   const nowMs = pass.ports.clock.nowMs();
+  // It is taken at its word, so it must come from this WAF and no other.
+  pass.listsOfDomain = undefined;
   if (operation.kind === "RemoveOrigin") {
     forgetOrigin(pass, operation.host);
     tellOriginRemoval(pass, operation, message, true);

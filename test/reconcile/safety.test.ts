@@ -564,6 +564,19 @@ describe("What can't be told from a list", () => {
     expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
   });
 
+  test("a refusal by another WAF makes no origin forgotten", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+    await world.pass();
+    world.declare({ origins: [] });
+    world.onCall(({ name }) => {
+      if (name !== "RemoveOrigin") return;
+      world.waf.domain = "staging.example";
+      world.waf.origins.clear();
+    });
+    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+  });
+
   test("an addition that was put off and took effect all the same stays ours when its rule goes meanwhile", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     const fault = { code: "RateLimited", message: "The WAF asks to wait for 3 s (429).", retryAfterMs: 3_000 } as const;
