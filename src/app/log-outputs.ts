@@ -9,6 +9,7 @@ import type { LogOrigin, LogOutputPort } from "../reconcile/forward-logs-ports.t
 import type { OtlpLogs } from "../telemetry/otlp-logs.ts";
 
 const stdoutDescriptor = 1;
+const stoppingProblem = "The operator is stopping.";
 /** How soon a reader that is slow is tried again. */
 const busyPauseMs = 20;
 
@@ -62,7 +63,7 @@ class StdoutLogs implements LogOutputPort {
     const { clock, abandon } = this.#options;
     let done = 0;
     while (done < bytes.length) {
-      if (abandon.aborted) return "The operator is stopping.";
+      if (abandon.aborted) return stoppingProblem;
       // Not by process.stdout: that would hold up everything while a pipe is full, the renewal of the Lease among it.
       const written = await writeSome(bytes.subarray(done));
       if (typeof written === "number") done += written;
@@ -91,7 +92,7 @@ class CollectorLogs implements LogOutputPort {
   }
 
   async write({ instance, domain }: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
-    const { otlpEndpoint: endpoint, version, podName, clock } = this.#options;
+    const { otlpEndpoint: endpoint, version, podName, clock, abandon } = this.#options;
     if (endpoint === undefined) {
       return "The operator knows no OpenTelemetry collector: it needs --otlp-endpoint or OTEL_EXPORTER_OTLP_ENDPOINT.";
     }
@@ -99,7 +100,11 @@ class CollectorLogs implements LogOutputPort {
       createOtlpLogs({ endpoint, version, serviceInstance: podName }),
     );
     const logs = await this.#opened;
-    return await logs.send({ instance: nameKey(instance), domain }, entries, clock.nowMs());
+    const { promise, resolve } = Promise.withResolvers<string | undefined>();
+    const giveUp = (): void => resolve(stoppingProblem);
+    abandon.addEventListener("abort", giveUp, { once: true });
+    void logs.send({ instance: nameKey(instance), domain }, entries, clock.nowMs()).then(resolve);
+    return await promise.finally(() => abandon.removeEventListener("abort", giveUp));
   }
 
   async close(): Promise<void> {

@@ -22,6 +22,8 @@ const retryMsMax = 300_000;
 const pauseMsMin = 1_000;
 /** How long the status may take to come into being. */
 const reportAgainMs = 2_000;
+/** Who may not forward will be told to stop, or may again. */
+const notLeadingMs = 10_000;
 const firstPassMsMax = 15_000;
 const firstPassPollMs = 250;
 
@@ -84,7 +86,7 @@ async function look(gathered: Gathered, ports: ForwardLogsPorts, memory: Forward
   const startMs = clock.nowMs();
   const allowed = precondition(gathered, ports);
   const end = "key" in allowed ? await new LogLook(gathered.instance, allowed.key, ports, memory).run() : allowed;
-  if (end.state === "Stopped") return undefined;
+  if (end.state === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
   if (end.finding !== undefined) await reportLogs(status, meta, memory, end.finding, clock.nowMs());
   const nextMs = Math.max(startMs + logs.intervalMs, clock.nowMs() + pauseMsMin);
   if (end.state === "Done") {

@@ -123,6 +123,31 @@ await describeOperator("the forwarding of logs", (world) => {
     });
   }, 120_000);
 
+  test("of two replicas the leader alone forwards, and the other goes on where it stopped", async () => {
+    await operator.end();
+    const elected = ["--leader-elect", "--lease-namespace", "wafsync-system", "--lease-name", "logs"];
+    const first = await world().startOperator({ podName: "first", parameters: elected });
+    await first.process.hasPrinted(/"msg":"working"/);
+    const second = await world().startOperator({ podName: "second", parameters: elected });
+    const { namespace, waf } = await world().newInstance("replicas", { logs });
+    const wanted = block(waf, 1100, 60);
+    await world().eventually("the leader forwards", () => {
+      return rowsOf(first.process.printed(), namespace).length === wanted.length;
+    });
+    // While it is being told to stop, there is more to forward.
+    wanted.push(...block(waf, 2500, 50, wanted.length));
+    await world().patch(instance(namespace, ""), { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
+    const { stdout } = await first.end();
+    await second.process.hasPrinted(/"msg":"working"/);
+    const rows = (): string[] => {
+      return [...rowsOf(stdout, namespace), ...rowsOf(second.process.printed(), namespace)].sort();
+    };
+    await world().eventually("the other goes on", () => rows().length >= wanted.length);
+    expect(rows()).toEqual(wanted.toSorted());
+    await second.end();
+    operator = await world().startOperator();
+  }, 180_000);
+
   test("an instance without a collector says what is missing, and forwarding can be turned off", async () => {
     const { namespace, waf } = await world().newInstance("otlp", { logs: { ...logs, output: "OTLP" } });
     block(waf, 1, 60);

@@ -318,9 +318,12 @@ describe("when it ends", () => {
     world.block("2026-03-10T11:00:00Z", 2);
     world.mayForward = false;
     const outcome = await world.look();
-    expect(outcome).toEqual({ isOver: false, wakeAtMs: undefined });
+    expect(outcome).toEqual({ isOver: false, wakeAtMs: world.clock.nowMs() + 10_000 });
     expect(world.forwarded).toEqual([]);
     expect(world.condition()).toBeUndefined();
+    world.stopping.abort();
+    await world.wait(10_000);
+    expect(await world.look()).toEqual({ isOver: false, wakeAtMs: undefined });
   });
 
   test("what was handed on before the process stopped is recorded", async () => {
