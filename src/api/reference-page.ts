@@ -35,7 +35,7 @@ function overviewPage(): string {
   return page("Reference", [
     `The custom resources of \`${apiVersion}\`. All are namespaced, and \`kubectl get ${category}\` lists them together.`,
     table(["Kind", "Short name", "What it is"], rows),
-    "What came of an object stands in its conditions: see [conditions and reasons](conditions.md).",
+    "What came of an object stands in its conditions: see [conditions and reasons](conditions.md). What the operator measures is on the pages about [metrics](metrics.md) and [alerts](alerts.md).",
     "Durations are whole numbers with units, in descending order: `2d`, `1h30m`, `45s`, `250ms`.",
   ]);
 }
