@@ -49,3 +49,43 @@ test("days are kept that were not read to their end, however old they are", () =
 test("a plan keeps its days, today included", () => {
   expect(logPlans.map((plan) => 1000 - firstKeptDay(plan, 1000) + 1)).toEqual([30, 30, 90, 180, 365, 365]);
 });
+
+describe("rows that could not be handed on", () => {
+  test("come again, as often as they were given back", () => {
+    const cursor = new LogCursor(100, seed);
+    const { tally } = cursor.markOf(100);
+    for (const entry of [row("/a"), row("/a"), row("/b")]) tally.take(entry);
+    cursor.dayDone(100, 3);
+    cursor.giveBack(100, [row("/a"), row("/b")]);
+    expect(cursor.markOf(100).total).toBeUndefined();
+    const back = loadLogCursor(JSON.parse(JSON.stringify(cursor.save())));
+    const again = back?.markOf(100).tally;
+    again?.beginReading();
+    const came = [row("/a"), row("/a"), row("/b")].map((entry) => again?.take(entry));
+    expect(came).toEqual([false, true, true]);
+  });
+
+  test("that were never taken change nothing", () => {
+    const cursor = new LogCursor(100, seed);
+    cursor.giveBack(100, [row("/a")]);
+    expect(cursor.markOf(100).tally.rows).toBe(0);
+    expect(cursor.markOf(100).tally.take(row("/a"))).toBe(true);
+  });
+});
+
+describe("closing the oldest day", () => {
+  test("ends the wait for its late rows, day after day, but for the latest", () => {
+    const cursor = new LogCursor(100, seed);
+    for (const day of [100, 101, 102]) cursor.dayDone(day, 1);
+    expect([cursor.closeOldest(), cursor.closeOldest(), cursor.closeOldest()]).toEqual([100, 101, undefined]);
+    expect(cursor.daysToRead(102, 2)).toEqual({ firstDay: 102, lastDay: 102 });
+    expect(loadLogCursor(JSON.parse(JSON.stringify(cursor.save())))?.daysToRead(103, 5).firstDay).toBe(102);
+  });
+
+  test("leaves a day alone that was not read to its end", () => {
+    const cursor = new LogCursor(100, seed);
+    cursor.markOf(100).tally.take(row("/a"));
+    cursor.markOf(101);
+    expect(cursor.closeOldest()).toBeUndefined();
+  });
+});
