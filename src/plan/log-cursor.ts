@@ -50,9 +50,13 @@ export class LogCursor {
     return this.#nextDay;
   }
 
-  /** What is to be read now: what is new, what was missed, and the days for which rows may still arrive. */
+  /**
+   * What is to be read now: what is new, what was missed, and the days for which rows may still arrive. A day that is known was
+   * one of the latter when it was read last, so it is read once more, however long ago that was.
+   */
   daysToRead(today: number, lookbackDays: number): DayRange {
-    return { firstDay: Math.max(this.#firstDay, Math.min(this.#nextDay, today - lookbackDays)), lastDay: today };
+    const open = Math.min(this.#nextDay, today - lookbackDays, ...this.#marks.keys());
+    return { firstDay: Math.max(this.#firstDay, open), lastDay: today };
   }
 
   markOf(day: number): DayMark {
@@ -67,7 +71,7 @@ export class LogCursor {
     this.#nextDay = Math.max(this.#nextDay, day + 1);
   }
 
-  /** Days before this one will not be read again. */
+  /** All was read: days before this one will not be read again. */
   forgetBefore(day: number): void {
     for (const known of this.#marks.keys()) if (known < Math.min(day, this.#nextDay)) this.#marks.delete(known);
   }

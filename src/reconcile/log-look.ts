@@ -59,7 +59,7 @@ export class LogLook {
     const waf = this.#ports.openLogs(this.#instance, this.#key);
     const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day) });
     const ended = await this.#takeAll(cursor, pieces);
-    if (memory.cursor === cursor) cursor.forgetBefore(this.#firstOfLookback());
+    if (ended === undefined) cursor.forgetBefore(this.#firstOfLookback());
     if (ended?.state === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
     const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;

@@ -89,3 +89,13 @@ describe("closing the oldest day", () => {
     expect(cursor.closeOldest()).toBeUndefined();
   });
 });
+
+test("after a long pause, the days are read again for which late rows were still waited for, and not those before", () => {
+  const cursor = new LogCursor(90, seed);
+  for (let day = 90; day <= 100; day += 1) cursor.dayDone(day, 1);
+  cursor.forgetBefore(98);
+  expect(cursor.daysToRead(120, 2)).toEqual({ firstDay: 98, lastDay: 120 });
+  for (let day = 98; day <= 120; day += 1) cursor.dayDone(day, 1);
+  cursor.forgetBefore(118);
+  expect(cursor.daysToRead(121, 2)).toEqual({ firstDay: 118, lastDay: 121 });
+});

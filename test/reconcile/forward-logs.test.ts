@@ -132,7 +132,9 @@ describe("a new process", () => {
 
   test("after a long pause catches up with all days that it missed", async () => {
     await world.look();
-    const missed = ["2026-03-12", "2026-03-15", "2026-03-19"].flatMap((day) => world.block(`${day}T08:00:00Z`, 2));
+    // The rest of the day on which it ended is the first of them.
+    const days = ["2026-03-10T22", "2026-03-12T08", "2026-03-15T08", "2026-03-19T08"];
+    const missed = days.flatMap((hour) => world.block(`${hour}:00:00Z`, 2));
     await world.wait(10 * 24 * hourMs);
     world.restart();
     await world.look();
@@ -276,18 +278,20 @@ describe("how far back", () => {
     expect(world.queries.map((query) => query.slice(0, 10))).toEqual(["2026-03-08", "2026-03-09", "2026-03-10"]);
   });
 
-  test("a lookback of an hour asks for yesterday just after midnight alone", async () => {
+  test("with a lookback of an hour, yesterday is looked at until it was read an hour after its end", async () => {
     world.declare({ lookbackMs: hourMs });
-    await world.look();
-    expect(world.queries.map((query) => query.slice(0, 10))).toEqual(["2026-03-10"]);
+    const askedFor = async (): Promise<string[]> => {
+      world.queries.length = 0;
+      await world.look();
+      return [...new Set(world.queries.map((query) => query.slice(0, 10)))];
+    };
+    expect(await askedFor()).toEqual(["2026-03-10"]);
     await world.wait(12.5 * hourMs);
-    world.queries.length = 0;
-    await world.look();
-    expect(new Set(world.queries.map((query) => query.slice(0, 10)))).toEqual(new Set(["2026-03-10", "2026-03-11"]));
+    expect(await askedFor()).toEqual(["2026-03-10", "2026-03-11"]);
     await world.wait(2 * hourMs);
-    world.queries.length = 0;
-    await world.look();
-    expect(new Set(world.queries.map((query) => query.slice(0, 10)))).toEqual(new Set(["2026-03-11"]));
+    expect(await askedFor()).toEqual(["2026-03-10", "2026-03-11"]);
+    await world.wait(2 * hourMs);
+    expect(await askedFor()).toEqual(["2026-03-11"]);
   });
 
   test("nothing is asked for that the plan does not keep, and what was lost by that is told", async () => {

@@ -70,7 +70,7 @@ export async function followLogs(collection: LogCollection, following: Following
     const end = await work.take(readLogs(ports, { days, perPage, markOf }));
     if (end !== undefined && (end.state !== "Failed" || !isPassing(end.fault))) return end;
     if (end?.state === "Failed") watcher.failed(end.fault);
-    cursor.forgetBefore(days.lastDay - lookbackDays);
+    if (end === undefined) cursor.forgetBefore(days.lastDay - lookbackDays);
     await clock.sleep(intervalMs, ports.stopping);
   }
   return { state: "Stopped", rows: work.rows };

@@ -40,6 +40,8 @@ export class ForwardWorld {
   /** Decides over each write of the output: a problem, or a crash that it throws. */
   onWrite: (entries: readonly LogEntry[]) => string | undefined = () => undefined;
   mayForward = true;
+  /** Whether the last save of the cursor was stored. */
+  isSaved = true;
   baseUrlObjection: string | undefined;
   gathered: Gathered | undefined;
   record: string | undefined;
@@ -173,6 +175,7 @@ export class ForwardWorld {
 
   #save(record: LogRecord, revision: string) {
     const fault = this.saveFaults.shift();
+    this.isSaved = false;
     if (fault === "CrashBefore") throw crash("before the cursor was saved");
     if (fault === "TooLarge") return { state: "TooLarge" } as const;
     if (fault === "Failed") return { state: "Failed", problem: "The cursor can't be written." } as const;
@@ -181,6 +184,7 @@ export class ForwardWorld {
     }
     this.record = JSON.stringify(record);
     this.#revision += 1;
+    this.isSaved = true;
     if (fault === "CrashAfter") throw crash("after the cursor was saved");
     return { state: "Saved", revision: String(this.#revision) } as const;
   }
