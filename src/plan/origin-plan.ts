@@ -72,17 +72,15 @@ export function planOrigins(input: {
   }
   for (const [host, origin] of wanted) {
     const before = input.owned.get(host);
-    const changesType = owned.has(host);
-    const add = addOrigin(origin);
-    const standing = before?.type === origin.type && before.addedAtMs !== undefined;
-    if (standing) owned.set(host, withRetention(before, origin));
-    if (standing || isPrimary(host) || changesType) {
-      // A change of type first removes: the addition is planned again when the inventory no longer has the old type.
-      if (before?.type === origin.type && !standing) owned.set(host, withRetention(before, origin));
+    const recorded = before?.type === origin.type ? before : undefined;
+    // A change of type removes first: the addition is planned again when the inventory no longer has the old type.
+    if (recorded?.addedAtMs !== undefined || isPrimary(host) || owned.has(host)) {
+      if (recorded !== undefined) owned.set(host, withRetention(recorded, origin));
       continue;
     }
+    const add = addOrigin(origin);
     if (blockedBy(add, versionOf(origin))) {
-      if (before?.type === origin.type) owned.set(host, before);
+      if (recorded !== undefined) owned.set(host, recorded);
       continue;
     }
     owned.set(host, withRetention({ type: origin.type, addedAtMs: undefined, retainedBy: undefined }, origin));

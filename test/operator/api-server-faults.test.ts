@@ -10,140 +10,147 @@ import type { TestWaf } from "../support/operator/operator-world.ts";
 import type { UnreliableProxy } from "../support/operator/unreliable-proxy.ts";
 import { startUnreliableProxy } from "../support/operator/unreliable-proxy.ts";
 
-await describeOperator("faults of the API server", (world) => {
-  let proxy: UnreliableProxy;
-  let namespace: string;
-  let waf: TestWaf;
-  let removalsBefore: number;
+await describeOperator(
+  "faults of the API server",
+  (world) => {
+    let proxy: UnreliableProxy;
+    let namespace: string;
+    let waf: TestWaf;
+    let removalsBefore: number;
 
-  const removals = (): number => callsOf(waf)["DELETE /api/blocklist_ip"] ?? 0;
+    const removals = (): number => callsOf(waf)["DELETE /api/blocklist_ip"] ?? 0;
 
-  beforeAll(async () => {
-    proxy = await startUnreliableProxy(Number(new URL(world().cluster.url).port));
-    await world().startOperator({ port: proxy.port });
-    ({ namespace, waf } = await world().newInstance("faults"));
-    await world().apply(
-      rule(namespace, "constant", addresses(50)),
-      origin(namespace, "standby", "standby.example.com"),
-    );
-    await world().allReady(namespace);
-  }, 90_000);
-
-  beforeEach(() => {
-    removalsBefore = removals();
-  });
-
-  afterAll(async () => await proxy.close());
-
-  /** A rule is added and another one taken back, and both come true; nothing else is removed. */
-  async function expectRecovery(name: string, address: string): Promise<void> {
-    await world().apply(rule(namespace, name, [address]));
-    await world().eventually(`${name} is blocked`, () => waf.view.has("blocklist", address));
-    await world().allReady(namespace);
-    await world().remove(rule(namespace, name, []));
-    await world().eventually(`${name} is unblocked`, () => !waf.view.has("blocklist", address));
-    expect(waf.view.blocklist).toHaveLength(50);
-    expect(removals() - removalsBefore).toBe(1);
-    expect((await world().operator.health("/readyz")).status).toBe(200);
-  }
-
-  /** With fresh back-offs, so that the faults of one test do not slow the next one down. */
-  async function restartOperator(): Promise<void> {
-    await world().operator.end();
-    await world().startOperator({ port: proxy.port });
-  }
-
-  test("a restart of the API server", async () => {
-    await world().cluster.restartApiServer("SIGKILL");
-    await expectRecovery("restart", "203.0.113.1");
-  }, 120_000);
-
-  test("connections that are cut, while rules come and go", async () => {
-    await restartOperator();
-    for (let place = 0; place < 20; place += 1) {
-      await world().apply(rule(namespace, `cut-${place}`, [`203.0.113.${100 + place}`]));
-      if (place % 10 === 0) proxy.cut();
-    }
-    await world().eventually("all are blocked", () => waf.view.blocklist.length === 70);
-    for (let place = 0; place < 20; place += 1) {
-      await world().remove(rule(namespace, `cut-${place}`, []));
-      if (place === 10) proxy.cut();
-    }
-    await world().eventually("all are unblocked", () => waf.view.blocklist.length === 50);
-    expect(removals() - removalsBefore).toBe(20);
-    await world().allReady(namespace);
-  }, 120_000);
-
-  test("an outage with edits, after which the changes in between are compacted away: no busy loop, and one new list", async () => {
-    await restartOperator();
-    const relists = 'wafsync_watch_relists_total{kind="wafiprules"}';
-    const relistsBefore = (await world().operator.metric(relists)) ?? 0;
-    await world().apply(rule(namespace, "goes", ["203.0.113.201"]), rule(namespace, "changes", ["203.0.113.202"]));
-    await world().eventually("both are blocked", () => waf.view.blocklist.length === 52);
-    await world().allReady(namespace);
-    proxy.goDown();
-    const [acceptedBefore, cpuBefore] = [proxy.accepted(), await cpuSeconds()];
-    await world().remove(rule(namespace, "goes", []));
-    await world().apply(rule(namespace, "changes", ["203.0.113.203"]), rule(namespace, "comes", ["203.0.113.204"]));
-    await world().cluster.compactEtcd();
-    await world().cluster.restartApiServer("SIGKILL");
-    // Six watches, each with a back-off that begins below a second.
-    expect(proxy.accepted() - acceptedBefore).toBeLessThan(60);
-    expect((await cpuSeconds()) - cpuBefore).toBeLessThan(1);
-    expect(waf.view.blocklist).toHaveLength(52);
-    proxy.comeUp();
-    await world().eventually("all three edits are seen", () => {
-      const [goes, old, changed, comes] = [201, 202, 203, 204].map((last) =>
-        waf.view.has("blocklist", `203.0.113.${last}`),
+    beforeAll(async () => {
+      proxy = await startUnreliableProxy(Number(new URL(world().cluster.url).port));
+      await world().startOperator({ port: proxy.port });
+      ({ namespace, waf } = await world().newInstance("faults"));
+      await world().apply(
+        rule(namespace, "constant", addresses(50)),
+        origin(namespace, "standby", "standby.example.com"),
       );
-      return goes === false && old === false && changed === true && comes === true;
+      await world().allReady(namespace);
+    }, 90_000);
+
+    beforeEach(() => {
+      removalsBefore = removals();
     });
-    expect(removals() - removalsBefore).toBe(2);
-    expect((await world().operator.metric(relists)) ?? 0).toBeGreaterThan(relistsBefore);
-    await world().remove(rule(namespace, "changes", []), rule(namespace, "comes", []));
-    await world().eventually("only the constant ones are left", () => waf.view.blocklist.length === 50);
-  }, 120_000);
 
-  test("the definitions deleted and installed again: nothing is removed, and what is declared again is ours again", async () => {
-    await restartOperator();
-    const { cluster } = world();
-    await cluster.expectKubectl(["delete", "-k", definitionsDirectory, "--timeout=60s"]);
-    await world().eventually("it is not ready", async () => (await world().operator.health("/readyz")).status === 503);
-    await realDelay(1_000);
-    expect(waf.view.blocklist).toHaveLength(50);
+    afterAll(async () => await proxy.close());
 
-    await installDefinitions(cluster);
-    await world().apply(
-      instance(namespace, world().simulator.baseUrl),
-      rule(namespace, "constant", addresses(50)),
-      rule(namespace, "another", ["203.0.113.205"]),
-    );
-    await world().eventually("the new rule is blocked", () => waf.view.blocklist.length === 51, 90_000);
-    await world().allReady(namespace, 90_000);
-    expect((await world().read("WafInstance", namespace, "waf"))?.status).toMatchObject({
-      blocklist: { live: 51, managed: 51, foreign: 0 },
-    });
-    await world().eventually("it is ready", async () => (await world().operator.health("/readyz")).status === 200);
-    expect(removals()).toBe(removalsBefore);
-  }, 240_000);
+    /** A rule is added and another one taken back, and both come true; nothing else is removed. */
+    async function expectRecovery(name: string, address: string): Promise<void> {
+      await world().apply(rule(namespace, name, [address]));
+      await world().eventually(`${name} is blocked`, () => waf.view.has("blocklist", address));
+      await world().allReady(namespace);
+      await world().remove(rule(namespace, name, []));
+      await world().eventually(`${name} is unblocked`, () => !waf.view.has("blocklist", address));
+      expect(waf.view.blocklist).toHaveLength(50);
+      expect(removals() - removalsBefore).toBe(1);
+      expect((await world().operator.health("/readyz")).status).toBe(200);
+    }
 
-  test("a connection that goes silent without being closed", async () => {
-    await world().operator.end();
-    const fast = await world().startOperator({ port: proxy.port, timesAsFast: 15 });
-    const quiet = await world().newInstance("quiet", { resyncInterval: "1d" });
-    await world().apply(rule(quiet.namespace, "first", ["203.0.113.1"]));
-    await world().allReady(quiet.namespace);
-    proxy.fallSilent();
-    await world().apply(rule(quiet.namespace, "second", ["203.0.113.2"]));
-    await realDelay(500);
-    expect(quiet.waf.view.blocklist).toEqual(["203.0.113.1"]);
-    proxy.speakAgain();
-    await world().eventually("the silence is noticed", () => quiet.waf.view.blocklist.length === 2);
-    await world().allReady(quiet.namespace);
-    expect(fast.isRunning()).toBe(true);
-  }, 120_000);
+    /** With fresh back-offs, so that the faults of one test do not slow the next one down. */
+    async function restartOperator(): Promise<void> {
+      await world().operator.end();
+      await world().startOperator({ port: proxy.port });
+    }
 
-  async function cpuSeconds(): Promise<number> {
-    return (await world().operator.metric("process_cpu_seconds_total")) ?? Number.NaN;
-  }
-});
+    test("a restart of the API server", async () => {
+      await world().cluster.restartApiServer("SIGKILL");
+      await expectRecovery("restart", "203.0.113.1");
+    }, 120_000);
+
+    test("connections that are cut, while rules come and go", async () => {
+      await restartOperator();
+      for (let place = 0; place < 20; place += 1) {
+        await world().apply(rule(namespace, `cut-${place}`, [`203.0.113.${100 + place}`]));
+        if (place % 10 === 0) proxy.cut();
+      }
+      await world().eventually("all are blocked", () => waf.view.blocklist.length === 70);
+      for (let place = 0; place < 20; place += 1) {
+        await world().remove(rule(namespace, `cut-${place}`, []));
+        if (place === 10) proxy.cut();
+      }
+      await world().eventually("all are unblocked", () => waf.view.blocklist.length === 50);
+      expect(removals() - removalsBefore).toBe(20);
+      await world().allReady(namespace);
+    }, 120_000);
+
+    test("an outage with edits, after which the changes in between are compacted away: no busy loop, and one new list", async () => {
+      await restartOperator();
+      const relists = 'wafsync_watch_relists_total{kind="wafiprules"}';
+      const relistsBefore = (await world().operator.metric(relists)) ?? 0;
+      await world().apply(rule(namespace, "goes", ["203.0.113.201"]), rule(namespace, "changes", ["203.0.113.202"]));
+      await world().eventually("both are blocked", () => waf.view.blocklist.length === 52);
+      await world().allReady(namespace);
+      proxy.goDown();
+      const [acceptedBefore, cpuBefore] = [proxy.accepted(), await cpuSeconds()];
+      await world().remove(rule(namespace, "goes", []));
+      await world().apply(rule(namespace, "changes", ["203.0.113.203"]), rule(namespace, "comes", ["203.0.113.204"]));
+      await world().cluster.compactEtcd();
+      await world().cluster.restartApiServer("SIGKILL");
+      // Six watches, each with a back-off that begins below a second.
+      expect(proxy.accepted() - acceptedBefore).toBeLessThan(60);
+      expect((await cpuSeconds()) - cpuBefore).toBeLessThan(1);
+      expect(waf.view.blocklist).toHaveLength(52);
+      proxy.comeUp();
+      await world().eventually("all three edits are seen", () => {
+        const [goes, old, changed, comes] = [201, 202, 203, 204].map((last) =>
+          waf.view.has("blocklist", `203.0.113.${last}`),
+        );
+        return goes === false && old === false && changed === true && comes === true;
+      });
+      expect(removals() - removalsBefore).toBe(2);
+      expect((await world().operator.metric(relists)) ?? 0).toBeGreaterThan(relistsBefore);
+      await world().remove(rule(namespace, "changes", []), rule(namespace, "comes", []));
+      await world().eventually("only the constant ones are left", () => waf.view.blocklist.length === 50);
+    }, 120_000);
+
+    test("the definitions deleted and installed again: nothing is removed, and what is declared again is ours again", async () => {
+      await restartOperator();
+      const { cluster } = world();
+      await cluster.expectKubectl(["delete", "-k", definitionsDirectory, "--timeout=60s"]);
+      await world().eventually(
+        "it is not ready",
+        async () => (await world().operator.health("/readyz")).status === 503,
+      );
+      await realDelay(1_000);
+      expect(waf.view.blocklist).toHaveLength(50);
+
+      await installDefinitions(cluster);
+      await world().apply(
+        instance(namespace, world().simulator.baseUrl),
+        rule(namespace, "constant", addresses(50)),
+        rule(namespace, "another", ["203.0.113.205"]),
+      );
+      await world().eventually("the new rule is blocked", () => waf.view.blocklist.length === 51, 90_000);
+      await world().allReady(namespace, 90_000);
+      expect((await world().read("WafInstance", namespace, "waf"))?.status).toMatchObject({
+        blocklist: { live: 51, managed: 51, foreign: 0 },
+      });
+      await world().eventually("it is ready", async () => (await world().operator.health("/readyz")).status === 200);
+      expect(removals()).toBe(removalsBefore);
+    }, 240_000);
+
+    test("a connection that goes silent without being closed", async () => {
+      await world().operator.end();
+      const fast = await world().startOperator({ port: proxy.port, timesAsFast: 15 });
+      const quiet = await world().newInstance("quiet", { resyncInterval: "1d" });
+      await world().apply(rule(quiet.namespace, "first", ["203.0.113.1"]));
+      await world().allReady(quiet.namespace);
+      proxy.fallSilent();
+      await world().apply(rule(quiet.namespace, "second", ["203.0.113.2"]));
+      await realDelay(500);
+      expect(quiet.waf.view.blocklist).toEqual(["203.0.113.1"]);
+      proxy.speakAgain();
+      await world().eventually("the silence is noticed", () => quiet.waf.view.blocklist.length === 2);
+      await world().allReady(quiet.namespace);
+      expect(fast.isRunning()).toBe(true);
+    }, 120_000);
+
+    async function cpuSeconds(): Promise<number> {
+      return (await world().operator.metric("process_cpu_seconds_total")) ?? Number.NaN;
+    }
+  },
+  { restartsApiServer: true },
+);

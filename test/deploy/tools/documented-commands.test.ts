@@ -2,18 +2,31 @@
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { runToEnd } from "../../control-plane/run-to-end.ts";
 import { describeWithToolsAndCluster } from "../../support/deploy/tools-suite.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 const pageMs = 180_000;
+const attemptsMax = 30;
+const attemptDelayMs = 1_000;
 
 /** The lines that begin with a prompt, of each block of a console. */
 async function commandsOf(page: string): Promise<string[]> {
   const text = await readFile(join(root, page), "utf8");
   const blocks = [...text.matchAll(/^```console\n(.*?)^```$/gms)].map(([, block = ""]) => block);
   return blocks.flatMap((block) => [...block.matchAll(/^\$ (.+)$/gm)].map(([, command = ""]) => command));
+}
+
+/** A server tells of new kinds a moment after their definitions were accepted: a person would type the command again. */
+async function runUntilKnown(command: string, environment: NodeJS.ProcessEnv): ReturnType<typeof runToEnd> {
+  for (let attempt = 1; ; attempt += 1) {
+    const ended = await runToEnd("/bin/sh", ["-c", command], { directory: root, environment });
+    if (attempt === attemptsMax || !/couldn't find resource|doesn't have a resource type/.test(ended.stderr))
+      return ended;
+    await setTimeout(attemptDelayMs);
+  }
 }
 
 await describeWithToolsAndCluster("the documented commands", ["helm"], (tools, cluster) => {
@@ -43,7 +56,7 @@ await describeWithToolsAndCluster("the documented commands", ["helm"], (tools, c
         KUBECONFIG: cluster.kubeconfig,
       };
       for (const command of commands) {
-        const ended = await runToEnd("/bin/sh", ["-c", command], { directory: root, environment });
+        const ended = await runUntilKnown(command, environment);
         expect([command, ended.code, ended.code === 0 ? "" : ended.stderr]).toEqual([command, 0, ""]);
       }
     },

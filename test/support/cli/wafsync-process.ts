@@ -35,6 +35,11 @@ interface ProcessOptions {
 
 const transcripts: { readonly parameters: readonly string[]; text: string }[] = [];
 
+/** What the processes of this suite have printed that ran this command. */
+export function printedByCommand(command: string): string {
+  return transcripts.flatMap(({ parameters, text }) => (parameters[0] === command ? [text] : [])).join("\n");
+}
+
 /** Everything that every process of this suite has printed. */
 export function everythingPrinted(): string {
   return transcripts.map(({ parameters, text }) => `$ wafsync ${parameters.join(" ")}\n${text}`).join("\n");
