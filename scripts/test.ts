@@ -1,8 +1,8 @@
 // `npm test`: every check and every test, one stage after another, all of them even if an early one fails.
 // The last line is `N passed, N failed` (and `, N skipped` if there are any): tests, plus one for each check.
 // Arguments go to jest (`npm test -- test/waf`), but for --with-demo, which runs the demo as one more check, --with-deploy,
-// which adds the tests that need tools of others (Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry
-// Collector), and --deploy, which runs only those. These tools are built once, which takes a while.
+// which adds the tests of deployment and those that run for long, and --deploy, which runs only these. They need tools of
+// others (Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry Collector), which are built once.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -90,7 +90,8 @@ async function runTests(
     const folder = await mkdtemp(join(tmpdir(), "wafsync-test-"));
     const reportFile = join(folder, "report.json");
     const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
-    const workers = `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`;
+    // More than there are cores: many suites wait for servers, leases and killed processes.
+    const workers = `--maxWorkers=${availableParallelism() + 2}`;
     // Started when the first suite asks for it, and shared by all that do.
     const controlPlane = await offerControlPlane();
     const command = [...jest, workers, "--json", `--outputFile=${reportFile}`, ...parameters];
@@ -126,8 +127,20 @@ function printSlowest(suites: readonly Suite[]): void {
     console.log(`${seconds(durationMs).padStart(9)}  ${relative(root, path)}`);
 }
 
-/** Suites that need programs which are built of other projects' sources. */
-const deployPaths = ["test/deploy/tools", "test/collector"];
+/** Suites that need programs of others, that run what is in deploy/, or that measure for long. */
+const deployPaths = [
+  "test/deploy/tools",
+  "test/collector",
+  "test/browser",
+  "test/cache-clear/jobs",
+  "test/control-plane/control-plane",
+  "test/control-plane/deployment",
+  "test/scripts/demo-cluster",
+  "test/operator/log-forwarding",
+  "test/cli/logs/exactness",
+  "test/cli/logs/program",
+  "test/cli/report/program",
+];
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
 
 const options = ["--with-demo", "--with-deploy", "--deploy"];
@@ -145,7 +158,7 @@ if (!given.has("--deploy")) {
   suites.push(...tests.suites);
 }
 if (given.has("--deploy") || given.has("--with-deploy")) {
-  const tests = await runTests("Tests with the tools of others", [...deployPaths, ...parameters]);
+  const tests = await runTests("Tests of deployment, and long ones", [...deployPaths, ...parameters]);
   results.push(tests.counts);
   suites.push(...tests.suites);
 }

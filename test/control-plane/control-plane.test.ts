@@ -41,12 +41,15 @@ await describeWithOwnControlPlane("the control plane of the tests", (controlPlan
 
   test("a service account may do nothing until a role says so", async () => {
     const namespace = await createNamespace(controlPlane, "rights");
-    const kubeconfig = await controlPlane.kubeconfigFor(namespace, "default").catch(String);
+    // The account is made by kube-controller-manager, a moment after its namespace.
+    const kubeconfig = await waitFor("the service account", 60_000, async () => {
+      return await controlPlane.kubeconfigFor(namespace, "default").catch(() => undefined);
+    });
     const denied = await controlPlane.runKubectl(["get", "configmaps"], { kubeconfig });
     expect(denied).toMatchObject({ code: 1, stderr: expect.stringContaining("Forbidden") });
     const subject = `--serviceaccount=${namespace}:default`;
     await controlPlane.expectKubectl(["create", "rolebinding", "view", "--clusterrole=view", subject, "-n", namespace]);
-    const allowed = await waitFor("the right to read", 10_000, async () => {
+    const allowed = await waitFor("the right to read", 60_000, async () => {
       const ended = await controlPlane.runKubectl(["get", "configmaps", "-o", "name"], { kubeconfig });
       return ended.code === 0 ? ended.stdout : undefined;
     });
@@ -98,7 +101,7 @@ await describeWithOwnControlPlane("the control plane of the tests", (controlPlan
     await controlPlane.restartApiServer("SIGKILL");
     const path = `${probesIn(namespace)}?watch=1&resourceVersion=${resourceVersion}&timeoutSeconds=5`;
     // The first answers may be 429, while the server fills its cache.
-    const answer = await waitFor("a watch", 10_000, async () => {
+    const answer = await waitFor("a watch", 60_000, async () => {
       const { status, body } = await controlPlane.request({ path });
       return status === 429 ? undefined : body;
     });

@@ -301,7 +301,7 @@ describe("reading again and again with a cursor", () => {
     const cursor = new LogCursor(firstDay, seed);
     const logs = scriptedLogs({ [date]: [["a"]], "2026-06-13": [["b"]] });
     await look(cursor, logs, date);
-    expect(await look(cursor, logs, "2026-06-13")).toEqual(["done 0/0", "done 0/0", "b", "done 1/1"]);
+    expect(await look(cursor, logs, "2026-06-13")).toEqual(["unchanged", "done 0/0", "done 0/0", "b", "done 1/1"]);
     expect(cursor.daysToRead(day("2026-06-13"), 1)).toEqual({
       firstDay: day("2026-06-12"),
       lastDay: day("2026-06-13"),

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { simulateSeed } from "../support/simulation/simulate-seed.ts";
 
-const seeds = 600;
+const seeds = 500;
 const seedsAtOnce = 50;
 const sums = { steps: 0, calls: 0, faults: 0, kills: 0, processes: 0 };
 let callsToSettleMax = 0;
