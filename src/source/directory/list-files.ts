@@ -3,7 +3,7 @@
 // ConfigMap, .git, and the temporary files of editors.
 import { readdir, stat } from "node:fs/promises";
 import type { BigIntStats, Dirent } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { brokenFile } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
 import { accessFault, fileStamp } from "./source-file.ts";
@@ -13,6 +13,8 @@ export const filesMax = 10_000;
 export const folderDepthMax = 32;
 const foldersMax = 10_000;
 const entriesPerFolderMax = 100_000;
+/** File systems take the time from a clock that ticks every few milliseconds. */
+const oneTickNs = 10_000_000n;
 
 export interface FoundFiles {
   /** Ordered by name, so that every pass sees them in the same order. */
@@ -43,10 +45,10 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
     faults: [],
     visited: new Set(),
     waiting: [{ file: "", path: directory, depth: 0 }],
+    skipped: new Set(skip),
     latest: undefined,
   };
-  const { files, faults, visited, waiting } = walk;
-  const skipped = new Set(skip);
+  const { files, faults, visited, waiting, skipped } = walk;
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
     if (skipped.has(folder.path)) continue;
     if (visited.size >= foldersMax || folder.depth > folderDepthMax) {
@@ -70,6 +72,7 @@ interface Walk {
   readonly faults: SourceFault[];
   readonly visited: Set<string>;
   readonly waiting: Folder[];
+  readonly skipped: ReadonlySet<string>;
   latest: LatestChange | undefined;
 }
 
@@ -85,7 +88,8 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
     const identity = `${stats.dev} ${stats.ino}`;
     if (walk.visited.has(identity)) return;
     walk.visited.add(identity);
-    noteChange(walk, folder.file === "" ? "." : folder.file, stats);
+    if (!(await isOfSkippedFolder(folder, stats, walk)))
+      noteChange(walk, folder.file === "" ? "." : folder.file, stats);
     entries = await readdir(folder.path, { withFileTypes: true });
   } catch (error) {
     walk.faults.push(folderFault(folder, error));
@@ -106,6 +110,18 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
     if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
     await visitEntry(entry, folder, walk);
   }
+}
+
+/** True if the last change of a folder is that a folder was made in it that is left out: wafsync's own state directory. */
+async function isOfSkippedFolder({ path }: Folder, { ctimeNs }: BigIntStats, { skipped }: Walk): Promise<boolean> {
+  for (const own of skipped) {
+    if (dirname(own) !== path) continue;
+    const made = await stat(own, { bigint: true }).catch(() => undefined);
+    if (made === undefined) continue;
+    const apartNs = ctimeNs - made.birthtimeNs;
+    if (apartNs >= -oneTickNs && apartNs <= oneTickNs) return true;
+  }
+  return false;
 }
 
 async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<void> {

@@ -284,6 +284,20 @@ describe("files that are hard to read", () => {
     expect((await at(Date.now() - 70_000)).faults).toEqual([]);
   });
 
+  test("that the state directory was made in a folder is no change of it, and whatever comes after that is", async () => {
+    await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml });
+    const state = join(scratch.path, ".state");
+    const latest = async (): Promise<string | undefined> => (await listSourceFiles(scratch.path, [state])).latest?.file;
+    await mkdir(state);
+    expect(await latest()).toMatch(/^a/);
+    // File systems count time in ticks, so the change of the very next moment may still look like the same one.
+    for (let change = 0; change < 10_000 && (await latest()) !== "."; change += 1) {
+      await writeFile(join(scratch.path, "b.txt"), "");
+      await rm(join(scratch.path, "b.txt"));
+    }
+    expect(await latest()).toBe(".");
+  });
+
   test("a link that leads nowhere is looked at again, and others are no reason to stop", async () => {
     await using scratch = await scratchDirectory({ "a.yaml": instanceYaml });
     await symlink("gone.yaml", join(scratch.path, "link.yaml"));
