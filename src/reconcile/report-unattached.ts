@@ -25,6 +25,7 @@ export async function reportUnattached(
     if (object.meta.deleting && object.meta.kind !== "WafInstance") continue;
     const before = status.read(object.meta) ?? {};
     const known = (before["conditions"] ?? []) as readonly Condition[];
+    if (object.reason === "InstanceNotFound" && isFinished(object.meta, before, known)) continue;
     await status.write(object.meta, {
       ...(object.reason === "InstanceNotFound" ? withoutWafState(before) : before),
       ...heard(object.meta),
@@ -32,6 +33,16 @@ export async function reportUnattached(
       conditions: unattachedConditions(known, object, nowMs),
     });
   }
+}
+
+/** A cache clear that is over stays as it ended: it wants nothing of the instance any more. */
+function isFinished(
+  { kind, generation }: ResourceMeta,
+  status: Readonly<Record<string, unknown>>,
+  conditions: readonly Condition[],
+): boolean {
+  if (kind !== "WafCacheClear" || status["observedGeneration"] !== generation) return false;
+  return conditions.some(({ type, status: state }) => (type === "Complete" || type === "Failed") && state === "True");
 }
 
 /** What it said of the entries on the WAF, which may be gone with the instance. What was done once stays told. */
