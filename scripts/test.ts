@@ -7,7 +7,10 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
+import { findCollector } from "../test/collector/find.ts";
+import { findControlPlane } from "../test/control-plane/find.ts";
 import { offerControlPlane } from "../test/support/cluster/shared-control-plane.ts";
+import { findTools } from "../test/tools/find.ts";
 
 interface Counts {
   readonly passed: number;
@@ -151,6 +154,8 @@ const suites: Suite[] = [];
 if (given.has("--with-demo")) results.push(await runCheck("Demo", ["npm", "run", "--silent", "demo"]));
 if (!given.has("--deploy")) {
   for (const { title, command } of checks) results.push(await runCheck(title, command));
+  // What has to be built the first time is built before: beside the tests it would take their time from them.
+  if (parameters.length === 0) await findControlPlane({ controllerManager: true });
   // Paths that were named are run wherever they lie.
   const ignored = parameters.length > 0 ? [] : [...alwaysIgnored, ...deployPaths];
   const tests = await runTests("Tests", [...ignored.map((path) => `--testPathIgnorePatterns=${path}`), ...parameters]);
@@ -158,6 +163,9 @@ if (!given.has("--deploy")) {
   suites.push(...tests.suites);
 }
 if (given.has("--deploy") || given.has("--with-deploy")) {
+  await findControlPlane({ controllerManager: true });
+  await findTools();
+  await findCollector();
   const tests = await runTests("Tests of deployment, and long ones", [...deployPaths, ...parameters]);
   results.push(tests.counts);
   suites.push(...tests.suites);
