@@ -101,12 +101,13 @@ async function write(
   const clients = assessClients(summary.clients.items, blocklist.ok ? blocklist.value : undefined);
   // The chart library is large, and of no use before there is something to draw.
   const { reportPage } = await import("./report/report-page.ts");
+  const madeAtMs = realClock.nowMs();
   const page = reportPage({
     summary,
     clients,
     domain: domain === undefined ? undefined : key.redact(domain),
-    madeAtMs: realClock.nowMs(),
-    suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.days),
+    madeAtMs,
+    suggestedRule: suggestRule(addressesToBlock(clients), instance, summary.days, madeAtMs),
     warnings: warnings.map((text) => key.redact(text)),
     version: packageJson.version,
   });

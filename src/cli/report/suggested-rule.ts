@@ -6,14 +6,19 @@ import type { DayRange } from "../../plan/log-cursor.ts";
 import { formatDay } from "../../reconcile/log-days.ts";
 
 /** Addresses change hands: a rule for good is for a person to decide on. */
-const ttl = "7d";
+const daysBlocked = 7;
+const dayMs = 86_400_000;
 const unknownInstance = "my-waf";
 
-/** @returns undefined if there is nothing to block */
+/**
+ * @param nowMs milliseconds since 1970
+ * @returns undefined if there is nothing to block
+ */
 export function suggestRule(
   addresses: readonly Entry[],
   instance: ObjectName | undefined,
   { firstDay, lastDay }: DayRange,
+  nowMs: number,
 ): string | undefined {
   if (addresses.length === 0) return undefined;
   const rule = {
@@ -27,7 +32,8 @@ export function suggestRule(
       instanceRef: { name: instance?.name ?? unknownInstance },
       action: "Block",
       description: `Most blocked requests from ${formatDay(firstDay)} to ${formatDay(lastDay)}`,
-      ttl,
+      // And not a time to live, which counts from a creation that a file does not have.
+      expiresAt: new Date(nowMs + daysBlocked * dayMs).toISOString().replace(/\.\d+/, ""),
       addresses,
     },
   };

@@ -99,7 +99,7 @@ describe("the report", () => {
       spec: expect.objectContaining({
         instanceRef: { name: "main" },
         action: "Block",
-        ttl: "7d",
+        expiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/),
         addresses: ["2001:db8:ffff::1", "198.51.100.250"],
       }),
     });
