@@ -148,8 +148,13 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
   test("two who both find nothing can't both begin", async () => {
     const name = await newName();
     const [left, right] = [open(), open()];
-    const outcomes = await Promise.all([save(left, name, owning(1)), save(right, name, owning(2))]);
-    expect(outcomes.sort()).toEqual(["Conflict", "Saved"]);
+    const [before, same] = [await left.load(name), await right.load(name)];
+    if (before.state !== "Loaded" || same.state !== "Loaded") throw new Error("both find nothing");
+    const outcomes = await Promise.all([
+      left.save(name, owning(1), before.revision),
+      right.save(name, owning(2), same.revision),
+    ]);
+    expect(outcomes.map(({ state }) => state).sort()).toEqual(["Conflict", "Saved"]);
   });
 
   test("a save with the very same content still makes older versions stale", async () => {

@@ -143,7 +143,9 @@ export class OperatorWorld {
   async newInstance(prefix: string, spec: object = {}): Promise<{ readonly namespace: string; readonly waf: TestWaf }> {
     const namespace = await this.newNamespace(prefix);
     const waf = this.newWaf();
-    await this.apply(keySecret(namespace, waf.key), instance(namespace, this.simulator.baseUrl, { ...spec }));
+    // One after the other: a cache clear that finds no key yet has failed for good.
+    await this.apply(keySecret(namespace, waf.key));
+    await this.apply(instance(namespace, this.simulator.baseUrl, { ...spec }));
     return { namespace, waf };
   }
 
