@@ -35,3 +35,8 @@ export interface Gathered {
   /** The workloads whose rollouts clear the cache, in their declared order; absent where there are no workloads at all. */
   readonly workloads?: readonly WorkloadSight[];
 }
+
+/** What a fresh read where the resources live came to; without a picture if the instance is no more. */
+export type ConfirmedGathering =
+  | { readonly state: "Read"; readonly gathered: Gathered | undefined }
+  | { readonly state: "Failed"; readonly problem: string };

@@ -2,7 +2,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import type { Gathered } from "../model/gathered.ts";
+import type { ConfirmedGathering, Gathered } from "../model/gathered.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
@@ -25,10 +25,6 @@ export interface SourcePort {
   /** Deletes an object whose time is over, if it is still the same one. Never rejects. Absent where files are the users' own. */
   removeObject?(object: ResourceMeta): Promise<void>;
 }
-
-export type ConfirmedGathering =
-  | { readonly state: "Read"; readonly gathered: Gathered | undefined }
-  | { readonly state: "Failed"; readonly problem: string };
 
 /** Where the inventory lives. */
 export interface InventoryPort {

@@ -2,7 +2,7 @@
 //
 // It is a pass like any other, with nothing declared: so it is recorded, resumed after a crash, and verified in the same way.
 // Nothing keeps an instance in Terminating for good: what can't be removed within a time is left behind, and said so.
-import type { Gathered } from "../model/gathered.ts";
+import type { ConfirmedGathering, Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { compileDesired } from "../plan/desired.ts";
@@ -11,7 +11,7 @@ import { beginPass } from "./begin-pass.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { Pass } from "./pass.ts";
 import type { PassEnd } from "./pass-end.ts";
-import type { ConfirmedGathering, ConvergePorts } from "./ports.ts";
+import type { ConvergePorts } from "./ports.ts";
 
 /** How long a deletion waits for a WAF that can't be reached. */
 const releaseMsMax = 600_000;

@@ -1,19 +1,16 @@
 // The bundle that ships, killed without warning at random moments while it works on a directory. Whatever was being done, the
 // record and the WAF agree, and the next process goes on from there.
-import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { seededRandom } from "../support/async/seeded-random.ts";
+import { builtProgram } from "../support/cli/built-program.ts";
 import { originDocument, ruleDocument, testKey, wafFolder } from "../support/cli/waf-folder.ts";
 import type { WafFolder } from "../support/cli/waf-folder.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
 
-const root = join(import.meta.dirname, "../..");
 const kills = 32;
 const seed = 20_261_121;
 const foreign = ["198.51.100.7", "198.51.100.8"];
@@ -21,18 +18,7 @@ const poolSize = 120;
 const rulesOf = ["one", "two", "three"];
 const guards = "  guards: {maxRemovals: 10000, maxRemovalPercent: 100}\n";
 
-let built = "";
-let program = "";
-
-beforeAll(async () => {
-  built = await mkdtemp(join(tmpdir(), "wafsync-sigkill-"));
-  program = join(built, "wafsync.mjs");
-  await promisify(execFile)(process.execPath, ["scripts/build.ts", program], { cwd: root });
-}, 60_000);
-
-afterAll(async () => {
-  await rm(built, { recursive: true, force: true });
-});
+const program = builtProgram();
 
 /** Declares something else at random, and says what should be on the blocklist then. */
 async function declareAtRandom({ files }: WafFolder, random: () => number): Promise<Set<string>> {
@@ -79,7 +65,7 @@ test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, as
     const after = random() < 0.15 ? 0 : 1 + Math.floor(random() * 30);
     const moreMs = random() * (after === 0 ? 300 : 8);
     requests = 0;
-    const running = startWafsync(["run", "--from", path, "--allow-insecure-http"], { program });
+    const running = startWafsync(["run", "--from", path, "--allow-insecure-http"], { program: program() });
     if (after > 0) {
       const enough = new Promise<void>((resolve) => (reached = () => (requests >= after ? resolve() : undefined)));
       await Promise.race([enough, realDelay(10_000, undefined, { ref: false })]);
@@ -96,7 +82,9 @@ test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, as
     expect(waf.blocklist).toEqual(expect.arrayContaining(foreign));
   }
   simulator.settings.latencyMs = 0;
-  expect(await runWafsync(["run", "--from", path, "--allow-insecure-http", "--once"], { program })).toMatchObject({
+  expect(
+    await runWafsync(["run", "--from", path, "--allow-insecure-http", "--once"], { program: program() }),
+  ).toMatchObject({
     code: 0,
   });
   expect(new Set(waf.blocklist)).toEqual(new Set([...foreign, ...wanted]));

@@ -1,19 +1,14 @@
 // The bundle that ships, killed without warning at random moments while it works on a real API server. What it wrote ahead is what the
 // next process goes on from.
-import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { seededRandom } from "../support/async/seeded-random.ts";
+import { builtProgram } from "../support/cli/built-program.ts";
 import { rule } from "../support/operator/manifests.ts";
 import { describeOperator } from "../support/operator/operator-suite.ts";
 import type { OperatorWorld } from "../support/operator/operator-world.ts";
 
-const root = join(import.meta.dirname, "../..");
 const kills = 30;
 const seed = 2_026;
 const foreign = "198.51.100.7";
@@ -21,18 +16,7 @@ const poolSize = 100;
 const names = ["one", "two"];
 
 await describeOperator("an operator that is killed", (world) => {
-  let built = "";
-  let program = "";
-
-  beforeAll(async () => {
-    built = await mkdtemp(join(tmpdir(), "wafsync-sigkill-"));
-    program = join(built, "wafsync.mjs");
-    await promisify(execFile)(process.execPath, ["scripts/build.ts", program], { cwd: root });
-  }, 60_000);
-
-  afterAll(async () => {
-    await rm(built, { recursive: true, force: true });
-  });
+  const program = builtProgram();
 
   test(`${kills} times at random moments, forgets and loses nothing`, async () => {
     const random = seededRandom(seed);
@@ -44,7 +28,7 @@ await describeOperator("an operator that is killed", (world) => {
     for (let kill = 0; kill < kills; kill += 1) {
       wanted = await declareAtRandom(world(), namespace, random);
       const after = waf.view.counters.requests + Math.floor(random() * 35);
-      const operator = await world().startOperator({ program });
+      const operator = await world().startOperator({ program: program() });
       const isReached = (): boolean => waf.view.counters.requests >= after;
       const patience = performance.now() + 20_000;
       while (!isReached() && performance.now() < patience) await realDelay(2);
@@ -58,7 +42,7 @@ await describeOperator("an operator that is killed", (world) => {
       expect({ kill, unowned }).toEqual({ kill, unowned: [] });
     }
     world().simulator.settings.latencyMs = 0;
-    await world().startOperator({ program });
+    await world().startOperator({ program: program() });
     await world().eventually(
       "the declared state is there",
       () => waf.view.blocklist.toSorted().join(" ") === [foreign, ...wanted].toSorted().join(" "),

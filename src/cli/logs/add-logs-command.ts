@@ -1,9 +1,8 @@
 // The options of `wafsync logs`.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { logPlans } from "../../plan/log-retention.ts";
-
-type WholeNumber = (least: number, most: number) => (text: string) => number;
+import { withLogSourceOptions } from "./add-log-source-options.ts";
+import type { WholeNumber } from "./add-log-source-options.ts";
 
 const formats = ["ndjson", "csv", "table", "json"];
 
@@ -27,7 +26,7 @@ function collectList(text: string, before: readonly string[]): readonly string[]
 }
 
 export function addLogsCommand(program: Command, wholeNumber: WholeNumber, setExitCode: (code: number) => void): void {
-  program
+  const command = program
     .command("logs")
     .description("Print the requests that the WAF blocked, or write them to a file.")
     .option("--from <date>", "first day (default: yesterday, with --follow today)")
@@ -47,14 +46,8 @@ export function addLogsCommand(program: Command, wholeNumber: WholeNumber, setEx
     .option("--follow", "go on with what comes, until stopped", false)
     .option("--interval <seconds>", "with --follow: how often to look", wholeNumber(5, 86_400), 60)
     .option("--lookback <days>", "with --follow: how late rows may arrive", wholeNumber(0, 30), 2)
-    .addOption(new Option("--plan <plan>", "warn about days that this plan does not keep").choices(logPlans))
-    .option("--base-url <url>", "base URL of the WAF's API")
-    .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
-    .option("-f, --directory <directory>", "folder that declares the WAF, instead of --base-url")
-    .option("--instance <name>", "which WafInstance of the folder, if there are several")
-    .option("--page-size <n>", "rows of one call", wholeNumber(1, 10_000), 10_000)
-    .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
-    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
+    .option("--page-size <n>", "rows of one call", wholeNumber(1, 10_000), 10_000);
+  withLogSourceOptions(command, wholeNumber)
     .addHelpText("after", examples)
     .action(async (options) => {
       const { runLogs } = await import("../logs-command.ts");

@@ -150,27 +150,13 @@ function clientSection({ clients, summary }: ReportData): Markup {
         <td>${listMark(client)}</td>
       </tr>`,
   );
-  return html`<section id="clients">
-    <h2>Top clients</h2>
-    ${shortNote(summary.clients)}
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>Client</th>
-            <th class="number">Requests</th>
-            <th class="number">Share</th>
-            <th>Country</th>
-            <th>Last seen</th>
-            <th>Blocklist</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
-  </section>`;
+  const heads = html`<th>Client</th>
+    <th class="number">Requests</th>
+    <th class="number">Share</th>
+    <th>Country</th>
+    <th>Last seen</th>
+    <th>Blocklist</th>`;
+  return tableSection("clients", "Top clients", summary.clients, heads, rows);
 }
 
 function listMark({ entry, blocklist }: AssessedClient): Markup {
@@ -226,6 +212,19 @@ function rankingSection(
         <td class="number">${shareWords(count, total)}</td>
       </tr>`,
   );
+  const heads = html`<th>${column}</th>
+    <th class="number">Requests</th>
+    <th class="number">Share</th>`;
+  return tableSection(id, title, ranking, heads, rows);
+}
+
+function tableSection(
+  id: string,
+  title: string,
+  ranking: Ranking<unknown>,
+  heads: Markup,
+  rows: readonly Markup[],
+): Markup {
   return html`<section id="${id}">
     <h2>${title}</h2>
     ${shortNote(ranking)}
@@ -233,9 +232,7 @@ function rankingSection(
       <table>
         <thead>
           <tr>
-            <th>${column}</th>
-            <th class="number">Requests</th>
-            <th class="number">Share</th>
+            ${heads}
           </tr>
         </thead>
         <tbody>

@@ -7,7 +7,7 @@ import type { ListWatchProblem } from "../../kube/list-watch.ts";
 import { deleteObject } from "../../kube/verbs.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { Gathered } from "../../model/gathered.ts";
+import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { AddressTexts, type Freshness } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
@@ -50,12 +50,7 @@ export interface ClusterSource {
   /** Every instance that can be understood, ordered by name. */
   instances(): ObjectName[];
   gather(instance: ObjectName): Promise<Gathered | undefined>;
-  confirm(
-    instance: ObjectName,
-  ): Promise<
-    | { readonly state: "Read"; readonly gathered: Gathered | undefined }
-    | { readonly state: "Failed"; readonly problem: string }
-  >;
+  confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Grows with every change that concerns the instance. */
   version(instance: ObjectName): number;
   /** Whether the API server is about to forget the kind WafInstance, and deletes its objects for that. Never rejects. */
@@ -181,7 +176,7 @@ class WatchedCluster implements ClusterSource {
     return { ...gathered(instance, declared, read, labels, this.#watches.gaps()), workloads };
   }
 
-  async confirm(name: ObjectName): ReturnType<ClusterSource["confirm"]> {
+  async confirm(name: ObjectName): Promise<ConfirmedGathering> {
     const { api, clock, namespace } = this.#options;
     const startMs = clock.monotonicMs();
     const context: ConfirmContext = {

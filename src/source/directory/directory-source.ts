@@ -2,7 +2,7 @@
 // One pass runs at a time. A snapshot is replaced as a whole and never changed, so a reader needs no lock.
 import { resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
-import type { Gathered } from "../../model/gathered.ts";
+import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { gatherInstance, unattachedOf } from "./gather.ts";
@@ -54,12 +54,7 @@ export interface DirectorySource {
   /** All that belongs to the instance, as last read; the same object as long as the version is the same. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   /** The same after reading the directory again. */
-  confirm(
-    instance: ObjectName,
-  ): Promise<
-    | { readonly state: "Read"; readonly gathered: Gathered | undefined }
-    | { readonly state: "Failed"; readonly problem: string }
-  >;
+  confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** What refers to an instance that is not declared. */
   unattached(): Unattached[];
   faults(): readonly SourceFault[];
@@ -122,7 +117,7 @@ class WatchedDirectory implements DirectorySource {
     return gathered;
   }
 
-  async confirm(instance: ObjectName): ReturnType<DirectorySource["confirm"]> {
+  async confirm(instance: ObjectName): Promise<ConfirmedGathering> {
     const { faults } = await this.load();
     const whole = faults.find(({ file, holds }) => file === "." && holds === "Everything");
     if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };

@@ -9,10 +9,11 @@ import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { createInventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
 import type { InventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
-import { apiClient, createAll, crashingClient, watchedClient } from "../../support/cluster-source/api-clients.ts";
+import { apiClient, crashingClient, watchedClient } from "../../support/cluster-source/api-clients.ts";
+import { UnattendedInstances } from "../../support/cluster-source/unattended-instances.ts";
 import { createNamespace, installDefinitions } from "../../support/cluster/cluster-objects.ts";
 import { describeWithControlPlane } from "../../support/cluster/suite.ts";
-import { addresses, collectionOf, instance } from "../../support/operator/manifests.ts";
+import { addresses } from "../../support/operator/manifests.ts";
 
 const shardBytesMax = 1_500;
 
@@ -30,8 +31,7 @@ interface StoredConfigMap {
 await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
   let api: ApiServer;
   let namespace: string;
-  let serial = 0;
-  const uids = new Map<string, string>();
+  const instances = new UnattendedInstances(cluster);
 
   beforeAll(async () => {
     api = apiClient(cluster);
@@ -40,22 +40,12 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
   });
   afterAll(() => api.close());
 
-  /** A new instance, which nobody works on. */
-  async function newName(): Promise<ObjectName> {
-    const name = `shop-${(serial += 1)}`;
-    const { metadata, ...rest } = instance(namespace, "https://waf.example");
-    const manifest = { ...rest, metadata: { ...metadata, name } };
-    await createAll(cluster, manifest);
-    const answer = await cluster.request({ path: `${collectionOf(manifest)}/${name}` });
-    uids.set(name, (answer.body as { metadata: { uid: string } }).metadata.uid);
-    return { namespace, name };
-  }
-
+  const newName = async (): Promise<ObjectName> => await instances.create(namespace);
   const open = (over: ApiServer = api, overrides = {}): InventoryConfigMaps =>
     createInventoryConfigMaps({
       api: over,
       namespace,
-      uidOf: ({ name }) => uids.get(name),
+      uidOf: ({ name }) => instances.uidOf(name),
       shardBytesMax,
       ...overrides,
     });
@@ -227,12 +217,12 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
     expect((await readOnly.load(name)).state).toBe("Loaded");
     expect(await ownerOf()).toEqual([former.uidOf()]);
     expect(await load(name)).toEqual(owning(3));
-    expect(await ownerOf()).toEqual([uids.get(name.name)]);
+    expect(await ownerOf()).toEqual([instances.uidOf(name.name)]);
   });
 
   test("what is left of an instance that is gone is swept away, and nothing else", async () => {
     const [gone, alive] = [await newName(), await newName()];
-    const uidOf = ({ name }: ObjectName) => (name === gone.name ? undefined : uids.get(name));
+    const uidOf = ({ name }: ObjectName) => (name === gone.name ? undefined : instances.uidOf(name));
     await save(open(), gone, owning(300));
     await save(open(), alive, owning(3));
     for (const { metadata } of [...(await stored(gone)), ...(await stored(alive))]) {

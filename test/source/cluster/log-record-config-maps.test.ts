@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { LogRecordConfigMaps, partsMax } from "../../../src/source/cluster/log-record-config-maps.ts";
-import { apiClient, createAll, crashingClient } from "../../support/cluster-source/api-clients.ts";
+import { apiClient, crashingClient } from "../../support/cluster-source/api-clients.ts";
+import { UnattendedInstances } from "../../support/cluster-source/unattended-instances.ts";
 import { createNamespace, installDefinitions } from "../../support/cluster/cluster-objects.ts";
 import { describeWithControlPlane } from "../../support/cluster/suite.ts";
-import { collectionOf, instance } from "../../support/operator/manifests.ts";
 
 const partLengthMax = 1_000;
 const small = { forwarded: 1 };
@@ -21,8 +21,7 @@ interface StoredConfigMap {
 await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (cluster) => {
   let api: ApiServer;
   let namespace: string;
-  let serial = 0;
-  const uids = new Map<string, string>();
+  const instances = new UnattendedInstances(cluster);
 
   beforeAll(async () => {
     api = apiClient(cluster);
@@ -31,20 +30,12 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
   });
   afterAll(() => api.close());
 
-  async function newName(): Promise<ObjectName> {
-    const name = `shop-${(serial += 1)}`;
-    const { metadata, ...rest } = instance(namespace, "https://waf.example");
-    const manifest = { ...rest, metadata: { ...metadata, name } };
-    await createAll(cluster, manifest);
-    const answer = await cluster.request({ path: `${collectionOf(manifest)}/${name}` });
-    uids.set(name, (answer.body as { metadata: { uid: string } }).metadata.uid);
-    return { namespace, name };
-  }
+  const newName = async (): Promise<ObjectName> => await instances.create(namespace);
 
   function open(over: ApiServer = api, mayWrite = true): LogRecordConfigMaps {
     return new LogRecordConfigMaps({
       api: over,
-      uidOf: ({ name }) => uids.get(name),
+      uidOf: ({ name }) => instances.uidOf(name),
       mayWrite: () => mayWrite,
       partLengthMax,
     });
@@ -76,7 +67,7 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
       expect(await stored(name)).toHaveLength(record === small ? 1 : 5);
     }
     const owners = (await stored(name)).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
-    expect(new Set(owners)).toEqual(new Set([uids.get(name.name)]));
+    expect(new Set(owners)).toEqual(new Set([instances.uidOf(name.name)]));
   });
 
   test("saves follow one another by the revision that each gives", async () => {

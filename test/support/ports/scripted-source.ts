@@ -1,8 +1,8 @@
 // Declared state that a test changes at will. Its cache may be made to lag behind what is really declared, as a watch does.
-import type { Gathered } from "../../../src/model/gathered.ts";
+import type { ConfirmedGathering, Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { ConfirmedGathering, SourcePort } from "../../../src/reconcile/ports.ts";
+import type { SourcePort } from "../../../src/reconcile/ports.ts";
 
 export class ScriptedSource implements SourcePort {
   readonly #declared = new Map<string, Gathered>();

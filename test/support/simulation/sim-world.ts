@@ -1,11 +1,12 @@
 // Everything outside the processes of a simulation: what is declared, what is stored, the WAF, time and chance. The ports of
 // every process end here, where faults are played and the ledger is kept. One seed decides all that happens.
 import { isDeepStrictEqual } from "node:util";
+import type { ConfirmedGathering } from "../../../src/model/gathered.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
-import type { ConfirmedGathering, ObjectEvent } from "../../../src/reconcile/ports.ts";
+import type { ObjectEvent } from "../../../src/reconcile/ports.ts";
 import { seededRandom } from "../async/seeded-random.ts";
 import { RecordedStatus } from "../ports/recorded-status.ts";
 import { Ledger } from "./ledger.ts";
