@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ClusterAccess } from "../test/control-plane/cluster-access.ts";
-import { findControlPlane } from "../test/control-plane/find.ts";
-import { startControlPlane } from "../test/control-plane/start.ts";
+import type { ClusterAccess } from "../test/support/control-plane/cluster-access.ts";
+import { findControlPlane } from "../test/support/control-plane/find.ts";
+import { startControlPlane } from "../test/support/control-plane/start.ts";
 import { startServer } from "./server-process.ts";
 
 const root = join(import.meta.dirname, "..");

@@ -1,8 +1,8 @@
 // How long a plan takes, from declared resources to ordered operations.
-import { compileDesired } from "../src/plan/desired.ts";
-import { planInstance } from "../src/plan/plan.ts";
-import { aRule } from "../test/support/declared/declare.ts";
-import { anInventory, gathered, observed } from "../test/support/declared/gathered.ts";
+import { compileDesired } from "../src/plan/instance/desired.ts";
+import { planInstance } from "../src/plan/instance/plan.ts";
+import { aRule } from "../test/support/builders/declare.ts";
+import { anInventory, gathered, observed } from "../test/support/builders/gathered.ts";
 
 const entriesPerRule = 10_000;
 const rounds = 5;

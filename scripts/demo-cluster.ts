@@ -3,9 +3,9 @@
 import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findControlPlane } from "../test/control-plane/find.ts";
-import type { ControlPlane } from "../test/control-plane/start.ts";
-import { startControlPlane } from "../test/control-plane/start.ts";
+import { findControlPlane } from "../test/support/control-plane/find.ts";
+import type { ControlPlane } from "../test/support/control-plane/start.ts";
+import { startControlPlane } from "../test/support/control-plane/start.ts";
 import { DemoFailure, Stage, colour } from "./demo/stage.ts";
 
 const root = join(import.meta.dirname, "..");

@@ -42,7 +42,7 @@ function check(folder: string, foundBy: string): string | undefined {
 }
 
 function notice(folder: string, { file, from, to, foundBy }: Mutation): string | undefined {
-  const path = join(folder, "src", file);
+  const path = join(folder, file);
   const source = readFileSync(path, "utf8");
   if (source.split(from).length !== 2) return undefined;
   writeFileSync(

@@ -8,8 +8,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
 import { findCollector } from "../test/collector/find.ts";
-import { findControlPlane } from "../test/control-plane/find.ts";
-import { offerControlPlane } from "../test/support/cluster/shared-control-plane.ts";
+import { findControlPlane } from "../test/support/control-plane/find.ts";
+import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
 import { findTools } from "../test/tools/find.ts";
 
 interface Counts {

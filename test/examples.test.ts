@@ -6,8 +6,8 @@ import { describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
 import { isOurs, parseResource } from "../src/api/parse-resource.ts";
 import { startSimulator } from "../src/simulator/start-simulator.ts";
-import { runWafsync } from "./support/cli/wafsync-process.ts";
-import { scratchDirectory } from "./support/directory/scratch-directory.ts";
+import { runWafsync } from "./support/processes/wafsync-process.ts";
+import { scratchDirectory } from "./support/worlds/scratch-directory.ts";
 
 const root = join(import.meta.dirname, "..");
 const simulatorUrl = "http://127.0.0.1:8080";

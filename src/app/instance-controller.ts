@@ -8,10 +8,10 @@ import type { WorkResult } from "../async/workers.ts";
 import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeOutcome } from "../reconcile/converge.ts";
-import { convergeInstance } from "../reconcile/converge.ts";
-import type { InstanceMemory } from "../reconcile/instance-memory.ts";
-import { newInstanceMemory } from "../reconcile/instance-memory.ts";
+import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
+import { convergeInstance } from "../reconcile/converge/run.ts";
+import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
+import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ConvergePorts } from "../reconcile/ports.ts";
 
 /** Passes wait for the WAF most of the time, so there may be many; each key's calls stay one after another. */

@@ -2,7 +2,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ForwardLogsPorts } from "../reconcile/forward-logs-ports.ts";
+import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { ClusterObject } from "../source/cluster/cluster-object.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
@@ -15,7 +15,7 @@ import { baseUrlObjection } from "./base-url-policy.ts";
 import type { Leadership } from "./leadership.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import type { Stopping } from "./stopping.ts";
-import type { WafAccess } from "./waf-access.ts";
+import type { WafAccess } from "./waf-clients.ts";
 
 export interface LogForwardingParts {
   readonly api: ApiServer;

@@ -5,7 +5,7 @@ import { jsonLineOf } from "../model/json-line.ts";
 import type { LogForwarding } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
 import { nameKey } from "../model/resource.ts";
-import type { LogOrigin, LogOutputPort } from "../reconcile/forward-logs-ports.ts";
+import type { LogOrigin, LogOutputPort } from "../reconcile/logs/forward-ports.ts";
 import type { OtlpLogs } from "../telemetry/otlp-logs.ts";
 
 const stdoutDescriptor = 1;

@@ -6,7 +6,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import { keepLogPart } from "../reconcile/forward-logs-report.ts";
+import { keepLogPart } from "../reconcile/logs/forward-status.ts";
 import type { ConvergePorts, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
@@ -18,15 +18,15 @@ import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { Leadership } from "./leadership.ts";
-import { LogForwardingController } from "./log-forwarding.ts";
+import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import { createLogOutputs } from "./log-outputs.ts";
-import { measureOutcome, measuringObserver } from "./measure-passes.ts";
-import { tendLeftOut } from "./left-out.ts";
-import { ProblemLog } from "./problem-log.ts";
+import { measureOutcome, measuringObserver } from "./measure-reconciles.ts";
+import { tendLeftOut } from "./report-unattached.ts";
+import { ProblemLog } from "./throttled-log.ts";
 import type { Stopping } from "./stopping.ts";
-import { WafAccess } from "./waf-access.ts";
+import { WafAccess } from "./waf-clients.ts";
 
 export interface OperatorWork {
   /** Follows the objects of the cluster until the signal aborts. */

@@ -6,13 +6,13 @@ import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import { lookAtEnd } from "../reconcile/clear-cache-look.ts";
-import type { ConvergeOutcome } from "../reconcile/converge.ts";
-import { convergeInstance, previewInstance } from "../reconcile/converge.ts";
-import type { ConvergeFacts } from "../reconcile/converge-facts.ts";
-import { newInstanceMemory } from "../reconcile/instance-memory.ts";
+import { lookAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
+import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
+import { convergeInstance, previewInstance } from "../reconcile/converge/run.ts";
+import type { ConvergeFacts } from "../reconcile/facts.ts";
+import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ConvergeObserver, ConvergePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
-import { reportFacts } from "../reconcile/report-facts.ts";
+import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { Unattached } from "../source/directory/gather.ts";
@@ -24,7 +24,7 @@ import { InstanceController } from "./instance-controller.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
 import type { Stopping } from "./stopping.ts";
-import { WafAccess } from "./waf-access.ts";
+import { WafAccess } from "./waf-clients.ts";
 
 /** `run --once` gives up on an instance after this many passes in a row that failed. */
 const passesMax = 6;

@@ -5,8 +5,8 @@ import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { Operation } from "../model/operation.ts";
-import type { ConvergeFacts } from "../reconcile/converge-facts.ts";
-import { troubleOf } from "../reconcile/assess-trouble.ts";
+import type { ConvergeFacts } from "../reconcile/facts.ts";
+import { troubleOf } from "../reconcile/status/trouble.ts";
 
 export interface ObjectView {
   readonly kind: string;

@@ -2,8 +2,8 @@
 import { access } from "node:fs/promises";
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
-import { dayOf, formatDay } from "../reconcile/log-days.ts";
-import { countLogs } from "../reconcile/read-logs.ts";
+import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
+import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { CommandError } from "./describe-error.ts";

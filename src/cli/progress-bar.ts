@@ -1,6 +1,6 @@
 // Progress of calls: one line that is redrawn on a terminal, a plain line now and then elsewhere.
 import type { Clock } from "../async/clock.ts";
-import { durationInWords } from "../reconcile/assess-trouble.ts";
+import { durationInWords } from "../reconcile/status/trouble.ts";
 import type { Terminal } from "./terminal.ts";
 
 const barWidth = 28;

@@ -2,10 +2,10 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
-import type { DayRange } from "../plan/log-cursor.ts";
-import { addressesToBlock, assessClients } from "../plan/log-report-clients.ts";
-import type { LogPlan } from "../plan/log-retention.ts";
-import { dayOf } from "../reconcile/log-days.ts";
+import type { DayRange } from "../plan/logs/cursor.ts";
+import { addressesToBlock, assessClients } from "./report/report-clients.ts";
+import type { LogPlan } from "../plan/logs/retention.ts";
+import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { logFaultError } from "./logs/log-faults.ts";

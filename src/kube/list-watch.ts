@@ -14,7 +14,7 @@ import type {
   ListWatchStep,
 } from "./list-watch-state.ts";
 import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
-import { createMirror, type Mirror, type ObjectChange } from "./mirror.ts";
+import { createMirror, type Mirror, type ObjectChange } from "./reflector.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
 import type { ObjectStore, ObjectView } from "./store.ts";
 import { listPage } from "./verbs.ts";

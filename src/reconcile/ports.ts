@@ -7,7 +7,7 @@ import type { Inventory, LoadedInventory, SavedInventory } from "../model/invent
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { OriginsRead, WafFault, WafResult, WriteAccepted } from "../model/waf-result.ts";
-import type { Plan } from "../plan/plan.ts";
+import type { Plan } from "../plan/instance/plan.ts";
 
 /** Where resources come from. */
 export interface SourcePort {

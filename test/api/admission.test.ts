@@ -9,17 +9,17 @@ import { validationsKey } from "../../src/api/schema-rules.ts";
 import type { StructuralSchema } from "../../src/api/structural-schema.ts";
 import { parseDeclaredEntry } from "../../src/model/entry.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
-import type { ApiAnswer } from "../control-plane/api-request.ts";
-import { faultyCases, validDocuments } from "../support/api/document-cases.ts";
+import type { ApiAnswer } from "../support/control-plane/api-request.ts";
+import { faultyCases, validDocuments } from "../support/builders/document-cases.ts";
 import {
   cacheClearDocument,
   instanceDocument,
   originDocument,
   ruleDocument,
   type TestDocument,
-} from "../support/api/documents.ts";
-import { createNamespace, installDefinitions } from "../support/cluster/cluster-objects.ts";
-import { describeWithControlPlane } from "../support/cluster/suite.ts";
+} from "../support/builders/documents.ts";
+import { createNamespace, installDefinitions } from "../support/builders/cluster-objects.ts";
+import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 
 interface StatusBody {
   readonly message?: string;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { isOurs, parseResource } from "../../src/api/parse-resource.ts";
-import { faultyCases, validDocuments } from "../support/api/document-cases.ts";
-import { instanceDocument, originDocument, ruleDocument } from "../support/api/documents.ts";
+import { faultyCases, validDocuments } from "../support/builders/document-cases.ts";
+import { instanceDocument, originDocument, ruleDocument } from "../support/builders/documents.ts";
 
 const context = { defaultNamespace: "default" };
 

@@ -9,7 +9,7 @@ import {
   toResourceMeta,
 } from "../../src/api/to-declared.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import { cacheClearDocument, instanceDocument, originDocument, ruleDocument } from "../support/api/documents.ts";
+import { cacheClearDocument, instanceDocument, originDocument, ruleDocument } from "../support/builders/documents.ts";
 
 function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
   const parsed = parseResource(document, { defaultNamespace: "shop" });

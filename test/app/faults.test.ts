@@ -19,10 +19,10 @@ import {
   secretDocument,
   testDomain,
   testKey,
-} from "../support/cli/waf-folder.ts";
-import { fastClock } from "../support/cli/fast-clock.ts";
-import { scratchDirectory } from "../support/directory/scratch-directory.ts";
-import type { ScratchDirectory } from "../support/directory/scratch-directory.ts";
+} from "../support/worlds/waf-folder.ts";
+import { fastClock } from "../support/processes/fast-clock.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
 
 const foreignBlocked = "198.51.100.200";
 const foreignAllowed = "192.0.2.200";

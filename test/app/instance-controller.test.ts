@@ -2,16 +2,16 @@
 import { afterEach, expect, test } from "@jest/globals";
 import { InstanceController } from "../../src/app/instance-controller.ts";
 import type { ConvergePorts } from "../../src/reconcile/ports.ts";
-import { seededRandom } from "../support/async/seeded-random.ts";
-import type { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { createVirtualClock } from "../support/clock/virtual-clock.ts";
-import { aRule, instanceName } from "../support/declared/declare.ts";
-import { gathered } from "../support/declared/gathered.ts";
-import { FakeWaf } from "../support/ports/fake-waf.ts";
-import { MemoryInventory } from "../support/ports/memory-inventory.ts";
-import { MemoryLifecycle } from "../support/ports/memory-lifecycle.ts";
-import { RecordedStatus } from "../support/ports/recorded-status.ts";
-import { ScriptedSource } from "../support/ports/scripted-source.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { aRule, instanceName } from "../support/builders/declare.ts";
+import { gathered } from "../support/builders/gathered.ts";
+import { FakeWaf } from "../support/fakes/fake-waf.ts";
+import { MemoryInventory } from "../support/fakes/memory-inventory.ts";
+import { MemoryLifecycle } from "../support/fakes/memory-lifecycle.ts";
+import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { ScriptedSource } from "../support/fakes/scripted-source.ts";
 
 const resyncMs = 300_000;
 

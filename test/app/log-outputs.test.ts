@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { logLines } from "../../src/app/log-outputs.ts";
-import { anEntry } from "../support/log-forwarding/forward-world.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
 
 const origin = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
 

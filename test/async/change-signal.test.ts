@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { ChangeSignal } from "../../src/async/change-signal.ts";
-import { settle } from "../support/async/virtual-time.ts";
+import { settle } from "../support/fakes/virtual-time.ts";
 
 test("a change between the look and the wait is not missed", async () => {
   const signal = new ChangeSignal();

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { withDeadline } from "../../src/async/deadline.ts";
-import { VirtualTime } from "../support/async/virtual-time.ts";
+import { VirtualTime } from "../support/fakes/virtual-time.ts";
 
 test("an act in time gives its value and leaves no timer behind", async () => {
   const time = new VirtualTime();

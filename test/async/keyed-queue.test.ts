@@ -1,9 +1,9 @@
 import { expect, test, describe } from "@jest/globals";
 import { ageingMs, KeyedQueue, queuePriorities, reasonsMax } from "../../src/async/keyed-queue.ts";
 import type { QueueItem, QueuePriority, Wake } from "../../src/async/keyed-queue.ts";
-import { ReferenceQueue } from "../support/async/reference-queue.ts";
-import { seededRandom } from "../support/async/seeded-random.ts";
-import { settle, VirtualTime } from "../support/async/virtual-time.ts";
+import { ReferenceQueue } from "../support/fakes/reference-queue.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { settle, VirtualTime } from "../support/fakes/virtual-time.ts";
 
 const change: Wake = { priority: "Change", reason: "changed" };
 const resync: Wake = { priority: "Resync", reason: "resync" };

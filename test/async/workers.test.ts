@@ -2,8 +2,8 @@ import { expect, test } from "@jest/globals";
 import { KeyedQueue } from "../../src/async/keyed-queue.ts";
 import { runWorkers } from "../../src/async/workers.ts";
 import type { WorkHandler, WorkResult } from "../../src/async/workers.ts";
-import { seededRandom } from "../support/async/seeded-random.ts";
-import { VirtualTime } from "../support/async/virtual-time.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { VirtualTime } from "../support/fakes/virtual-time.ts";
 
 function start(handle: WorkHandler<string>, workers = 1, random: () => number = () => 0.999_999) {
   const time = new VirtualTime();

@@ -3,14 +3,14 @@
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { runWafsync } from "../support/cli/wafsync-process.ts";
-import { scratchDirectory } from "../support/directory/scratch-directory.ts";
-import { instance, keySecret } from "../support/operator/manifests.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
-import { conditionOf } from "../support/operator/operator-world.ts";
-import type { JobPod } from "../support/workloads/container-run.ts";
-import { runContainer } from "../support/workloads/container-run.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { instance, keySecret } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+import type { JobPod } from "../support/processes/container-run.ts";
+import { runContainer } from "../support/processes/container-run.ts";
 
 const manifests = join(import.meta.dirname, "../../deploy/cache-clear");
 const namespace = "shop";

@@ -2,12 +2,12 @@
 // worst moment.
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { FaultEffect } from "../../src/simulator/fault-rule.ts";
-import type { Manifest } from "../support/operator/manifests.ts";
-import { cacheClear } from "../support/operator/manifests.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
-import { conditionOf } from "../support/operator/operator-world.ts";
-import type { WafsyncObject } from "../support/operator/status-history.ts";
+import type { Manifest } from "../support/builders/manifests.ts";
+import { cacheClear } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+import type { WafsyncObject } from "../support/worlds/status-history.ts";
 
 const badKey: FaultEffect = {
   kind: "Respond",

@@ -1,11 +1,11 @@
 // Clears that follow rollouts, with workloads that a real kube-controller-manager rolls out.
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import type { OperatorWorld, TestWaf } from "../support/operator/operator-world.ts";
-import type { NodeStandIn } from "../support/workloads/node-stand-in.ts";
-import { brokenImage, startNodeStandIn } from "../support/workloads/node-stand-in.ts";
-import type { WorkloadKind } from "../support/workloads/workload-manifests.ts";
-import { workload } from "../support/workloads/workload-manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { OperatorWorld, TestWaf } from "../support/worlds/operator-world.ts";
+import type { NodeStandIn } from "../support/fakes/node-stand-in.ts";
+import { brokenImage, startNodeStandIn } from "../support/fakes/node-stand-in.ts";
+import type { WorkloadKind } from "../support/builders/workload-manifests.ts";
+import { workload } from "../support/builders/workload-manifests.ts";
 
 interface WorkloadStatus {
   readonly name: string;

@@ -2,8 +2,8 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { keySpellings, testKey } from "../support/cli/waf-folder.ts";
-import { runWafsync } from "../support/cli/wafsync-process.ts";
+import { keySpellings, testKey } from "../support/worlds/waf-folder.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
 
 const root = join(import.meta.dirname, "../..");
 const commands = ["plan", "apply", "run", "clear-cache", "operator", "logs", "report", "simulator"];

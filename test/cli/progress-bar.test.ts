@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { ProgressBar } from "../../src/cli/progress-bar.ts";
 import type { Terminal } from "../../src/cli/terminal.ts";
-import { createVirtualClock } from "../support/clock/virtual-clock.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 interface Screen {
   readonly terminal: Terminal;

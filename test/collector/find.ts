@@ -1,9 +1,9 @@
 // Finds the OpenTelemetry Collector that the tests send to: what the cache has, else a build from the Go module in this
 // folder. WAFSYNC_TOOLS=none finds none, for a quick run of the other tests.
-import type { BuildResult, GoBuild } from "../control-plane/go-build.ts";
-import { buildByGo, findBuiltByGo } from "../control-plane/go-build.ts";
-import type { Report } from "../control-plane/program.ts";
-import { cacheDirectory } from "../control-plane/program.ts";
+import type { BuildResult, GoBuild } from "../support/control-plane/go-build.ts";
+import { buildByGo, findBuiltByGo } from "../support/control-plane/go-build.ts";
+import type { Report } from "../support/control-plane/program.ts";
+import { cacheDirectory } from "../support/control-plane/program.ts";
 
 const collectorBuild: GoBuild = {
   name: "collector",

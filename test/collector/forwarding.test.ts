@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createOtlpLogs } from "../../src/telemetry/otlp-logs.ts";
 import type { OtlpLogs } from "../../src/telemetry/otlp-logs.ts";
-import { CollectorProcess } from "../support/log-forwarding/collector-process.ts";
-import { describeWithCollector } from "../support/log-forwarding/collector-suite.ts";
-import { anEntry } from "../support/log-forwarding/forward-world.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
-import { conditionOf } from "../support/operator/operator-world.ts";
+import { CollectorProcess } from "../support/processes/collector-process.ts";
+import { describeWithCollector } from "../support/processes/collector-suite.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
 
 const nowMs = Date.UTC(2026, 2, 10, 12);
 

@@ -1,7 +1,7 @@
 // What the API server makes of wafsync's custom resources: which it refuses, and with what words.
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { createNamespace, definitionsDirectory, installDefinitions } from "../support/cluster/cluster-objects.ts";
-import { describeWithControlPlane } from "../support/cluster/suite.ts";
+import { createNamespace, definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";
+import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 
 const apiVersion = "wafsync.dev/v1alpha1";
 const plurals = {

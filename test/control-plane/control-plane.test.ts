@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "@jest/globals";
-import { createNamespace, waitFor } from "../support/cluster/cluster-objects.ts";
-import { describeWithOwnControlPlane } from "../support/cluster/suite.ts";
+import { createNamespace, waitFor } from "../support/builders/cluster-objects.ts";
+import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
 
 const definition = {
   apiVersion: "apiextensions.k8s.io/v1",

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
-import { createNamespace, waitFor } from "../support/cluster/cluster-objects.ts";
-import { describeWithControlPlane } from "../support/cluster/suite.ts";
+import { createNamespace, waitFor } from "../support/builders/cluster-objects.ts";
+import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 
 interface PolicyRule {
   readonly apiGroups: readonly string[];

@@ -2,8 +2,8 @@ import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { withFileLock } from "./file-lock.ts";
-import { runToEnd } from "./run-to-end.ts";
+import { withFileLock } from "../support/control-plane/file-lock.ts";
+import { runToEnd } from "../support/control-plane/run-to-end.ts";
 
 describe("a lock between processes", () => {
   let directory: string;

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { findControlPlane } from "./find.ts";
+import { findControlPlane } from "../support/control-plane/find.ts";
 
 describe("finding a control plane", () => {
   let assets: string;

@@ -9,10 +9,10 @@ import {
   ruleDocument,
   testKey,
   wafFolder,
-} from "../support/cli/waf-folder.ts";
-import type { WafFolder } from "../support/cli/waf-folder.ts";
-import { runWafsync } from "../support/cli/wafsync-process.ts";
-import type { FinishedProcess } from "../support/cli/wafsync-process.ts";
+} from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 
 const megabyte = 1024 * 1024;
 const good = "192.0.2.1";

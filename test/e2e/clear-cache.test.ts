@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
-import { keySpellings, testDomain, testKey, wafFolder } from "../support/cli/waf-folder.ts";
-import type { WafFolder } from "../support/cli/waf-folder.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
+import { keySpellings, testDomain, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const endsWithinMs = 1000;
 const environment = { WAFSYNC_API_KEY: testKey };

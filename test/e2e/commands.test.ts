@@ -12,9 +12,9 @@ import {
   testDomain,
   testKey,
   wafFolder,
-} from "../support/cli/waf-folder.ts";
-import type { WafFolder } from "../support/cli/waf-folder.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
+} from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const blocked = ["192.0.2.1", "192.0.2.2", "2001:db8::1"];
 const endsWithinMs = 1000;

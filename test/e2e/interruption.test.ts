@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
 import type { RequestRecord } from "../../src/simulator/simulator-world.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/cli/waf-folder.ts";
-import type { WafFolder } from "../support/cli/waf-folder.ts";
-import { runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
-import type { FinishedProcess } from "../support/cli/wafsync-process.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 
 const addresses = Array.from({ length: 60 }, (_, index) => `203.0.113.${index + 1}`);
 const foreign = "198.51.100.7";

@@ -4,8 +4,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { spellingModes } from "../../src/simulator/spelling.ts";
-import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/cli/waf-folder.ts";
-import { runWafsync } from "../support/cli/wafsync-process.ts";
+import { configMapDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
 
 const blocklistFile = join(import.meta.dirname, "../../../shared/data/ipsum-level-5.txt");
 const isThere = existsSync(blocklistFile);

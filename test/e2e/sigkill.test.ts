@@ -5,11 +5,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { seededRandom } from "../support/async/seeded-random.ts";
-import { builtProgram } from "../support/cli/built-program.ts";
-import { originDocument, ruleDocument, testKey, wafFolder } from "../support/cli/waf-folder.ts";
-import type { WafFolder } from "../support/cli/waf-folder.ts";
-import { everythingPrinted, runWafsync, startWafsync } from "../support/cli/wafsync-process.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { builtProgram } from "../support/processes/built-program.ts";
+import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const kills = 32;
 const seed = 20_261_121;

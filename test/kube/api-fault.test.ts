@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { faultOfResponse, faultOfStatus } from "../../src/kube/api-fault.ts";
-import { statusBody } from "../support/kube/scripted-api-server.ts";
+import { statusBody } from "../support/fakes/scripted-api-server.ts";
 
 describe("the faults of the API server", () => {
   test.each([

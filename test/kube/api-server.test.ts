@@ -6,7 +6,7 @@ import { realClock } from "../../src/async/clock.ts";
 import type { ApiResult } from "../../src/kube/api-result.ts";
 import { createApiServer, type ApiServer, type ApiServerOptions } from "../../src/kube/api-server.ts";
 import { staticCredentials, type Credentials } from "../../src/kube/credentials.ts";
-import { createVirtualClock } from "../support/clock/virtual-clock.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import {
   cutConnection,
   failure,
@@ -16,8 +16,8 @@ import {
   startScriptedApiServer,
   text,
   type ScriptedApiServer,
-} from "../support/kube/scripted-api-server.ts";
-import { firstCertificate, secondCertificate } from "../support/kube/test-certificates.ts";
+} from "../support/fakes/scripted-api-server.ts";
+import { firstCertificate, secondCertificate } from "../support/builders/test-certificates.ts";
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { kubeConfigCredentials, loadKubeConfig } from "../../src/kube/credentials.ts";
-import { firstCertificate } from "../support/kube/test-certificates.ts";
+import { firstCertificate } from "../support/builders/test-certificates.ts";
 
 let folder = "";
 beforeEach(async () => {

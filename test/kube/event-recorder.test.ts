@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EventNote } from "../../src/kube/event-aggregate.ts";
 import { EventRecorder, queueLengthMax } from "../../src/kube/event-recorder.ts";
-import { VirtualTime } from "../support/async/virtual-time.ts";
-import { FakeEvents } from "../support/event/fake-events.ts";
+import { VirtualTime } from "../support/fakes/virtual-time.ts";
+import { FakeEvents } from "../support/fakes/fake-events.ts";
 
 const object = { apiVersion: "test.dev/v1", kind: "Widget", namespace: "default", name: "w", uid: "u1" };
 const note = (more: Partial<EventNote> = {}): EventNote => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { addFinalizer, removeFinalizer } from "../../src/kube/finalizer.ts";
-import { FakeObject } from "../support/status/fake-objects.ts";
+import { FakeObject } from "../support/fakes/fake-objects.ts";
 
 const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 const mine = "test.dev/mine";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { ElectionWorld } from "../support/lease/election-world.ts";
-import type { Process } from "../support/lease/election-world.ts";
+import { ElectionWorld } from "../support/worlds/election-world.ts";
+import type { Process } from "../support/worlds/election-world.ts";
 
 const hourMs = 3_600_000;
 const troubleMs = 150_000;

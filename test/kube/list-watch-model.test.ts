@@ -10,10 +10,10 @@ import type {
   WatchEvent,
 } from "../../src/kube/list-watch-state.ts";
 import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
-import { createMirror, type ObjectChange } from "../../src/kube/mirror.ts";
+import { createMirror, type ObjectChange } from "../../src/kube/reflector.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
-import { seededRandom } from "../support/async/seeded-random.ts";
-import { testObject, type TestObject } from "../support/kube/scripted-api-server.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
 
 type ChangeEvent = Extract<WatchEvent, { object: unknown }>;
 interface HistoryEntry {

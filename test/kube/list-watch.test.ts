@@ -11,7 +11,7 @@ import {
   type ListWatchProblem,
 } from "../../src/kube/list-watch.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
-import { createVirtualClock, type VirtualClock } from "../support/clock/virtual-clock.ts";
+import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
 import {
   failure,
   json,
@@ -26,7 +26,7 @@ import {
   type Answer,
   type ScriptedApiServer,
   type TestObject,
-} from "../support/kube/scripted-api-server.ts";
+} from "../support/fakes/scripted-api-server.ts";
 
 const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 

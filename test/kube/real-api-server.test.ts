@@ -7,8 +7,8 @@ import { createListWatch, type ListWatch, type ListWatchProblem } from "../../sr
 import type { ResourceType } from "../../src/kube/resource-path.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
 import { createObject, deleteObject, listObjects, mergePatchObject } from "../../src/kube/verbs.ts";
-import { waitFor } from "../support/cluster/cluster-objects.ts";
-import { describeWithOwnControlPlane } from "../support/cluster/suite.ts";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
 
 const namespace = "default";
 const configMaps: ResourceType = { group: "", version: "v1", plural: "configmaps", namespaced: true };

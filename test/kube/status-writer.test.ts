@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { StatusWriter } from "../../src/kube/status-writer.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
-import { VirtualTime } from "../support/async/virtual-time.ts";
-import { FakeObject } from "../support/status/fake-objects.ts";
+import { VirtualTime } from "../support/fakes/virtual-time.ts";
+import { FakeObject } from "../support/fakes/fake-objects.ts";
 
 const type = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 

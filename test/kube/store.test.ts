@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { createObjectStore } from "../../src/kube/store.ts";
-import { testObject, type TestObject } from "../support/kube/scripted-api-server.ts";
+import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
 
 const byColor = (object: TestObject): string[] => [object.spec.color];
 

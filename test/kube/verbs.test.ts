@@ -18,7 +18,7 @@ import {
   startScriptedApiServer,
   testObject,
   type ScriptedApiServer,
-} from "../support/kube/scripted-api-server.ts";
+} from "../support/fakes/scripted-api-server.ts";
 
 const widgets = { group: "test.dev", version: "v1", plural: "widgets", namespaced: true };
 const address = { namespace: "default", name: "a" };

@@ -17,9 +17,9 @@ import { statusApi } from "../../src/kube/status-api.ts";
 import { StatusWriter } from "../../src/kube/status-writer.ts";
 import type { StatusObject } from "../../src/kube/status-writer.ts";
 import { createObject, deleteObject, getObject, listObjects } from "../../src/kube/verbs.ts";
-import { createNamespace, installDefinitions, waitFor } from "../support/cluster/cluster-objects.ts";
-import { describeWithControlPlane } from "../support/cluster/suite.ts";
-import type { StoredEvent } from "../support/event/fake-events.ts";
+import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
+import { describeWithControlPlane } from "../support/control-plane/suite.ts";
+import type { StoredEvent } from "../support/fakes/fake-events.ts";
 
 const configMaps = { group: "", version: "v1", plural: "configmaps", namespaced: true };
 const events = { group: "", version: "v1", plural: "events", namespaced: true };

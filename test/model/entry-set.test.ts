@@ -9,7 +9,7 @@ import {
   union,
 } from "../../src/model/entry-set.ts";
 import { type Entry, familyOf, readObservedEntry } from "../../src/model/entry.ts";
-import { anyNetwork, ipv4Network, ipv6Network, written } from "../support/entries/arbitraries.ts";
+import { anyNetwork, ipv4Network, ipv6Network, written } from "../support/builders/arbitraries.ts";
 
 function entries(...texts: string[]): Entry[] {
   return texts.map((text) => readObservedEntry(text));

@@ -11,8 +11,8 @@ import {
   readObservedEntry,
 } from "../../src/model/entry.ts";
 import { readCanonical, readNetwork } from "../../src/model/network.ts";
-import { anyNetwork, spelling, written } from "../support/entries/arbitraries.ts";
-import { verdicts } from "../support/entries/verdicts.ts";
+import { anyNetwork, spelling, written } from "../support/builders/arbitraries.ts";
+import { verdicts } from "../support/builders/verdicts.ts";
 
 function entryOf(text: string): Entry {
   const parsed = parseDeclaredEntry(text);

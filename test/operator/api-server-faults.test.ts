@@ -2,13 +2,13 @@
 // runs in circles meanwhile.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { definitionsDirectory, installDefinitions } from "../support/cluster/cluster-objects.ts";
-import { addresses, instance, origin, rule } from "../support/operator/manifests.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import { callsOf } from "../support/operator/operator-world.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
-import type { UnreliableProxy } from "../support/operator/unreliable-proxy.ts";
-import { startUnreliableProxy } from "../support/operator/unreliable-proxy.ts";
+import { definitionsDirectory, installDefinitions } from "../support/builders/cluster-objects.ts";
+import { addresses, instance, origin, rule } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { callsOf } from "../support/worlds/operator-world.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import type { UnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
+import { startUnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
 
 await describeOperator(
   "faults of the API server",

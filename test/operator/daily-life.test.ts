@@ -2,9 +2,9 @@
 // lists by hand, keys that are rotated, teams that go.
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/operator/manifests.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import { callsOf, conditionOf } from "../support/operator/operator-world.ts";
+import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 
 const namespacedOverlay = join(import.meta.dirname, "../../deploy/kustomize/overlays/namespaced");
 

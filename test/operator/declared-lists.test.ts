@@ -1,12 +1,12 @@
 // The main promise: whatever is created, edited, renamed and deleted, while the operator runs or is stopped, the lists end as
 // declared, with no call too many. What is urgent does not wait for what is long.
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Manifest } from "../support/operator/manifests.ts";
-import { addresses, configMap, instance, keySecret, origin, rule } from "../support/operator/manifests.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import { callsOf } from "../support/operator/operator-world.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
-import { seededRandom } from "../support/async/seeded-random.ts";
+import type { Manifest } from "../support/builders/manifests.ts";
+import { addresses, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { callsOf } from "../support/worlds/operator-world.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
 
 /** Guards are not what is tested here. */
 const unguarded = { guards: { maxRemovals: 100_000, maxRemovalPercent: 100 } };

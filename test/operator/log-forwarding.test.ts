@@ -1,11 +1,11 @@
 // Blocked requests on the operator's standard output, from a real API server and a simulated WAF.
 import { beforeAll, expect, test } from "@jest/globals";
-import { anEntry } from "../support/log-forwarding/forward-world.ts";
-import { instance } from "../support/operator/manifests.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
-import { conditionOf } from "../support/operator/operator-world.ts";
-import type { OperatorProcess } from "../support/operator/operator-process.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
+import { instance } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+import type { OperatorProcess } from "../support/processes/operator-process.ts";
 
 const browser = { user_agent: "curl/8.5.0", country: "NL" };
 const logs = { enabled: true, interval: "10s", lookback: "2d" };

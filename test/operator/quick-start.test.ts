@@ -4,11 +4,11 @@ import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { beforeAll, expect, test } from "@jest/globals";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import { addresses, instance, keySecret, rule } from "../support/operator/manifests.ts";
-import { normalized, runPage } from "../support/operator/documented-outputs.ts";
-import { conditionOf, isAtRest } from "../support/operator/operator-world.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { addresses, instance, keySecret, rule } from "../support/builders/manifests.ts";
+import { normalized, runPage } from "../support/worlds/documented-outputs.ts";
+import { conditionOf, isAtRest } from "../support/worlds/operator-world.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
 
 const statusPage = join(import.meta.dirname, "../../docs/concepts/status.md");
 const examples = join(import.meta.dirname, "../../examples/cluster");

@@ -2,12 +2,12 @@
 // on, and never do both call the WAF.
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { addresses, rule } from "../support/operator/manifests.ts";
-import type { OperatorProcess } from "../support/operator/operator-process.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import { callsOf } from "../support/operator/operator-world.ts";
-import type { TestWaf } from "../support/operator/operator-world.ts";
-import { startUnreliableProxy } from "../support/operator/unreliable-proxy.ts";
+import { addresses, rule } from "../support/builders/manifests.ts";
+import type { OperatorProcess } from "../support/processes/operator-process.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { callsOf } from "../support/worlds/operator-world.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { startUnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
 
 const lease = ["--leader-elect", "--lease-namespace", "wafsync-system"];
 /** 30 s for the Lease, 10 s for what a dead leader may still have had on its way, and the intervals of looking. */

@@ -3,11 +3,11 @@
 import { once } from "node:events";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { seededRandom } from "../support/async/seeded-random.ts";
-import { builtProgram } from "../support/cli/built-program.ts";
-import { rule } from "../support/operator/manifests.ts";
-import { describeOperator } from "../support/operator/operator-suite.ts";
-import type { OperatorWorld } from "../support/operator/operator-world.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { builtProgram } from "../support/processes/built-program.ts";
+import { rule } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { OperatorWorld } from "../support/worlds/operator-world.ts";
 
 const kills = 30;
 const seed = 2_026;

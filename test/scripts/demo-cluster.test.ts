@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { describeWithControlPlane } from "../support/cluster/suite.ts";
+import { describeWithControlPlane } from "../support/control-plane/suite.ts";
 
 const script = join(import.meta.dirname, "../../scripts/demo-cluster.ts");
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeLogEntry } from "../../src/simulator/log-entries.ts";
 import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
-import { apiKey, domain, withSimulator } from "../support/simulator/call-simulator.ts";
+import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
 
 const ok = { ok: true };
 const twoKeys = [

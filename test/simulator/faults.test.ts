@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { faultKinds, isAfterEffect } from "../../src/simulator/fault-rule.ts";
 import type { FaultEffect, FaultKind } from "../../src/simulator/fault-rule.ts";
-import { apiKey, domain, withSimulator } from "../support/simulator/call-simulator.ts";
-import type { Caller, Reply } from "../support/simulator/call-simulator.ts";
+import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
+import type { Caller, Reply } from "../support/processes/call-simulator.ts";
 
 const ip = "192.0.2.1";
 const now = Date.parse("2026-06-15T12:00:00Z");

@@ -2,8 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { logFaultKinds } from "../../src/simulator/log-faults.ts";
 import type { LogFaultKind } from "../../src/simulator/log-faults.ts";
 import type { LogPage } from "../../src/simulator/simulated-logs.ts";
-import { withSimulator } from "../support/simulator/call-simulator.ts";
-import type { Caller, Reply } from "../support/simulator/call-simulator.ts";
+import { withSimulator } from "../support/processes/call-simulator.ts";
+import type { Caller, Reply } from "../support/processes/call-simulator.ts";
 
 const noon = Date.parse("2026-06-15T12:00:00Z");
 const clock = { nowMs: () => noon, sleep: async () => {} };

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { apiKey, domain, withSimulator } from "../support/simulator/call-simulator.ts";
+import { apiKey, domain, withSimulator } from "../support/processes/call-simulator.ts";
 
 const manyCalls = 150;
 

@@ -7,7 +7,7 @@ import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
 import { endpointOf, wafOperations } from "../../src/waf/operations.ts";
 import type { OperationName } from "../../src/waf/operations.ts";
-import { VirtualTime } from "../support/async/virtual-time.ts";
+import { VirtualTime } from "../support/fakes/virtual-time.ts";
 
 const make = () => createMetrics({ version: "1.2.3", withProcess: false });
 const call = { method: "POST", endpoint: "/api/blocklist_ip", status: 200, faultCode: undefined, durationMs: 20 };

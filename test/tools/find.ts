@@ -2,11 +2,11 @@
 // WAFSYNC_TOOLS=none finds none, for a quick run of the other tests.
 import { copyFile, mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { GoBuild } from "../control-plane/go-build.ts";
-import { buildByGo, findBuiltByGo } from "../control-plane/go-build.ts";
-import type { Report } from "../control-plane/program.ts";
-import { cacheDirectory } from "../control-plane/program.ts";
-import { runToEnd } from "../control-plane/run-to-end.ts";
+import type { GoBuild } from "../support/control-plane/go-build.ts";
+import { buildByGo, findBuiltByGo } from "../support/control-plane/go-build.ts";
+import type { Report } from "../support/control-plane/program.ts";
+import { cacheDirectory } from "../support/control-plane/program.ts";
+import { runToEnd } from "../support/control-plane/run-to-end.ts";
 import { definitions } from "./definitions.ts";
 
 export const toolNames = ["helm", "kubeconform", "promtool", "prometheus", "judge"] as const;

@@ -5,9 +5,9 @@ import { ApiKey } from "../../src/model/api-key.ts";
 import type { WafResult } from "../../src/model/waf-result.ts";
 import type { CallRecord, WafClient } from "../../src/waf/client.ts";
 import { writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
-import { createVirtualClock } from "../support/clock/virtual-clock.ts";
-import { clientFor, json, raw, silent, startScriptedWaf, testKey, text } from "../support/waf/scripted-waf.ts";
-import type { Script } from "../support/waf/scripted-waf.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { clientFor, json, raw, silent, startScriptedWaf, testKey, text } from "../support/fakes/scripted-waf.ts";
+import type { Script } from "../support/fakes/scripted-waf.ts";
 
 const domain = "shop.example";
 const accepted = json(200, { success: true, domain, message: "done" });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { DeadlineTimer } from "../../src/waf/deadline-timer.ts";
-import { createVirtualClock } from "../support/clock/virtual-clock.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 function createTimer() {
   const clock = createVirtualClock();

@@ -4,8 +4,8 @@ import { LaneRegistry } from "../../src/waf/lane-registry.ts";
 import type { HeldLane } from "../../src/waf/lane-registry.ts";
 import { bulkWaitMsMax } from "../../src/waf/turn-queue.ts";
 import type { Urgency } from "../../src/waf/turn-queue.ts";
-import { createVirtualClock } from "../support/clock/virtual-clock.ts";
-import { clientFor, json, startScriptedWaf } from "../support/waf/scripted-waf.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { clientFor, json, startScriptedWaf } from "../support/fakes/scripted-waf.ts";
 
 const baseUrl = "http://127.0.0.1:1";
 const key = new ApiKey("0123456789abcdef");

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { readLogs } from "../../src/reconcile/read-logs.ts";
-import { dayNumber, logKey, logWorld } from "../support/logs/log-world.ts";
+import { readLogs } from "../../src/reconcile/logs/read-logs.ts";
+import { dayNumber, logKey, logWorld } from "../support/worlds/log-world.ts";
 
 test("a write does not wait for the logs, but for the page that is on its way", async () => {
   let wanted: (() => void) | undefined;

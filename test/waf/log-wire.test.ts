@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { logAnswer, logPageLengthMax } from "../../src/waf/log-wire.ts";
 import { parseAnswer } from "../../src/waf/wire.ts";
-import { row } from "../support/logs/scripted-logs.ts";
+import { row } from "../support/fakes/scripted-logs.ts";
 
 function read(value: unknown) {
   return parseAnswer(logAnswer, JSON.stringify(value));

@@ -1,7 +1,7 @@
 // Where a command that reads logs finds the WAF: its address and key, or a folder that declares it.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { logPlans } from "../../plan/log-retention.ts";
+import { logPlans } from "../../plan/logs/retention.ts";
 
 export type WholeNumber = (least: number, most: number) => (text: string) => number;
 

@@ -3,14 +3,14 @@
 import type { Clock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import { LogCursor } from "../../plan/log-cursor.ts";
-import type { DayRange } from "../../plan/log-cursor.ts";
-import type { DaySummary } from "../../plan/log-day-reading.ts";
-import type { LogFilter } from "../../plan/log-filter.ts";
-import { dayOf } from "../../reconcile/log-days.ts";
-import type { LogReaderPorts } from "../../reconcile/log-ports.ts";
-import { randomSeed, readLogs } from "../../reconcile/read-logs.ts";
-import type { LogPiece } from "../../reconcile/read-logs.ts";
+import { LogCursor } from "../../plan/logs/cursor.ts";
+import type { DayRange } from "../../plan/logs/cursor.ts";
+import type { DaySummary } from "../../plan/logs/day-reading.ts";
+import type { LogFilter } from "./log-filter.ts";
+import { dayOf } from "../../reconcile/logs/log-days.ts";
+import type { LogReaderPorts } from "../../reconcile/logs/log-ports.ts";
+import { randomSeed, readLogs } from "../../reconcile/logs/read-logs.ts";
+import type { LogPiece } from "../../reconcile/logs/read-logs.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
 

@@ -1,8 +1,8 @@
 // What makes an interrupted download go on: a file beside the output that says up to where the output is whole, and what was read by
 // then. Written after the output has reached the disk, so that whatever lies beyond is cut off, never trusted.
 import { readFile, rm } from "node:fs/promises";
-import { loadLogCursor } from "../../plan/log-cursor.ts";
-import type { LogCursor } from "../../plan/log-cursor.ts";
+import { loadLogCursor } from "../../plan/logs/cursor.ts";
+import type { LogCursor } from "../../plan/logs/cursor.ts";
 import { writeFileAtomically } from "../../source/directory/atomic-file.ts";
 import { CommandError } from "../describe-error.ts";
 

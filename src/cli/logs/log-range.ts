@@ -1,8 +1,8 @@
 // The days that somebody asks for, checked by the API's rules before anything is called.
-import type { DayRange } from "../../plan/log-cursor.ts";
-import { firstKeptDay, logRetentionDays } from "../../plan/log-retention.ts";
-import type { LogPlan } from "../../plan/log-retention.ts";
-import { formatDay, parseDay } from "../../reconcile/log-days.ts";
+import type { DayRange } from "../../plan/logs/cursor.ts";
+import { firstKeptDay, logRetentionDays } from "../../plan/logs/retention.ts";
+import type { LogPlan } from "../../plan/logs/retention.ts";
+import { formatDay, parseDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 
 /** One query of the API spans no more, both ends counted. */

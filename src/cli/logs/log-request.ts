@@ -1,9 +1,9 @@
 // The options of `wafsync logs`, made into what is to be done. Everything that can be wrong is found here, before any call.
-import { parseLogFilter } from "../../plan/log-filter.ts";
-import type { LogFilter, LogFilterTexts } from "../../plan/log-filter.ts";
-import type { DayRange } from "../../plan/log-cursor.ts";
-import type { LogPlan } from "../../plan/log-retention.ts";
-import { formatDay } from "../../reconcile/log-days.ts";
+import { parseLogFilter } from "./log-filter.ts";
+import type { LogFilter, LogFilterTexts } from "./log-filter.ts";
+import type { DayRange } from "../../plan/logs/cursor.ts";
+import type { LogPlan } from "../../plan/logs/retention.ts";
+import { formatDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LogQuestion } from "./log-checkpoint.ts";
 import type { LogFormatName } from "./log-format.ts";

@@ -1,9 +1,9 @@
 // What a person is told while logs are read: progress, waiting that takes long, and what is wrong with the rows.
 import type { WafFault } from "../../model/waf-result.ts";
-import type { DaySummary } from "../../plan/log-day-reading.ts";
-import { formatDay } from "../../reconcile/log-days.ts";
-import type { LogWait } from "../../reconcile/log-ports.ts";
-import { defectWords } from "../../reconcile/read-logs.ts";
+import type { DaySummary } from "../../plan/logs/day-reading.ts";
+import { formatDay } from "../../reconcile/logs/log-days.ts";
+import type { LogWait } from "../../reconcile/logs/log-ports.ts";
+import { defectWords } from "../../reconcile/logs/read-logs.ts";
 import type { Terminal } from "../terminal.ts";
 import { inWords } from "./log-progress.ts";
 import type { LogProgress } from "./log-progress.ts";

@@ -2,12 +2,12 @@
 import type { ApiKey } from "../../model/api-key.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { OriginsRead, WafFault, WafResult } from "../../model/waf-result.ts";
-import { LogReport } from "../../plan/log-report.ts";
-import type { DayRange } from "../../plan/log-cursor.ts";
-import { formatDay } from "../../reconcile/log-days.ts";
-import type { LogPort, LogReaderPorts } from "../../reconcile/log-ports.ts";
+import { LogReport } from "./report-statistics.ts";
+import type { DayRange } from "../../plan/logs/cursor.ts";
+import { formatDay } from "../../reconcile/logs/log-days.ts";
+import type { LogPort, LogReaderPorts } from "../../reconcile/logs/log-ports.ts";
 import type { CallOptions } from "../../reconcile/ports.ts";
-import { countLogs, readLogs } from "../../reconcile/read-logs.ts";
+import { countLogs, readLogs } from "../../reconcile/logs/read-logs.ts";
 import type { LogWatch } from "../logs/log-watch.ts";
 
 export interface ReportPorts extends LogReaderPorts {

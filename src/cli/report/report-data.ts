@@ -1,6 +1,6 @@
 // What a report shows, and how it says it: numbers, times and names as people read them.
-import type { AssessedClient } from "../../plan/log-report-clients.ts";
-import type { LogReportSummary } from "../../plan/log-report.ts";
+import type { AssessedClient } from "./report-clients.ts";
+import type { LogReportSummary } from "./report-statistics.ts";
 
 export interface ReportData {
   readonly summary: LogReportSummary;

@@ -1,8 +1,8 @@
 // The report as one page of HTML that needs nothing else: no network, no further file.
 import { isOpaque } from "../../model/entry.ts";
-import type { AssessedClient } from "../../plan/log-report-clients.ts";
-import type { Counted, LogReportSummary, Ranking } from "../../plan/log-report.ts";
-import { dayMs, formatDay } from "../../reconcile/log-days.ts";
+import type { AssessedClient } from "./report-clients.ts";
+import type { Counted, LogReportSummary, Ranking } from "./report-statistics.ts";
+import { dayMs, formatDay } from "../../reconcile/logs/log-days.ts";
 import { html, trusted, visibleText } from "./html.ts";
 import type { Markup } from "./html.ts";
 import type { RankChart } from "./report-charts.ts";

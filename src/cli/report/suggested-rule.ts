@@ -2,8 +2,8 @@
 import { stringify } from "yaml";
 import type { Entry } from "../../model/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import type { DayRange } from "../../plan/log-cursor.ts";
-import { formatDay } from "../../reconcile/log-days.ts";
+import type { DayRange } from "../../plan/logs/cursor.ts";
+import { formatDay } from "../../reconcile/logs/log-days.ts";
 
 /** Addresses change hands: a rule for good is for a person to decide on. */
 const daysBlocked = 7;

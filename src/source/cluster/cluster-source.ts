@@ -16,8 +16,8 @@ import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-
 import { type ConfirmContext, findLeavingKind, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
 import { type DeclaredPicture, declaredPicture, type InstancePicture } from "./gather-instance.ts";
 import { InstanceChanges } from "./instance-changes.ts";
-import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./left-out-objects.ts";
-import { LookAgain } from "./look-again.ts";
+import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./unattached-objects.ts";
+import { LookAgain } from "./missing-ref-poller.ts";
 import { parseObject } from "./parse-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
 

@@ -2,7 +2,7 @@
 // told. Nothing is decided or read here, so a handler of a watch is done at once.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import type { ObjectChange } from "../../kube/mirror.ts";
+import type { ObjectChange } from "../../kube/reflector.ts";
 import { sameJson } from "../../kube/status-diff.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";

@@ -8,7 +8,7 @@ import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { type Inventory, emptyInventory, type LoadedInventory, type SavedInventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { asSentence } from "../../plan/sentence.ts";
+import { asSentence } from "../../model/sentence.ts";
 import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
 import { joinShards, shardInventory } from "../inventory-shards.ts";
 import { describeShard, type InventoryShard, InventoryShardStore, isHeldFor } from "./inventory-shard-store.ts";

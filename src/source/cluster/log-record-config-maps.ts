@@ -7,7 +7,7 @@ import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { createObject, deleteObject, getObject, replaceObject } from "../../kube/verbs.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { asSentence } from "../../plan/sentence.ts";
+import { asSentence } from "../../model/sentence.ts";
 import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
 import { ownerReferenceOf } from "./owner-reference.ts";
 

@@ -10,7 +10,7 @@ import type { ResourceType } from "../../kube/resource-path.ts";
 import type { WorkloadRef } from "../../model/declared.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import type { SeenWorkload } from "../../model/workload.ts";
-import { decideProgress, type WorkloadNumbers } from "../../plan/rollout-status.ts";
+import { decideProgress, type WorkloadNumbers } from "../../plan/cache-clear/rollout-status.ts";
 
 export type WorkloadKind = WorkloadRef["kind"];
 export const workloadKinds: readonly WorkloadKind[] = ["Deployment", "StatefulSet", "DaemonSet"];

@@ -7,10 +7,10 @@ import type { LogCollection } from "../../../src/cli/logs/collect-logs.ts";
 import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
 import { openFileOutput } from "../../../src/cli/logs/log-output.ts";
 import type { LogOutput } from "../../../src/cli/logs/log-output.ts";
-import { seededRandom } from "../../support/async/seeded-random.ts";
-import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
-import { Multiset, dayNumber, logKey, logWorld } from "../../support/logs/log-world.ts";
-import type { LogWorld } from "../../support/logs/log-world.ts";
+import { seededRandom } from "../../support/builders/seeded-random.ts";
+import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
+import { Multiset, dayNumber, logKey, logWorld } from "../../support/worlds/log-world.ts";
+import type { LogWorld } from "../../support/worlds/log-world.ts";
 
 const firstDay = dayNumber("2026-06-06");
 const lastDay = dayNumber("2026-06-15");

@@ -9,8 +9,8 @@ import type { LogFormatName } from "../../../src/cli/logs/log-format.ts";
 import { openFileOutput } from "../../../src/cli/logs/log-output.ts";
 import { logEntryFields } from "../../../src/model/log-entry.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
-import { csvRows, withoutFormula } from "../../support/logs/csv-rows.ts";
-import { Multiset, dayNumber, logWorld } from "../../support/logs/log-world.ts";
+import { csvRows, withoutFormula } from "../../support/builders/csv-rows.ts";
+import { Multiset, dayNumber, logWorld } from "../../support/worlds/log-world.ts";
 
 const firstDay = dayNumber("2026-05-07");
 const lastDay = dayNumber("2026-06-15");

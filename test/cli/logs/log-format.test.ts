@@ -3,8 +3,8 @@ import { createLogFormat } from "../../../src/cli/logs/log-format.ts";
 import type { LogFormatName } from "../../../src/cli/logs/log-format.ts";
 import { logEntryFields } from "../../../src/model/log-entry.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
-import { csvRows } from "../../support/logs/csv-rows.ts";
-import { row } from "../../support/logs/scripted-logs.ts";
+import { csvRows } from "../../support/builders/csv-rows.ts";
+import { row } from "../../support/fakes/scripted-logs.ts";
 
 const nasty = 'a,"b"\n=c\r\u0000\u001B[31mé😀\u009B2J\u2028\u202E\uD800';
 

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { LogProgress } from "../../../src/cli/logs/log-progress.ts";
 import { LogWatch } from "../../../src/cli/logs/log-watch.ts";
 import type { Terminal } from "../../../src/cli/terminal.ts";
-import { dayNumber } from "../../support/logs/log-world.ts";
+import { dayNumber } from "../../support/worlds/log-world.ts";
 
 function screen(isInteractive: boolean): {
   terminal: Terminal;

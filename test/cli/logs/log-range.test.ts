@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { isAbsoluteDate, parseRange, retentionWarning } from "../../../src/cli/logs/log-range.ts";
-import { formatDay } from "../../../src/reconcile/log-days.ts";
-import { dayNumber } from "../../support/logs/log-world.ts";
+import { formatDay } from "../../../src/reconcile/logs/log-days.ts";
+import { dayNumber } from "../../support/worlds/log-world.ts";
 
 const today = dayNumber("2026-06-15");
 

@@ -3,8 +3,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { ClusterAccess } from "../../control-plane/cluster-access.ts";
-import { createNamespace, installDefinitions, waitFor } from "../../support/cluster/cluster-objects.ts";
+import type { ClusterAccess } from "../../support/control-plane/cluster-access.ts";
+import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import type { Helm, RenderedObject } from "../../support/deploy/chart.ts";
 import { chartFolder, createHelm, objectsIn, valueSets } from "../../support/deploy/chart.ts";
 import { writeKubeSchemas } from "../../support/deploy/kube-schemas.ts";

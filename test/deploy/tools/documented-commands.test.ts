@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { runToEnd } from "../../control-plane/run-to-end.ts";
+import { runToEnd } from "../../support/control-plane/run-to-end.ts";
 import { describeWithToolsAndCluster } from "../../support/deploy/tools-suite.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");

@@ -9,7 +9,7 @@ import { realClock } from "../../../src/async/clock.ts";
 import { dashboardQueries } from "../../../scripts/generate-deploy-dashboard.ts";
 import { createMetrics } from "../../../src/telemetry/metrics.ts";
 import type { Metrics } from "../../../src/telemetry/metrics.ts";
-import { waitFor } from "../../support/cluster/cluster-objects.ts";
+import { waitFor } from "../../support/builders/cluster-objects.ts";
 import type { RunningPrometheus } from "../../support/deploy/prometheus.ts";
 import { startPrometheus } from "../../support/deploy/prometheus.ts";
 import { describeWithTools, runTool } from "../../support/deploy/tools-suite.ts";

@@ -7,9 +7,9 @@ import { parse, parseAllDocuments } from "yaml";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { judge } from "../../support/deploy/judge.ts";
 import { describeWithToolsAndOperator } from "../../support/deploy/tools-suite.ts";
-import { addresses, cacheClear, keySecret, origin, rule } from "../../support/operator/manifests.ts";
-import type { Manifest } from "../../support/operator/manifests.ts";
-import type { WafsyncObject } from "../../support/operator/status-history.ts";
+import { addresses, cacheClear, keySecret, origin, rule } from "../../support/builders/manifests.ts";
+import type { Manifest } from "../../support/builders/manifests.ts";
+import type { WafsyncObject } from "../../support/worlds/status-history.ts";
 
 const argocd = join(import.meta.dirname, "..", "..", "..", "deploy", "argocd");
 const settingsFile = join(argocd, "argocd-cm.yaml");

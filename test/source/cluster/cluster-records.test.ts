@@ -8,11 +8,11 @@ import { createClusterRecords } from "../../../src/source/cluster/cluster-record
 import type { ClusterRecords } from "../../../src/source/cluster/cluster-records.ts";
 import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
-import { apiClient, createAll, watchedClient } from "../../support/cluster-source/api-clients.ts";
-import type { WatchedClient } from "../../support/cluster-source/api-clients.ts";
-import { createNamespace, installDefinitions, waitFor } from "../../support/cluster/cluster-objects.ts";
-import { describeWithControlPlane } from "../../support/cluster/suite.ts";
-import { collectionOf, instance, keySecret } from "../../support/operator/manifests.ts";
+import { apiClient, createAll, watchedClient } from "../../support/fakes/api-clients.ts";
+import type { WatchedClient } from "../../support/fakes/api-clients.ts";
+import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
+import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
+import { collectionOf, instance, keySecret } from "../../support/builders/manifests.ts";
 
 const waitMs = 30_000;
 const event = { type: "Normal", reason: "EntriesChanged", message: "Added 1 entry." } as const;

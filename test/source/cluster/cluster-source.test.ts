@@ -9,18 +9,12 @@ import { nameKey } from "../../../src/model/resource.ts";
 import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { createInstanceFinalizers } from "../../../src/source/cluster/instance-finalizer.ts";
-import {
-  apiClient,
-  createAll,
-  deleteManifest,
-  patchObject,
-  watchedClient,
-} from "../../support/cluster-source/api-clients.ts";
-import type { WatchedClient } from "../../support/cluster-source/api-clients.ts";
-import { createNamespace, installDefinitions, waitFor } from "../../support/cluster/cluster-objects.ts";
-import { describeWithOwnControlPlane } from "../../support/cluster/suite.ts";
-import { cacheClear, configMap, instance, keySecret, origin, rule } from "../../support/operator/manifests.ts";
-import type { Manifest } from "../../support/operator/manifests.ts";
+import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
+import type { WatchedClient } from "../../support/fakes/api-clients.ts";
+import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
+import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
+import { cacheClear, configMap, instance, keySecret, origin, rule } from "../../support/builders/manifests.ts";
+import type { Manifest } from "../../support/builders/manifests.ts";
 
 const waitMs = 30_000;
 const baseUrl = "https://waf.example";

@@ -9,11 +9,11 @@ import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { createInventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
 import type { InventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
-import { apiClient, crashingClient, watchedClient } from "../../support/cluster-source/api-clients.ts";
-import { UnattendedInstances } from "../../support/cluster-source/unattended-instances.ts";
-import { createNamespace, installDefinitions } from "../../support/cluster/cluster-objects.ts";
-import { describeWithControlPlane } from "../../support/cluster/suite.ts";
-import { addresses } from "../../support/operator/manifests.ts";
+import { apiClient, crashingClient, watchedClient } from "../../support/fakes/api-clients.ts";
+import { UnattendedInstances } from "../../support/worlds/unattended-instances.ts";
+import { createNamespace, installDefinitions } from "../../support/builders/cluster-objects.ts";
+import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
+import { addresses } from "../../support/builders/manifests.ts";
 
 const shardBytesMax = 1_500;
 

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { LogRecordConfigMaps, partsMax } from "../../../src/source/cluster/log-record-config-maps.ts";
-import { apiClient, crashingClient } from "../../support/cluster-source/api-clients.ts";
-import { UnattendedInstances } from "../../support/cluster-source/unattended-instances.ts";
-import { createNamespace, installDefinitions } from "../../support/cluster/cluster-objects.ts";
-import { describeWithControlPlane } from "../../support/cluster/suite.ts";
+import { apiClient, crashingClient } from "../../support/fakes/api-clients.ts";
+import { UnattendedInstances } from "../../support/worlds/unattended-instances.ts";
+import { createNamespace, installDefinitions } from "../../support/builders/cluster-objects.ts";
+import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 
 const partLengthMax = 1_000;
 const small = { forwarded: 1 };

@@ -5,10 +5,10 @@ import { staticCredentials } from "../../../src/kube/credentials.ts";
 import type { DeclaredInstance, WorkloadRef } from "../../../src/model/declared.ts";
 import type { WorkloadSight } from "../../../src/model/workload.ts";
 import { RolloutWatches } from "../../../src/source/cluster/rollout-watches.ts";
-import { waitFor } from "../../support/cluster/cluster-objects.ts";
-import { anInstance } from "../../support/declared/declare.ts";
-import type { ScriptedApiServer, ScriptedStream, TestObject } from "../../support/kube/scripted-api-server.ts";
-import { failure, scriptedStream, startScriptedApiServer } from "../../support/kube/scripted-api-server.ts";
+import { waitFor } from "../../support/builders/cluster-objects.ts";
+import { anInstance } from "../../support/builders/declare.ts";
+import type { ScriptedApiServer, ScriptedStream, TestObject } from "../../support/fakes/scripted-api-server.ts";
+import { failure, scriptedStream, startScriptedApiServer } from "../../support/fakes/scripted-api-server.ts";
 
 const patienceMs = 30_000;
 const cleanUps: (() => Promise<unknown>)[] = [];

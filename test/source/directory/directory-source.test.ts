@@ -9,7 +9,7 @@ import {
   createDirectorySource,
 } from "../../../src/source/directory/directory-source.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
-import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/directory/scratch-directory.ts";
+import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
 const main = { namespace: "shop", name: "main" };
 

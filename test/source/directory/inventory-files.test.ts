@@ -5,7 +5,7 @@ import type { Entry } from "../../../src/model/entry.ts";
 import { type Inventory, emptyInventory } from "../../../src/model/inventory.ts";
 import { type InventoryFiles, createInventoryFiles } from "../../../src/source/directory/inventory-files.ts";
 import { type StateDirectory, openStateDirectory } from "../../../src/source/directory/state-directory.ts";
-import { type ScratchDirectory, scratchDirectory } from "../../support/directory/scratch-directory.ts";
+import { type ScratchDirectory, scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
 const main = { namespace: "shop", name: "main" };
 const file = ["inventory", "shop", "main.yaml"];

@@ -7,7 +7,7 @@ import { type FileCache, isPassing, readDirectory as readAsOf } from "../../../s
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { faultText } from "../../../src/source/directory/source-fault.ts";
 import { readSourceFile } from "../../../src/source/directory/source-file.ts";
-import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/directory/scratch-directory.ts";
+import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
 const secretText = "correct-horse-battery";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { type StateDirectory, openStateDirectory } from "../../../src/source/directory/state-directory.ts";
-import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
 async function open(path: string, processId = process.pid): ReturnType<typeof openStateDirectory> {
   return await openStateDirectory({ path, processId, clock: realClock });

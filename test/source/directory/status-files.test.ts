@@ -5,7 +5,7 @@ import { realClock } from "../../../src/async/clock.ts";
 import type { ResourceRef } from "../../../src/model/resource.ts";
 import { openStateDirectory } from "../../../src/source/directory/state-directory.ts";
 import { type StatusFiles, createStatusFiles, eventsBytesMax } from "../../../src/source/directory/status-files.ts";
-import { scratchDirectory } from "../../support/directory/scratch-directory.ts";
+import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
 const rule: ResourceRef = { kind: "WafIpRule", namespace: "shop", name: "office" };
 

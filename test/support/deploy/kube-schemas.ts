@@ -2,7 +2,7 @@
 // version, know custom resources too, and need no download.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ClusterAccess } from "../../control-plane/cluster-access.ts";
+import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 
 interface Schema {
   [field: string]: unknown;

@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { waitFor } from "../cluster/cluster-objects.ts";
-import { findFreePorts } from "../../control-plane/free-ports.ts";
+import { waitFor } from "../builders/cluster-objects.ts";
+import { findFreePorts } from "../control-plane/free-ports.ts";
 
 export interface RunningPrometheus {
   /** The `data` of an answer of its API; rejects with its words if it refuses. */

@@ -4,8 +4,8 @@ import type { Condition, NewCondition } from "../../../src/api/conditions.ts";
 import { setCondition } from "../../../src/api/conditions.ts";
 import type { AcceptedReason, ReasonOf, SyncedReason } from "../../../src/api/reasons.ts";
 import { conditionFacts } from "../../../src/api/reasons.ts";
-import { accepted, conditionsOf } from "../../../src/reconcile/assessment.ts";
-import type { AcceptedFinding, SyncedFinding } from "../../../src/reconcile/assessment.ts";
+import { accepted, conditionsOf } from "../../../src/reconcile/status/conditions.ts";
+import type { AcceptedFinding, SyncedFinding } from "../../../src/reconcile/status/conditions.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 
 export type ArgoHealth = "Progressing" | "Healthy" | "Degraded" | "Suspended";

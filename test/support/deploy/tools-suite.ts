@@ -4,14 +4,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "@jest/globals";
-import type { ClusterAccess } from "../../control-plane/cluster-access.ts";
-import type { Ended } from "../../control-plane/run-to-end.ts";
-import { runToEnd } from "../../control-plane/run-to-end.ts";
+import type { ClusterAccess } from "../control-plane/cluster-access.ts";
+import type { Ended } from "../control-plane/run-to-end.ts";
+import { runToEnd } from "../control-plane/run-to-end.ts";
 import type { ToolName, Tools } from "../../tools/find.ts";
 import { findTools } from "../../tools/find.ts";
-import { describeWithOwnControlPlane } from "../cluster/suite.ts";
-import { describeOperator } from "../operator/operator-suite.ts";
-import type { OperatorWorld } from "../operator/operator-world.ts";
+import { describeWithOwnControlPlane } from "../control-plane/suite.ts";
+import { describeOperator } from "../worlds/operator-suite.ts";
+import type { OperatorWorld } from "../worlds/operator-world.ts";
 
 /** What each tool is, as people call it, and the module that has its version. */
 const modules: Readonly<Record<ToolName, readonly (readonly [string, string])[]>> = {

@@ -6,7 +6,7 @@ import type { Entry } from "../../../src/model/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import { hashRemovals } from "../../../src/plan/removal-guard.ts";
+import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
 import { isForbidden, removalsForbidden, textsOf, wantedEntries, wantedOrigins } from "./oracle.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 

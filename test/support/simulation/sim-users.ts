@@ -4,9 +4,9 @@ import { listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
-import { approvalAnnotation } from "../../../src/plan/removal-guard.ts";
-import { aCacheClear, aMeta, anInstance, anOrigin, aRule, instanceName } from "../declared/declare.ts";
-import type { MetaOverrides } from "../declared/declare.ts";
+import { approvalAnnotation } from "../../../src/plan/lists/removal-guard.ts";
+import { aCacheClear, aMeta, anInstance, anOrigin, aRule, instanceName } from "../builders/declare.ts";
+import type { MetaOverrides } from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";
 import { spellings } from "./sim-waf.ts";
 

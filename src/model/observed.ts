@@ -1,0 +1,14 @@
+// What the WAF showed when it was last read, kept up to date with the writes that it accepted since.
+import type { ListName } from "./declared.ts";
+import type { Entry } from "./entry.ts";
+
+/** Each entry with the spellings that the list shows for it: nearly always one. */
+export type ObservedEntries = ReadonlyMap<Entry, readonly string[]>;
+
+export interface Observed {
+  readonly domain: string;
+  readonly primaryOrigin: string;
+  /** Every host that the read showed; the documented API shows the primary alone. */
+  readonly originHosts: readonly string[];
+  readonly lists: Readonly<Record<ListName, ObservedEntries>>;
+}

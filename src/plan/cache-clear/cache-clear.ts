@@ -1,0 +1,219 @@
+// What is to be done about one WafCacheClear at a moment: call, wait, give up, or nothing.
+//
+//   once per creation and per new trigger:  begun ──▶ due ──▶ attempt recorded ──▶ call ──▶ finished
+//                                                      ▲                            │
+//                                                      └─── failed, after a while ──┘
+//
+// A record is kept before each call. Clearing twice is harmless, so whatever can't be known is tried again.
+import type { DeclaredCacheClear } from "../../model/declared.ts";
+import type { HandledTrigger } from "../../model/inventory.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+
+/** The delay before the second attempt; it doubles with each further one. */
+const retryBaseMs = 2_000;
+const retryMsMax = 60_000;
+/** How long to leave the API alone when it asks to slow down and does not say for how long. */
+const rateLimitedMs = 10_000;
+
+/** What stands for `spec.trigger` where there is none. */
+const noTrigger = "";
+
+export type ClearFailure =
+  | "BackoffLimitExceeded"
+  | "DeadlineExceeded"
+  | "BadApiKey"
+  | "MissingApiKey"
+  | "DomainChanged"
+  | "Rejected";
+
+export type ClearFinish =
+  | { readonly state: "Cleared" | "AlreadyHandled"; readonly atMs: number; readonly clearedAtMs: number }
+  /** `with` is the `namespace/name` of the object whose call did it. */
+  | { readonly state: "Coalesced"; readonly atMs: number; readonly clearedAtMs: number; readonly with: string }
+  | { readonly state: "Failed"; readonly atMs: number; readonly reason: ClearFailure; readonly message: string };
+
+/** How far one object is with one trigger. */
+export interface ClearRecord {
+  /** The trigger that all of this is about. */
+  readonly trigger: string;
+  /** Since when its deadline runs; undefined while it is suspended. */
+  readonly startedMs: number | undefined;
+  /** Calls that were begun, recorded before each; without those that the API put off. */
+  readonly attempts: number;
+  readonly lastAttemptMs: number | undefined;
+  /** What came of the last attempt; empty before. */
+  readonly message: string;
+  readonly finish: ClearFinish | undefined;
+}
+
+/** What keeps the whole instance from being worked on. With a `reason`, waiting would be of no use. */
+export interface ClearTrouble {
+  readonly reason: Extract<ClearFailure, "BadApiKey" | "MissingApiKey" | "DomainChanged"> | undefined;
+  readonly message: string;
+}
+
+export interface ClearSituation {
+  readonly clear: DeclaredCacheClear;
+  readonly record: ClearRecord | undefined;
+  /** What the inventory remembers of an object of this name. */
+  readonly handled: HandledTrigger | undefined;
+  readonly instanceSuspended: boolean;
+  readonly trouble: ClearTrouble | undefined;
+  /** No call of the instance before this time: the API asked for it, or there was one just now. */
+  readonly notBeforeMs: number;
+  readonly nowMs: number;
+}
+
+export type ClearDecision =
+  | { readonly decision: "Finished"; readonly deleteAtMs: number | undefined }
+  /** It finished so long ago that it wants to be deleted. */
+  | { readonly decision: "Delete" }
+  | { readonly decision: "AlreadyHandled"; readonly handledAtMs: number }
+  | { readonly decision: "Suspended" }
+  | { readonly decision: "Due" }
+  /** Look again then: an attempt may be due, or the deadline over. */
+  | { readonly decision: "Wait"; readonly untilMs: number }
+  | { readonly decision: "Fail"; readonly reason: ClearFailure; readonly message: string };
+
+/** The trigger that an object has now. */
+export function triggerOf(clear: DeclaredCacheClear): string {
+  return clear.trigger ?? noTrigger;
+}
+
+/** The record if it is about the current trigger. */
+export function currentRecord(clear: DeclaredCacheClear, record: ClearRecord | undefined): ClearRecord | undefined {
+  return record?.trigger === triggerOf(clear) ? record : undefined;
+}
+
+export function decideCacheClear(situation: ClearSituation): ClearDecision {
+  const { clear, handled, nowMs, trouble } = situation;
+  const record = currentRecord(clear, situation.record);
+  if (record?.finish !== undefined) return decideFinished(clear, record.finish, nowMs);
+  if (handled?.trigger === triggerOf(clear)) return { decision: "AlreadyHandled", handledAtMs: handled.handledAtMs };
+  if (clear.suspend || situation.instanceSuspended) return { decision: "Suspended" };
+  if (trouble?.reason !== undefined) return { decision: "Fail", reason: trouble.reason, message: trouble.message };
+  const deadlineMs = startOf(record, nowMs) + clear.activeDeadlineMs;
+  if (deadlineMs <= nowMs) {
+    const last = record?.message === "" ? undefined : record?.message;
+    const why = last ?? trouble?.message ?? "No attempt was begun.";
+    const message = `It took longer than ${Math.round(clear.activeDeadlineMs / 1000)} s. ${why}`;
+    return { decision: "Fail", reason: "DeadlineExceeded", message };
+  }
+  if (trouble !== undefined) return { decision: "Wait", untilMs: deadlineMs };
+  const dueMs = Math.max(situation.notBeforeMs, nextAttemptMs(record, nowMs));
+  return dueMs <= nowMs ? { decision: "Due" } : { decision: "Wait", untilMs: Math.min(dueMs, deadlineMs) };
+}
+
+function decideFinished(
+  { ttlAfterFinishedMs }: DeclaredCacheClear,
+  { atMs }: ClearFinish,
+  nowMs: number,
+): ClearDecision {
+  if (ttlAfterFinishedMs === undefined) return { decision: "Finished", deleteAtMs: undefined };
+  const deleteAtMs = atMs + ttlAfterFinishedMs;
+  return deleteAtMs <= nowMs ? { decision: "Delete" } : { decision: "Finished", deleteAtMs };
+}
+
+/** A time in the future was written by a clock that is ahead of ours: it must not make anything wait longer. */
+function startOf(record: ClearRecord | undefined, nowMs: number): number {
+  return Math.min(record?.startedMs ?? nowMs, nowMs);
+}
+
+/**
+ * An attempt whose end was never recorded is one that a killed process had begun, and is repeated even if it was the last
+ * one allowed: whether it cleared anything is not known. The deadline still ends it.
+ */
+function nextAttemptMs(record: ClearRecord | undefined, nowMs: number): number {
+  if (record?.lastAttemptMs === undefined || record.attempts === 0) return nowMs;
+  const delayMs = Math.min(retryMsMax, retryBaseMs * 2 ** Math.min(record.attempts - 1, 10));
+  return Math.min(record.lastAttemptMs, nowMs) + delayMs;
+}
+
+/** The record that a decision leads to. A decision to call changes it only by `withAttempt`. */
+export function recordAfter(
+  decision: ClearDecision,
+  { clear, record, nowMs }: Pick<ClearSituation, "clear" | "record" | "nowMs">,
+): ClearRecord {
+  const known = currentRecord(clear, record) ?? newRecord(clear);
+  switch (decision.decision) {
+    case "Finished":
+    case "Delete":
+      return known;
+    case "AlreadyHandled": {
+      // With attempts of its own, it was handled by itself, and was killed before it could say so.
+      const state = known.attempts > 0 ? "Cleared" : "AlreadyHandled";
+      return { ...known, message: "", finish: { state, atMs: nowMs, clearedAtMs: decision.handledAtMs } };
+    }
+    case "Suspended":
+      return { ...known, startedMs: undefined };
+    case "Due":
+    case "Wait":
+      return { ...known, startedMs: startOf(known, nowMs) };
+    case "Fail": {
+      const { reason, message } = decision;
+      return { ...known, startedMs: startOf(known, nowMs), finish: { state: "Failed", atMs: nowMs, reason, message } };
+    }
+  }
+}
+
+function newRecord(clear: DeclaredCacheClear): ClearRecord {
+  return {
+    trigger: triggerOf(clear),
+    startedMs: undefined,
+    attempts: 0,
+    lastAttemptMs: undefined,
+    message: "",
+    finish: undefined,
+  };
+}
+
+/** What is to be recorded before a call. */
+export function withAttempt(record: ClearRecord, nowMs: number): ClearRecord {
+  return { ...record, attempts: record.attempts + 1, lastAttemptMs: nowMs, message: "" };
+}
+
+export interface FaultDecision {
+  readonly record: ClearRecord;
+  /** No call of the instance before this time. */
+  readonly notBeforeMs: number;
+}
+
+/** What a failed call means for an object whose attempt it was. The record is the one from before the call, with the attempt. */
+export function decideAfterFault(
+  clear: DeclaredCacheClear,
+  record: ClearRecord,
+  fault: WafFault,
+  nowMs: number,
+): FaultDecision {
+  const notBeforeMs = nowMs + (fault.retryAfterMs ?? 0);
+  const failed = (reason: ClearFailure, message: string): FaultDecision => ({
+    record: { ...record, message: fault.message, finish: { state: "Failed", atMs: nowMs, reason, message } },
+    notBeforeMs,
+  });
+  switch (fault.code) {
+    case "BadApiKey":
+    case "MissingApiKey":
+      return failed(fault.code, fault.message);
+    case "Rejected":
+      return failed("Rejected", `The API refused the clear with these words: "${fault.message}".`);
+    case "RateLimited":
+      return {
+        record: { ...record, attempts: record.attempts - 1, message: fault.message },
+        notBeforeMs: nowMs + (fault.retryAfterMs ?? rateLimitedMs),
+      };
+    case "Aborted":
+    case "NotPermitted":
+      // Nothing was sent; the process is ending, or another one leads.
+      return { record: { ...record, attempts: record.attempts - 1, message: fault.message }, notBeforeMs };
+    case "NotFound":
+    case "Unavailable":
+    case "TimedOut":
+    case "OutcomeUnknown":
+    case "ContractBroken": {
+      if (record.attempts <= clear.backoffLimit) return { record: { ...record, message: fault.message }, notBeforeMs };
+      const { attempts } = record;
+      const tried = attempts === 1 ? "The attempt failed" : `All ${attempts} attempts failed`;
+      return failed("BackoffLimitExceeded", `${tried}. ${fault.message}`);
+    }
+  }
+}

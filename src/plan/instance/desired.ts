@@ -1,0 +1,169 @@
+// The desired state of one instance: what should be on each list, which rules want each entry, and what came of each rule.
+//
+//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ lists
+//
+// An entry that is refused at any of these steps is reported on its rule and stops nothing else.
+import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, ListName } from "../../model/declared.ts";
+import { listOf } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import { byAge, nameKey } from "../../model/resource.ts";
+import { decideAttachment } from "../access/attach.ts";
+import type { SourceOfEntry } from "../lists/conflicts.ts";
+import { settleConflicts } from "../lists/conflicts.ts";
+import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
+import { describeRejected } from "../lists/compiled-rule.ts";
+import { compileOrigins } from "../origins/desired-origins.ts";
+import type { EntryGuards } from "../lists/guards.ts";
+import { compileGuards, guardObjection } from "../lists/guards.ts";
+import type { RejectedEntry } from "../lists/rule-entries.ts";
+import { readRuleEntries } from "../lists/rule-entries.ts";
+
+export interface DesiredState {
+  readonly instance: DeclaredInstance;
+  /** Who wants each entry: never an empty array. */
+  readonly lists: Readonly<Record<ListName, ReadonlyMap<Entry, readonly CompiledRule[]>>>;
+  /** By host. */
+  readonly origins: ReadonlyMap<string, DeclaredOrigin>;
+  readonly rules: readonly CompiledRule[];
+  readonly compiledOrigins: readonly CompiledOrigin[];
+  /** Why no removal may be planned, by list; removals of origins are held by either. One sentence each. */
+  readonly removalsHeldBy: Readonly<Record<ListName, readonly string[]>>;
+  /** What is wrong with the instance itself. While there is any, nothing is written. */
+  readonly instanceFaults: readonly string[];
+  /** When the next rule expires. */
+  readonly nextExpiryMs: number | undefined;
+}
+
+/** Works out the desired state from what was gathered. `nowMs` decides which rules have expired. */
+export function compileDesired(gathered: Gathered, nowMs: number): DesiredState {
+  const { instance } = gathered;
+  const origins = compileOrigins(gathered);
+  const guards = compileGuards(
+    instance,
+    origins.compiled.filter(({ verdict }) => verdict === "Accepted").map(({ origin }) => origin),
+  );
+  const held: Record<ListName, string[]> = {
+    blocklist: [...gathered.brokenSources, ...origins.held],
+    allowlist: [...gathered.brokenSources, ...origins.held],
+  };
+  const drafts = gathered.rules
+    .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
+    .map((rule) => draftRule(rule, gathered, guards, nowMs, held));
+  const rules = settleConflicts(drafts, sourcesOf(gathered));
+  return {
+    instance,
+    lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
+    origins: origins.wanted,
+    rules,
+    compiledOrigins: origins.compiled,
+    removalsHeldBy: held,
+    instanceFaults: guards.faults,
+    nextExpiryMs: nextExpiry(rules, nowMs),
+  };
+}
+
+/** Only conflicts ask for these, which are few. */
+function sourcesOf({ rules }: Gathered): SourceOfEntry {
+  const known = new Map<string, ReadonlyMap<Entry, string>>();
+  return ({ id }, entry) => {
+    const rule = rules.find(({ rule }) => nameKey(rule.meta) === id);
+    const sources = known.get(id) ?? (rule === undefined ? new Map() : readRuleEntries(rule).entries);
+    known.set(id, sources);
+    return sources.get(entry) ?? "";
+  };
+}
+
+/** When a rule's entries go: the earlier of `expiresAt` and creation plus `ttl`; undefined where it never expires. */
+export function expiryOf(rule: DeclaredRule): number | undefined {
+  const byTtl =
+    rule.ttlMs === undefined || rule.meta.createdAtMs === undefined ? undefined : rule.meta.createdAtMs + rule.ttlMs;
+  if (rule.expiresAtMs === undefined) return byTtl;
+  return byTtl === undefined ? rule.expiresAtMs : Math.min(rule.expiresAtMs, byTtl);
+}
+
+function draftRule(
+  gatheredRule: GatheredRule,
+  gathered: Gathered,
+  guards: EntryGuards,
+  nowMs: number,
+  held: Record<ListName, string[]>,
+): CompiledRule {
+  const { rule } = gatheredRule;
+  const list = listOf(rule);
+  const id = nameKey(rule.meta);
+  const base = { rule, id, list, rejected: [], declared: 0, expired: false, entries: new Set<Entry>() };
+  const labels = gathered.namespaceLabels.get(rule.meta.namespace);
+  const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
+  if (attachment.state !== "Allowed") {
+    if (attachment.state === "Unknown") held[list].push(`WafIpRule ${id}: ${attachment.message}`);
+    return { ...base, verdict: "NotAllowed", message: attachment.message, expiresAtMs: expiryOf(rule) };
+  }
+  const read = readRuleEntries(gatheredRule);
+  const expiresAtMs = expiryOf(rule);
+  const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
+  const refused: RejectedEntry[] = [];
+  const entries = new Set<Entry>();
+  for (const [entry, source] of read.entries) {
+    const objection = guardObjection(guards, list, entry);
+    if (objection === undefined) entries.add(entry);
+    else refused.push({ entry, source, message: objection });
+  }
+  if (!expired) holdForUnreadable(id, read.missing, read.invalid, held[list]);
+  return {
+    ...base,
+    ...verdictOf(read.missing, read.invalid, refused),
+    entries: expired ? new Set() : entries,
+    declared: read.entries.size + read.invalid.length,
+    rejected: [...read.invalid, ...refused],
+    expiresAtMs,
+    expired,
+  };
+}
+
+function holdForUnreadable(
+  id: string,
+  missing: readonly string[],
+  invalid: readonly RejectedEntry[],
+  held: string[],
+): void {
+  for (const problem of missing) held.push(`WafIpRule ${id}: ${problem}`);
+  const first = invalid[0];
+  if (first === undefined) return;
+  const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
+  held.push(`WafIpRule ${id} has an entry that can't be read, ${first.source}${more}.`);
+}
+
+function verdictOf(
+  missing: readonly string[],
+  invalid: readonly RejectedEntry[],
+  refused: readonly RejectedEntry[],
+): { verdict: RuleVerdict; message: string } {
+  if (missing[0] !== undefined) return { verdict: "SourceMissing", message: missing.join(" ") };
+  if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message: describeRejected(invalid) };
+  if (refused[0] !== undefined) return { verdict: "GuardRejected", message: describeRejected(refused) };
+  return { verdict: "Accepted", message: "" };
+}
+
+function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
+  const wanted = new Map<Entry, CompiledRule[]>();
+  for (const rule of rules) {
+    if (rule.list !== list) continue;
+    for (const entry of rule.entries) {
+      const wanting = wanted.get(entry);
+      if (wanting === undefined) wanted.set(entry, [rule]);
+      else wanting.push(rule);
+    }
+  }
+  return wanted;
+}
+
+function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {
+  let next: number | undefined;
+  for (const { expiresAtMs, verdict } of rules) {
+    // A time in the past would wake the instance for ever; a rule that is not attached has nothing to expire.
+    if (expiresAtMs === undefined || expiresAtMs <= nowMs || verdict === "NotAllowed") continue;
+    next = Math.min(next ?? expiresAtMs, expiresAtMs);
+  }
+  return next;
+}

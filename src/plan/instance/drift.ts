@@ -1,0 +1,41 @@
+// What somebody else changed on the lists since wafsync last saw them, where it goes against what is declared.
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { DesiredState } from "./desired.ts";
+import type { Observed, ObservedEntries } from "../../model/observed.ts";
+
+export interface DriftedEntry {
+  readonly list: ListName;
+  readonly entry: Entry;
+  /** `Vanished`: declared, was there, is gone. `Reappeared`: wafsync removed it, nobody declares it, it is back. */
+  readonly change: "Vanished" | "Reappeared";
+}
+
+export interface LastSeen {
+  /** Another domain is another WAF, and what it shows is no change. */
+  readonly domain: string;
+  readonly lists: Readonly<Record<ListName, ObservedEntries>>;
+  /** What wafsync itself removed in this process's life. */
+  readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+}
+
+/** Only what wafsync will correct is drift: where it writes nothing, or leaves to others what they add, there is none. */
+export function findDrift(desired: DesiredState, observed: Observed, last: LastSeen | undefined): DriftedEntry[] {
+  const { suspend, policies } = desired.instance;
+  if (last === undefined || last.domain !== observed.domain || suspend) return [];
+  const drift: DriftedEntry[] = [];
+  for (const list of listNames) {
+    if (policies[list] === "Observe") continue;
+    const now = observed.lists[list];
+    for (const entry of last.lists[list].keys()) {
+      if (!now.has(entry) && desired.lists[list].has(entry)) drift.push({ list, entry, change: "Vanished" });
+    }
+    if (policies[list] !== "Exclusive") continue;
+    for (const entry of last.removed[list]) {
+      if (!now.has(entry) || last.lists[list].has(entry) || desired.lists[list].has(entry)) continue;
+      drift.push({ list, entry, change: "Reappeared" });
+    }
+  }
+  return drift;
+}

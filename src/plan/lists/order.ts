@@ -1,0 +1,118 @@
+// In which order a plan's writes are done.
+//
+// 1. Origins: few, and each matters at once.
+// 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never
+//    waits for ten thousand. Of equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still
+//    to be added waits for it: the exception must stand before the block does.
+// 3. Removals from the blocklist, then from the allowlist, when everything that replaces them is there.
+//
+// So no address loses the protection or the access that it has both before and after.
+import type { Entry } from "../../model/entry.ts";
+import { narrowestContainers } from "../../model/entry-set.ts";
+import type { Operation } from "../../model/operation.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+
+export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
+
+/** One entry to be added, with everybody who wants it: never an empty array. */
+export interface WantedAdd {
+  readonly list: "blocklist" | "allowlist";
+  readonly entry: Entry;
+  readonly rules: readonly CompiledRule[];
+}
+
+/** Orders additions as described above. Deterministic: equal input in any order gives equal output. */
+export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
+  const left = new Map<CompiledRule, number>();
+  for (const { rules } of adds) for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + 1);
+  const rank = rankRules(left);
+  const groups = new Map<CompiledRule, WantedAdd[]>();
+  for (const add of adds) {
+    const first = leading(add.rules, rank);
+    const group = groups.get(first);
+    if (group === undefined) groups.set(first, [add]);
+    else group.push(add);
+  }
+  const ordered: AddEntry[] = [];
+  for (const rule of rank.keys()) {
+    const group = groups.get(rule) ?? [];
+    for (const add of group.toSorted(byEntry)) ordered.push(toOperation(add, rule, left.get(rule) ?? 0));
+  }
+  return exceptionsFirst(ordered);
+}
+
+function rankRules(left: ReadonlyMap<CompiledRule, number>): ReadonlyMap<CompiledRule, number> {
+  const sorted = [...left.keys()].toSorted(
+    (a, b) =>
+      b.rule.priority - a.rule.priority ||
+      (left.get(a) ?? 0) - (left.get(b) ?? 0) ||
+      (a.list === b.list ? 0 : a.list === "allowlist" ? -1 : 1) ||
+      (a.id < b.id ? -1 : 1),
+  );
+  return new Map(sorted.map((rule, index) => [rule, index]));
+}
+
+function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule, number>): CompiledRule {
+  return rules.reduce((best, rule) => ((rank.get(rule) ?? 0) < (rank.get(best) ?? 0) ? rule : best));
+}
+
+function byEntry(a: WantedAdd, b: WantedAdd): number {
+  if (a.entry === b.entry) return 0;
+  return a.entry < b.entry ? -1 : 1;
+}
+
+function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, left: number): AddEntry {
+  const others = rules.filter((rule) => rule !== first);
+  const also = others.length === 0 ? "" : ` and ${others.length} more`;
+  const priority = first.rule.priority === 0 ? "" : `, priority ${first.rule.priority}`;
+  return {
+    kind: "AddEntry",
+    list,
+    entry,
+    rules: [first.id, ...others.map(({ id }) => id)],
+    reason: `wanted by WafIpRule ${first.id}${also} (${left} to add${priority})`,
+  };
+}
+
+/** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */
+function exceptionsFirst(ordered: readonly AddEntry[]): AddEntry[] {
+  const allows = byEntryOn("allowlist", ordered);
+  if (allows.size === 0 || allows.size === ordered.length) return [...ordered];
+  const exceptions = exceptionsByBlock(ordered, allows);
+  const placed = new Set<AddEntry>();
+  for (const operation of ordered) {
+    for (const exception of exceptions.get(operation) ?? []) placed.add(exception);
+    placed.add(operation);
+  }
+  return [...placed];
+}
+
+/** Networks are nested or disjoint, so two overlap where one is among the containers of the other. */
+function exceptionsByBlock(
+  ordered: readonly AddEntry[],
+  allows: ReadonlyMap<Entry, AddEntry>,
+): ReadonlyMap<AddEntry, ReadonlySet<AddEntry>> {
+  const containers = narrowestContainers(ordered.map(({ entry }) => entry));
+  const blocks = byEntryOn("blocklist", ordered);
+  const exceptions = new Map<AddEntry, Set<AddEntry>>();
+  const note = (block: AddEntry | undefined, allow: AddEntry | undefined): void => {
+    if (block === undefined || allow === undefined) return;
+    const others = exceptions.get(block);
+    if (others === undefined) exceptions.set(block, new Set([allow]));
+    else others.add(allow);
+  };
+  for (const operation of ordered) {
+    let container = containers.get(operation.entry);
+    for (; container !== undefined; container = containers.get(container)) {
+      if (operation.list === "allowlist") note(blocks.get(container), operation);
+      else note(operation, allows.get(container));
+    }
+  }
+  return exceptions;
+}
+
+function byEntryOn(list: AddEntry["list"], operations: readonly AddEntry[]): ReadonlyMap<Entry, AddEntry> {
+  const found = new Map<Entry, AddEntry>();
+  for (const operation of operations) if (operation.list === list) found.set(operation.entry, operation);
+  return found;
+}

@@ -1,0 +1,54 @@
+// Writes that the API refused are not tried again until what they were for has changed, or an hour has passed.
+import { createHash } from "node:crypto";
+import type { DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+import type { Refusal } from "../../model/inventory.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+
+const refusedForMs = 3_600_000;
+/** How many refusals are remembered; beyond it the oldest are forgotten, and so tried again earlier. */
+const refusalsMax = 2_000;
+
+/** Names the versions of the rules that want an entry: another version means another attempt. */
+export function versionOfRules(rules: readonly CompiledRule[]): string {
+  return rules.map(({ rule }) => versionOf(rule)).join(" ");
+}
+
+/** Names the version of one object: its UID and generation, and its content where there is no UID (a directory). */
+export function versionOf(declared: DeclaredRule | DeclaredOrigin): string {
+  const { meta, ...content } = declared;
+  if (meta.uid !== "") return `${nameKey(meta)}@${meta.uid}.${meta.generation}`;
+  return `${nameKey(meta)}@${createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12)}`;
+}
+
+/** The refusal that still stands in the way of an operation, or undefined if it may be tried. */
+export function standingRefusal(
+  refusals: ReadonlyMap<string, Refusal>,
+  operation: string,
+  wantedBy: () => string,
+  nowMs: number,
+): Refusal | undefined {
+  const refusal = refusals.get(operation);
+  if (refusal === undefined || nowMs - refusal.refusedAtMs >= refusedForMs) return undefined;
+  return refusal.wantedBy === wantedBy() ? refusal : undefined;
+}
+
+/** When the refusal ends by itself. */
+export function refusalEndsAtMs(refusal: Refusal): number {
+  return refusal.refusedAtMs + refusedForMs;
+}
+
+export function refusalsByOperation(refusals: readonly Refusal[]): ReadonlyMap<string, Refusal> {
+  return new Map(refusals.map((refusal) => [refusal.operation, refusal]));
+}
+
+/** Adds a refusal, in place of an earlier one of the same operation. */
+export function withRefusal(refusals: readonly Refusal[], refusal: Refusal): readonly Refusal[] {
+  return [...refusals.filter(({ operation }) => operation !== refusal.operation), refusal].slice(-refusalsMax);
+}
+
+/** Drops the refusals that no longer stand in the way of anything. */
+export function withoutEnded(refusals: readonly Refusal[], nowMs: number): readonly Refusal[] {
+  const left = refusals.filter((refusal) => nowMs < refusalEndsAtMs(refusal));
+  return left.length === refusals.length ? refusals : left;
+}

@@ -1,0 +1,144 @@
+// How far the logs were read by somebody who comes again and again: days up to `nextDay` were read at least once, and of the latest
+// of them is known what was handed on, so that rows that arrive late are handed on and the others are not handed on twice.
+// Days are whole numbers, counted from 1970.
+import type { LogEntry } from "../../model/log-entry.ts";
+import { decodeTally, encodeTally } from "./tally-codec.ts";
+import { LogTally } from "./tally.ts";
+import { createRowIdentity } from "./row-identity.ts";
+import type { IdentitySeed, RowIdentity } from "./row-identity.ts";
+
+/** What is known of one day. */
+export interface DayMark {
+  readonly tally: LogTally;
+  /** What `total.value` was when the day was last read to its end: as long as it stays, there is nothing new. */
+  readonly total: number | undefined;
+}
+
+/** A cursor as JSON. */
+export interface SavedLogCursor {
+  readonly version: 1;
+  readonly seed: IdentitySeed;
+  readonly firstDay: number;
+  readonly nextDay: number;
+  /** `handedOn` is a tally in base64. */
+  readonly days: readonly { readonly day: number; readonly total?: number; readonly handedOn: string }[];
+}
+
+export interface DayRange {
+  readonly firstDay: number;
+  /** Included. */
+  readonly lastDay: number;
+}
+
+export class LogCursor {
+  readonly #seed: IdentitySeed;
+  readonly #identityOf: RowIdentity;
+  readonly #marks = new Map<number, DayMark>();
+  #firstDay: number;
+  #nextDay: number;
+
+  /** Nothing was read yet; nothing before `firstDay` ever will be. */
+  constructor(firstDay: number, seed: IdentitySeed, nextDay = firstDay) {
+    this.#firstDay = firstDay;
+    this.#nextDay = nextDay;
+    this.#seed = seed;
+    this.#identityOf = createRowIdentity(seed);
+  }
+
+  /** The first day that was not read to its end yet. */
+  get nextDay(): number {
+    return this.#nextDay;
+  }
+
+  /**
+   * What is to be read now: what is new, what was missed, and the days for which rows may still arrive. A day that is known was
+   * one of the latter when it was read last, so it is read once more, however long ago that was.
+   */
+  daysToRead(today: number, lookbackDays: number): DayRange {
+    const open = Math.min(this.#nextDay, today - lookbackDays, ...this.#marks.keys());
+    return { firstDay: Math.max(this.#firstDay, open), lastDay: today };
+  }
+
+  markOf(day: number): DayMark {
+    const mark = this.#marks.get(day) ?? { tally: new LogTally(this.#identityOf), total: undefined };
+    this.#marks.set(day, mark);
+    return mark;
+  }
+
+  /** The day was read to its end. */
+  dayDone(day: number, total: number): void {
+    this.#marks.set(day, { tally: this.markOf(day).tally, total });
+    this.#nextDay = Math.max(this.#nextDay, day + 1);
+  }
+
+  /** All was read: days before this one will not be read again. */
+  forgetBefore(day: number): void {
+    for (const known of this.#marks.keys()) if (known < Math.min(day, this.#nextDay)) this.#marks.delete(known);
+  }
+
+  /** Rows of the day that were taken could not be handed on: they will come again. */
+  giveBack(day: number, entries: readonly LogEntry[]): void {
+    const { tally } = this.markOf(day);
+    for (const entry of entries) tally.giveBack(entry);
+    this.#marks.set(day, { tally, total: undefined });
+  }
+
+  /**
+   * Gives up the oldest day for which late rows were still waited for, so that there is less to remember. Never the latest
+   * day, nor one that was not read to its end. @returns the day; undefined if there is none
+   */
+  closeOldest(): number | undefined {
+    const days = [...this.#marks.keys()].sort((a, b) => a - b);
+    const [oldest] = days;
+    if (oldest === undefined || days.length < 2 || oldest >= this.#nextDay) return undefined;
+    this.#marks.delete(oldest);
+    this.#firstDay = Math.max(this.#firstDay, oldest + 1);
+    return oldest;
+  }
+
+  /** What `save` gave for one day. @returns whether it could be read */
+  restoreMark(day: number, total: number | undefined, handedOn: string): boolean {
+    const tally = decodeTally(Buffer.from(handedOn, "base64"), this.#identityOf);
+    if (tally !== undefined) this.#marks.set(day, { tally, total });
+    return tally !== undefined;
+  }
+
+  save(): SavedLogCursor {
+    const days = [...this.#marks].map(([day, { tally, total }]) => ({
+      day,
+      ...(total !== undefined && { total }),
+      handedOn: Buffer.from(encodeTally(tally)).toString("base64"),
+    }));
+    return { version: 1, seed: this.#seed, firstDay: this.#firstDay, nextDay: this.#nextDay, days };
+  }
+}
+
+/** The cursor that was saved; undefined if it is none, or one that is broken. */
+export function loadLogCursor(saved: unknown): LogCursor | undefined {
+  if (!isSavedCursor(saved)) return undefined;
+  const cursor = new LogCursor(saved.firstDay, saved.seed, saved.nextDay);
+  for (const { day, total, handedOn } of saved.days) {
+    if (!cursor.restoreMark(day, total, handedOn)) return undefined;
+  }
+  return cursor;
+}
+
+function isSavedCursor(value: unknown): value is SavedLogCursor {
+  if (typeof value !== "object" || value === null) return false;
+  const { version, seed, firstDay, nextDay, days } = value as Partial<Record<keyof SavedLogCursor, unknown>>;
+  const isSeed = (one: unknown): boolean =>
+    typeof one === "object" && one !== null && "low" in one && "high" in one && isWhole(one.low) && isWhole(one.high);
+  return (
+    version === 1 && isSeed(seed) && isWhole(firstDay) && isWhole(nextDay) && Array.isArray(days) && days.every(isMark)
+  );
+}
+
+function isMark(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { day, total, handedOn } = value as { day?: unknown; total?: unknown; handedOn?: unknown };
+  return isWhole(day) && (total === undefined || isWhole(total)) && typeof handedOn === "string";
+}
+
+function isWhole(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}

@@ -1,0 +1,204 @@
+// What to make of the pages of one day, one after another: which rows to hand on, whether the day is whole, or whether it has to be
+// read again from its start. Rows that were handed on in an earlier reading are left out, however the order changed meanwhile.
+// Only a day of several pages, or one that is followed, is remembered row by row: a day of one whole page is handed on as a whole.
+import type { BrokenLogEntry, LogEntry, LogPage } from "../../model/log-entry.ts";
+import type { LogTally } from "./tally.ts";
+
+/** Bound once: looking up a global for each character costs more than the arithmetic, where globals are not the engine's own. */
+const { imul } = Math;
+
+/** After so many readings in a row that contradict themselves in the same way, the day is taken as it came, and that is reported. */
+export const defectsMax = 3;
+export const brokenShownMax = 100;
+/** Pages of one reading. */
+export const pagesMax = 100_000;
+const reservedRowsMax = 2 ** 20;
+/** Empty pages that bring a further scroll id, with rows still missing. */
+const emptyPagesMax = 3;
+
+/**
+ * - `RepeatedPage`: a page came a second time. `TooManyRows`, `TooFewRows`: other than `total.value` says. `Endless`: more pages
+ *   than `pagesMax`.
+ */
+export type ReadingDefect = "RepeatedPage" | "TooManyRows" | "TooFewRows" | "Endless";
+
+export interface DaySummary {
+  /** All that came in the last reading, broken ones included. */
+  readonly came: number;
+  /** What the API says should have come. */
+  readonly total: number;
+  /** The first of them, by their position in the day, from 1. */
+  readonly broken: readonly BrokenLogEntry[];
+  readonly brokenCount: number;
+}
+
+export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
+  | { readonly next: "Page"; readonly scrollId: string }
+  | { readonly next: "Again"; readonly defect: ReadingDefect }
+  | { readonly next: "Nothing"; readonly summary: DaySummary }
+  | { readonly next: "Failed"; readonly problem: string }
+);
+
+interface Reading {
+  pages: number;
+  emptyPages: number;
+  came: number;
+  totalMin: number;
+  totalMax: number;
+  readonly digests: Set<number>;
+  readonly broken: BrokenLogEntry[];
+  brokenCount: number;
+}
+
+export class LogDayReading {
+  readonly #createTally: () => LogTally;
+  #tally: LogTally | undefined;
+  #reading: Reading = newReading();
+  #identities = new Float64Array(0);
+  /** Pages, by their number, that were the same as one before, and in how many readings in a row. */
+  readonly #repeats = new Map<number, number>();
+  #lastDefect: ReadingDefect | undefined;
+  #defects = 0;
+
+  /** @param tally What was handed on of this day before; it is kept up to date. */
+  constructor(tally: LogTally | undefined, createTally: () => LogTally) {
+    this.#tally = tally;
+    this.#createTally = createTally;
+    this.begin();
+  }
+
+  /** The next page will be the first of the day. */
+  begin(): void {
+    this.#reading = newReading();
+    this.#tally?.beginReading();
+  }
+
+  page(page: LogPage): PageVerdict {
+    const reading = this.#reading;
+    const length = page.entries.length + page.broken.length;
+    reading.pages += 1;
+    reading.totalMin = Math.min(reading.totalMin, page.total);
+    reading.totalMax = Math.max(reading.totalMax, page.total);
+    // Whatever may be read again once it was handed on has to be remembered.
+    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#newTally(page.total);
+    if (this.#tally?.isFull === true) return { next: "Failed", rows: [], problem: "the day has too many rows" };
+    const identities = this.#identify(page.entries);
+    const defect = this.#defectOf(length, identities);
+    if (defect !== undefined) return this.#again(defect, []);
+    this.#noteBroken(page.broken);
+    reading.came += length;
+    const rows = this.#select(page.entries, identities);
+    if (length === 0) reading.emptyPages += 1;
+    if (page.scrollId !== null && !this.#isOver(length)) return { next: "Page", scrollId: page.scrollId, rows };
+    return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
+  }
+
+  #newTally(total: number): LogTally {
+    const tally = this.#createTally();
+    // A total that is a mistake must not cost a gigabyte.
+    tally.reserve(Math.min(total, reservedRowsMax));
+    return tally;
+  }
+
+  /** Into the same memory for each page. */
+  #identify(entries: readonly LogEntry[]): Float64Array | undefined {
+    const tally = this.#tally;
+    if (tally === undefined) return undefined;
+    if (this.#identities.length < entries.length) this.#identities = new Float64Array(entries.length);
+    for (const [index, entry] of entries.entries()) this.#identities[index] = tally.identityOf(entry);
+    return this.#identities.subarray(0, entries.length);
+  }
+
+  #defectOf(length: number, identities: Float64Array | undefined): ReadingDefect | undefined {
+    const { pages, digests, came, totalMax } = this.#reading;
+    if (pages > pagesMax) return "Endless";
+    if (identities !== undefined && length > 1 && this.#isRepeated(pages, digestOf(identities), digests)) {
+      return "RepeatedPage";
+    }
+    return came + length > totalMax && !this.#isLenientOn("TooManyRows") ? "TooManyRows" : undefined;
+  }
+
+  /** A page that is the same as one before in every reading is what the logs are like: many equal requests. */
+  #isRepeated(page: number, digest: number, digests: Set<number>): boolean {
+    if (!digests.has(digest)) {
+      digests.add(digest);
+      this.#repeats.delete(page);
+      return false;
+    }
+    const repeats = (this.#repeats.get(page) ?? 0) + 1;
+    this.#repeats.set(page, repeats);
+    return repeats <= defectsMax;
+  }
+
+  #noteBroken(broken: readonly BrokenLogEntry[]): void {
+    const reading = this.#reading;
+    reading.brokenCount += broken.length;
+    for (const { position, problem } of broken.slice(0, brokenShownMax - reading.broken.length)) {
+      reading.broken.push({ position: reading.came + position + 1, problem });
+    }
+  }
+
+  #select(entries: readonly LogEntry[], identities: Float64Array | undefined): readonly LogEntry[] {
+    const tally = this.#tally;
+    if (tally === undefined || identities === undefined) return entries;
+    let rows: LogEntry[] | undefined;
+    for (const [index, entry] of entries.entries()) {
+      const isNew = tally.takeIdentity(identities[index] ?? 0);
+      // A copy is made only if there is a row to leave out.
+      if (!isNew) rows ??= entries.slice(0, index);
+      else rows?.push(entry);
+    }
+    return rows ?? entries;
+  }
+
+  /** Some give a scroll id with the last rows too, and then an empty page. */
+  #isOver(length: number): boolean {
+    const { came, totalMax, emptyPages } = this.#reading;
+    return length === 0 && (came >= totalMax || emptyPages >= emptyPagesMax);
+  }
+
+  #again(defect: ReadingDefect, rows: readonly LogEntry[]): PageVerdict {
+    this.#defects = defect === this.#lastDefect ? this.#defects + 1 : 1;
+    this.#lastDefect = defect;
+    // What is short stays short; with a page that comes again and again, nobody knows where the end would be.
+    if (defect === "TooFewRows" && this.#isLenientOn(defect)) return this.#done(rows);
+    return { next: "Again", rows, defect };
+  }
+
+  #isLenientOn(defect: ReadingDefect): boolean {
+    return this.#lastDefect === defect && this.#defects >= defectsMax;
+  }
+
+  #done(rows: readonly LogEntry[]): PageVerdict {
+    const { came, totalMin, totalMax, broken, brokenCount } = this.#reading;
+    // A total that grows while the pages come is no contradiction: what came in between may be there or not.
+    const total = came >= totalMin && came <= totalMax ? came : totalMax;
+    return { next: "Nothing", rows, summary: { came, total, broken, brokenCount } };
+  }
+}
+
+function newReading(): Reading {
+  return {
+    pages: 0,
+    emptyPages: 0,
+    came: 0,
+    totalMin: Number.POSITIVE_INFINITY,
+    totalMax: 0,
+    digests: new Set(),
+    broken: [],
+    brokenCount: 0,
+  };
+}
+
+/** One number for a page: the same rows in the same order give the same. */
+function digestOf(identities: Float64Array): number {
+  let low = 0;
+  let high = 0;
+  for (const identity of identities) {
+    low = imul(low ^ (identity % 2 ** 26), 0x9e_37_79_b1);
+    low ^= low >>> 15;
+    high = imul(high ^ Math.floor(identity / 2 ** 26), 0x85_eb_ca_77);
+    high ^= high >>> 13;
+  }
+  return (low >>> 0) * 2 ** 20 + (high >>> 12);
+}

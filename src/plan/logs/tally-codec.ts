@@ -1,0 +1,54 @@
+// A tally as bytes: for each row its identity as the distance to the one before, and how often it was handed on. Both in groups of
+// seven bits, so that a hundred thousand rows take about half a megabyte.
+import { LogTally } from "./tally.ts";
+import type { RowIdentity } from "./row-identity.ts";
+
+const groupSize = 128;
+
+export function encodeTally(tally: LogTally): Uint8Array {
+  const bytes: number[] = [];
+  let before = 0;
+  for (const [identity, count] of tally.counts()) {
+    // Nearly every row is handed on once: that costs no byte of its own.
+    writeNumber(bytes, (identity - before) * 2 + (count > 1 ? 1 : 0));
+    if (count > 1) writeNumber(bytes, count);
+    before = identity;
+  }
+  return Uint8Array.from(bytes);
+}
+
+/** Undefined if the bytes are not what `encodeTally` gives. `identityOf` must have the seed of then. */
+export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTally | undefined {
+  const tally = new LogTally(identityOf);
+  const reader = { bytes, position: 0 };
+  let identity = 0;
+  while (reader.position < bytes.length) {
+    const distance = readNumber(reader);
+    if (distance === undefined) return undefined;
+    const isRepeated = distance % 2 === 1;
+    const count = isRepeated ? readNumber(reader) : 1;
+    if (count === undefined || count < 1 || count > 2 ** 32 - 1) return undefined;
+    identity += Math.floor(distance / 2);
+    if (identity >= 2 ** 52 || tally.isFull) return undefined;
+    tally.restore(identity, count);
+  }
+  return tally;
+}
+
+function writeNumber(bytes: number[], value: number): void {
+  let rest = value;
+  for (; rest >= groupSize; rest = Math.floor(rest / groupSize)) bytes.push((rest % groupSize) + groupSize);
+  bytes.push(rest);
+}
+
+function readNumber(reader: { readonly bytes: Uint8Array; position: number }): number | undefined {
+  let value = 0;
+  for (let factor = 1; factor < 2 ** 56; factor *= groupSize) {
+    const byte = reader.bytes[reader.position];
+    if (byte === undefined) return undefined;
+    reader.position += 1;
+    value += (byte % groupSize) * factor;
+    if (byte < groupSize) return value <= Number.MAX_SAFE_INTEGER ? value : undefined;
+  }
+  return undefined;
+}

@@ -1,0 +1,137 @@
+// Origins can't be read back, but for the primary: what wafsync added is known from the inventory alone.
+//
+// declared        inventory            primary?   then
+// -------------   ------------------   --------   ---------------------------------------------
+// Alternate       –                    no         add
+// Alternate       Alternate, added     any        nothing
+// Alternate       Alternate, unknown   no         add again: the API refuses a second one, harmlessly
+// Backup          Alternate            no         remove, then add (both written ahead)
+// –               any                  no         remove (recorded as unknown ahead)
+// any             any                  yes        never removed, never posted again: waits
+import type { DeclaredOrigin, OriginType } from "../../model/declared.ts";
+import type { OwnedOrigin, Refusal } from "../../model/inventory.ts";
+import type { Operation } from "../../model/operation.ts";
+import { operationKey } from "../../model/operation.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { Observed } from "../../model/observed.ts";
+import { standingRefusal, versionOf } from "../lists/refusals.ts";
+
+type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
+
+export interface OriginPlan {
+  readonly operations: readonly OriginOperation[];
+  /** What the inventory should hold before anything of this plan is done. */
+  readonly owned: ReadonlyMap<string, OwnedOrigin>;
+  readonly changed: boolean;
+  /** Hosts whose removal, or change of type, waits until another host is the primary. */
+  readonly waitingForPrimary: readonly string[];
+  /** Refused writes that still stand in the way, by host. */
+  readonly refused: ReadonlyMap<string, Refusal>;
+}
+
+export function planOrigins(input: {
+  readonly wanted: ReadonlyMap<string, DeclaredOrigin>;
+  readonly owned: ReadonlyMap<string, OwnedOrigin>;
+  readonly observed: Observed;
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  /** `namespace/name` of every WafOrigin that exists. */
+  readonly existing: ReadonlySet<string>;
+  readonly removalsHeld: boolean;
+  readonly nowMs: number;
+}): OriginPlan {
+  const { observed, wanted } = input;
+  const isPrimary = (host: string): boolean => sameHost(host, observed.primaryOrigin);
+  const removals: OriginOperation[] = [];
+  const adds: OriginOperation[] = [];
+  const owned = new Map<string, OwnedOrigin>();
+  const waiting: string[] = [];
+  const refused = new Map<string, Refusal>();
+  const blockedBy = (operation: OriginOperation, version: string): boolean => {
+    const refusal = standingRefusal(input.refusals, operationKey(operation), () => version, input.nowMs);
+    if (refusal !== undefined) refused.set(operation.host, refusal);
+    return refusal !== undefined;
+  };
+
+  // In the order of their names, since an inventory has none.
+  for (const [host, record] of [...input.owned].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const declared = wanted.get(host);
+    if (declared?.type === record.type) continue;
+    if (declared === undefined && !input.removalsHeld && isLeftBehind(record, input.existing)) continue;
+    owned.set(host, record);
+    if (input.removalsHeld) continue;
+    if (isPrimary(host)) {
+      waiting.push(host);
+      continue;
+    }
+    const version = declared === undefined ? "" : versionOf(declared);
+    const removal = removeOrigin(host, record.type, declared);
+    if (blockedBy(removal, version)) continue;
+    // Not known from now on: if the process ends after the call, a host that is wanted again must be added again.
+    owned.set(host, { ...record, addedAtMs: undefined });
+    removals.push(removal);
+  }
+  for (const [host, origin] of wanted) {
+    const before = input.owned.get(host);
+    const recorded = before?.type === origin.type ? before : undefined;
+    // A change of type removes first: the addition is planned again when the inventory no longer has the old type.
+    if (recorded?.addedAtMs !== undefined || isPrimary(host) || owned.has(host)) {
+      if (recorded !== undefined) owned.set(host, withRetention(recorded, origin));
+      continue;
+    }
+    const add = addOrigin(origin);
+    if (blockedBy(add, versionOf(origin))) {
+      if (recorded !== undefined) owned.set(host, recorded);
+      continue;
+    }
+    owned.set(host, withRetention({ type: origin.type, addedAtMs: undefined, retainedBy: undefined }, origin));
+    adds.push(add);
+  }
+  return {
+    operations: [...adds, ...removals],
+    owned,
+    changed: !sameOwned(owned, input.owned),
+    waitingForPrimary: waiting,
+    refused,
+  };
+}
+
+/** True if its WafOrigin was deleted and wished that it stays. */
+function isLeftBehind({ retainedBy }: OwnedOrigin, existing: ReadonlySet<string>): boolean {
+  return retainedBy !== undefined && !existing.has(retainedBy);
+}
+
+/** Host names are compared without case and without a trailing dot, as DNS does. */
+export function sameHost(a: string, b: string): boolean {
+  const plain = (host: string): string => host.trim().toLowerCase().replace(/\.$/, "");
+  return plain(a) === plain(b);
+}
+
+function addOrigin(origin: DeclaredOrigin): OriginOperation {
+  const reason = `wanted by WafOrigin ${nameKey(origin.meta)}`;
+  return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
+}
+
+function removeOrigin(host: string, type: OriginType, declared: DeclaredOrigin | undefined): OriginOperation {
+  const reason =
+    declared === undefined
+      ? "added by wafsync, and no WafOrigin wants it any more"
+      : `to be added again as ${declared.type}, as WafOrigin ${nameKey(declared.meta)} says`;
+  return { kind: "RemoveOrigin", host, type, reason };
+}
+
+function withRetention(record: OwnedOrigin, origin: DeclaredOrigin): OwnedOrigin {
+  return { ...record, retainedBy: origin.deletionPolicy === "Retain" ? nameKey(origin.meta) : undefined };
+}
+
+function sameOwned(a: ReadonlyMap<string, OwnedOrigin>, b: ReadonlyMap<string, OwnedOrigin>): boolean {
+  if (a.size !== b.size) return false;
+  return [...a].every(([host, record]) => {
+    const other = b.get(host);
+    return (
+      other !== undefined &&
+      other.type === record.type &&
+      other.addedAtMs === record.addedAtMs &&
+      other.retainedBy === record.retainedBy
+    );
+  });
+}

@@ -1,0 +1,85 @@
+// How far each WafCacheClear of an instance is. The status of the object is what survives; this process goes by what it
+// wrote there itself, since a status that is read back may be a moment old.
+import { findCondition } from "../../api/conditions.ts";
+import { wafCacheClearStatus } from "../../api/waf-cache-clear.ts";
+import type { WafCacheClearStatus } from "../../api/waf-cache-clear.ts";
+import type { DeclaredCacheClear } from "../../model/declared.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { ClearFailure, ClearFinish, ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
+import type { StatusPort } from "../ports.ts";
+
+export interface ClearMemory {
+  /** By `recordKey`. */
+  readonly records: Map<string, ClearRecord>;
+  /** No call of the instance before this time. */
+  notBeforeMs: number;
+  /** Why the last call that was made for a rollout failed. */
+  rolloutFault: string | undefined;
+}
+
+export function newClearMemory(): ClearMemory {
+  return { records: new Map(), notBeforeMs: 0, rolloutFault: undefined };
+}
+
+/** Another object of the same name has a record of its own. In a directory there is nothing but the name. */
+function recordKey(meta: ResourceMeta): string {
+  return `${nameKey(meta)} ${meta.uid}`;
+}
+
+/** What is known of the object; undefined if it was never looked at. */
+export function recordOf(
+  status: Pick<StatusPort, "read">,
+  memory: ClearMemory,
+  { meta }: DeclaredCacheClear,
+): ClearRecord | undefined {
+  return memory.records.get(recordKey(meta)) ?? readRecord(status.read(meta));
+}
+
+export function keepRecord(memory: ClearMemory, { meta }: DeclaredCacheClear, record: ClearRecord): void {
+  memory.records.set(recordKey(meta), record);
+}
+
+/** Forgets the objects that are not declared any more. */
+export function keepRecordsOf(memory: ClearMemory, clears: readonly DeclaredCacheClear[]): void {
+  if (memory.records.size === 0) return;
+  const declared = new Set(clears.map(({ meta }) => recordKey(meta)));
+  for (const key of memory.records.keys()) if (!declared.has(key)) memory.records.delete(key);
+}
+
+/** The record that a status holds; undefined if nothing was begun. A status that can't be read counts as none. */
+function readRecord(status: Readonly<Record<string, unknown>> | undefined): ClearRecord | undefined {
+  if (status === undefined) return undefined;
+  const parsed = wafCacheClearStatus.safeParse(status);
+  if (!parsed.success) return undefined;
+  const { startTime, attempts = 0, lastAttemptTime, lastTrigger, message = "" } = parsed.data;
+  const finish = readFinish(parsed.data);
+  if (startTime === undefined && attempts === 0 && finish === undefined) return undefined;
+  return {
+    trigger: lastTrigger ?? "",
+    startedMs: timeOf(startTime),
+    attempts,
+    lastAttemptMs: timeOf(lastAttemptTime),
+    message,
+    finish,
+  };
+}
+
+function readFinish({ conditions, completionTime, coalescedWith }: WafCacheClearStatus): ClearFinish | undefined {
+  const failed = findCondition(conditions, "Failed");
+  if (failed?.status === "True") {
+    const atMs = timeOf(failed.lastTransitionTime) ?? 0;
+    return { state: "Failed", atMs, reason: failed.reason as ClearFailure, message: failed.message };
+  }
+  const complete = findCondition(conditions, "Complete");
+  if (complete?.status !== "True") return undefined;
+  const atMs = timeOf(complete.lastTransitionTime) ?? 0;
+  const clearedAtMs = timeOf(completionTime) ?? atMs;
+  if (complete.reason === "Coalesced") return { state: "Coalesced", atMs, clearedAtMs, with: coalescedWith ?? "" };
+  return { state: complete.reason === "AlreadyHandled" ? "AlreadyHandled" : "Cleared", atMs, clearedAtMs };
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const timeMs = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(timeMs) ? undefined : timeMs;
+}

@@ -1,0 +1,85 @@
+// What the status of an instance says of the clears that follow rollouts: of each listed workload where its rollout is,
+// and what comes next.
+import { formatTime } from "../../api/conditions.ts";
+import type { WafInstanceStatus } from "../../api/waf-instance.ts";
+import type { RolloutRecord, SeenWorkload, WorkloadSight } from "../../model/workload.ts";
+import { workloadKey } from "../../model/workload.ts";
+import { shortened } from "../status/rule-status.ts";
+import type { ClearMemory } from "./clear-records.ts";
+import { clearTroubleOf } from "./advance-clears.ts";
+import { lookAtRollouts, rolloutsIgnored } from "./rollout-clears.ts";
+import type { ConvergeFacts } from "../facts.ts";
+
+const messageLengthMax = 1024;
+
+type CacheClearStatus = NonNullable<WafInstanceStatus["cacheClear"]>;
+type WorkloadStatus = CacheClearStatus["workloads"][number];
+
+/** `status.cacheClear`; undefined if no workload is listed. What was there before stays while the inventory is not known. */
+export function rolloutsStatus(
+  before: Partial<WafInstanceStatus>,
+  facts: ConvergeFacts,
+  memory: Pick<ClearMemory, "notBeforeMs" | "rolloutFault">,
+): WafInstanceStatus["cacheClear"] {
+  const { gathered, inventory, nowMs } = facts;
+  const { instance, workloads } = gathered;
+  if (instance.cacheClear.afterRolloutOf.length === 0) return undefined;
+  if (workloads === undefined) return { message: rolloutsIgnored, workloads: [] };
+  if (inventory === undefined) return before.cacheClear;
+  const records = new Map(inventory.rollouts.map((record) => [record.workload, record]));
+  const trouble = clearTroubleOf(facts);
+  const { pending, nextMs } = lookAtRollouts(memory, { gathered, records: inventory.rollouts, trouble, nowMs });
+  const clearedMs = Math.max(...inventory.rollouts.map(({ clearedAtMs }) => clearedAtMs ?? 0));
+  const attempts = Math.max(0, ...inventory.rollouts.map((record) => record.attempts));
+  const message = attempts > 0 ? memory.rolloutFault : undefined;
+  return {
+    ...(clearedMs > 0 ? { lastClearTime: formatTime(clearedMs) } : {}),
+    ...(attempts > 0 ? { failedAttempts: attempts } : {}),
+    ...(message === undefined ? {} : { message: shortened(message, messageLengthMax) }),
+    workloads: workloads.map((sight) =>
+      workloadStatus(sight, records.get(workloadKey(sight.workload)), pending, nextMs),
+    ),
+  };
+}
+
+function workloadStatus(
+  sight: WorkloadSight,
+  record: RolloutRecord | undefined,
+  pending: readonly string[],
+  nextMs: number | undefined,
+): WorkloadStatus {
+  const { kind, namespace, name } = sight.workload;
+  const ref = { kind, namespace, name };
+  if (sight.state === "Unseen") return { ...ref, state: "NotSeen", message: sight.problem };
+  const { revision, generation } = sight.seen;
+  const seen = { ...ref, ...(revision === "" ? {} : { revision }), generation };
+  return { ...seen, ...stateOf(sight.seen, record, pending.includes(workloadKey(sight.workload)), nextMs) };
+}
+
+function stateOf(
+  { progress, revision, content, uid, isRolledOut, isPaused }: SeenWorkload,
+  record: RolloutRecord | undefined,
+  isPending: boolean,
+  nextMs: number | undefined,
+): Pick<WorkloadStatus, "state" | "message"> {
+  if (isPending) {
+    const when = nextMs === undefined ? "" : ` It is cleared on ${formatTime(nextMs)}.`;
+    return { state: "Pending", message: `The rollout is complete, and the cache is not cleared yet.${when}` };
+  }
+  if (progress.state === "Untracked") return { state: "Untracked", message: progress.message };
+  const isHandled = record !== undefined && !record.hasBegun && record.uid === uid && record.revision === revision;
+  if (isPaused && isHandled && record.content !== content) {
+    return { state: "Paused", message: "The workload is paused: what was changed since is not rolled out." };
+  }
+  if (isHandled) return { state: "Handled", message: handledMessage(record, progress.state === "Complete") };
+  if (isRolledOut) return { state: "Pending", message: "The rollout is complete. The instance holds the clear." };
+  return { state: progress.state === "Failed" ? "Failed" : "RollingOut", message: progress.message };
+}
+
+function handledMessage({ clearedAtMs }: RolloutRecord, isComplete: boolean): string {
+  const how =
+    clearedAtMs === undefined
+      ? "This revision was there before, so the cache was not cleared for it."
+      : `The cache was cleared for this revision on ${formatTime(clearedAtMs)}.`;
+  return isComplete ? how : `${how} What goes on now, as a scale, is no new rollout.`;
+}

@@ -1,0 +1,41 @@
+// Reads what the WAF shows, one call after another. Anything but the documented shape is a fault, never an empty list.
+import type { ListName } from "../../model/declared.ts";
+import { observeSpellings } from "../../model/entry-set.ts";
+import type { WafResult } from "../../model/waf-result.ts";
+import type { DesiredState } from "../../plan/instance/desired.ts";
+import type { Observed, ObservedEntries } from "../../model/observed.ts";
+import type { CallOptions, WafPort } from "../ports.ts";
+
+/** `desired` only spares the parsing of spellings that are canonical already. */
+export async function observeWaf(
+  waf: WafPort,
+  desired: DesiredState,
+  options: CallOptions,
+): Promise<WafResult<Observed>> {
+  const origins = await waf.readOrigins(options);
+  if (!origins.ok) return origins;
+  const blocklist = await observeList(waf, "blocklist", desired, options);
+  if (!blocklist.ok) return blocklist;
+  const allowlist = await observeList(waf, "allowlist", desired, options);
+  if (!allowlist.ok) return allowlist;
+  return {
+    ok: true,
+    value: {
+      domain: origins.value.domain,
+      primaryOrigin: origins.value.primary,
+      originHosts: origins.value.hosts,
+      lists: { blocklist: blocklist.value, allowlist: allowlist.value },
+    },
+  };
+}
+
+export async function observeList(
+  waf: WafPort,
+  list: ListName,
+  desired: DesiredState,
+  options: CallOptions,
+): Promise<WafResult<ObservedEntries>> {
+  const read = await waf.readList(list, options);
+  if (!read.ok) return read;
+  return { ok: true, value: observeSpellings(read.value, desired.lists[list]) };
+}

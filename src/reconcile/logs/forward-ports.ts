@@ -1,0 +1,119 @@
+// What the forwarding of logs needs of the world, and what the process keeps of one instance between two looks.
+import type { Clock } from "../../async/clock.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance, LogForwarding } from "../../model/declared.ts";
+import type { LogEntry } from "../../model/log-entry.ts";
+import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+import type { LogCursor, SavedLogCursor } from "../../plan/logs/cursor.ts";
+import type { LogPort } from "./log-ports.ts";
+import type { SourcePort, StatusPort } from "../ports.ts";
+
+/** What survives the process: the cursor, and the figures of the status. */
+export interface LogRecord {
+  readonly cursor: SavedLogCursor;
+  readonly forwarded: number;
+  /** Milliseconds since 1970, of the newest entry that was handed on. */
+  readonly lastEntryMs?: number;
+}
+
+/** `record` is undefined where there is none; it is what was saved, or what somebody made of it. */
+export type LoadedLogRecord =
+  | { readonly state: "Loaded"; readonly record: unknown; readonly revision: string }
+  | { readonly state: "Unreachable"; readonly problem: string };
+
+/** `Conflict`: somebody else wrote since `revision`. `TooLarge`: there is no room for so much. */
+export type SavedLogRecord =
+  | { readonly state: "Saved"; readonly revision: string }
+  | { readonly state: "TooLarge" }
+  | { readonly state: "Conflict" | "Failed"; readonly problem: string };
+
+/** Where cursors live. Neither ever rejects. */
+export interface LogRecordPort {
+  load(instance: ObjectName): Promise<LoadedLogRecord>;
+  /** Stored as a whole or not at all. */
+  save(instance: ObjectName, record: LogRecord, revision: string): Promise<SavedLogRecord>;
+}
+
+/** Where an entry comes from. */
+export interface LogOrigin {
+  readonly instance: ObjectName;
+  /** What the key belongs to, if that is known. */
+  readonly domain: string | undefined;
+}
+
+/** Where entries go. */
+export interface LogOutputPort {
+  /** @returns undefined when all of them were taken over; else why not, in a sentence: then none of them counts. Never rejects. */
+  write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined>;
+}
+
+/** The status as it is when its turn has come; what is returned takes its place, and undefined leaves it as it is. */
+export type StatusChange = (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | undefined;
+
+export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
+  /** Changes the part that `change` changes, whoever else writes the rest. Never rejects. */
+  update(instance: ResourceMeta, change: StatusChange): Promise<void>;
+}
+
+export interface ForwardLogsPorts {
+  readonly source: Pick<SourcePort, "gather">;
+  /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
+  readonly baseUrlObjection: (baseUrl: string) => string | undefined;
+  readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
+  readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
+  readonly records: LogRecordPort;
+  readonly status: LogStatusPort;
+  readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
+  /** Whether this process is the one that forwards: asked before entries are handed on. */
+  readonly mayForward: () => boolean;
+  readonly stopping: AbortSignal;
+  /** Looks on: metrics and logs. Must not throw. */
+  readonly observer: {
+    forwarded?(instance: ObjectName, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
+    /** How long after its time the newest entry was handed on. */
+    lagged?(instance: ObjectName, lagMs: number): void;
+    failed?(instance: ObjectName, reason: string, fault: WafFault | undefined): void;
+  };
+}
+
+export interface ForwardMemory {
+  /** Undefined until it was loaded, and after somebody else has written it. */
+  cursor: LogCursor | undefined;
+  revision: string;
+  forwarded: number;
+  lastEntryMs: number | undefined;
+  lagMs: number | undefined;
+  /** The cursor knows more than its record. */
+  isUnsaved: boolean;
+  savedAtMs: number;
+  /** When the instance was met while its domain was not known. */
+  firstSeenMs: number | undefined;
+  /** Looks in a row that failed. */
+  failures: number;
+  /** When to look again, unless what `attempt` names is another then. */
+  due: { readonly atMs: number; readonly attempt: string } | undefined;
+  /** What the status has yet to say. */
+  report: StatusChange | undefined;
+  /** What events told of each day. */
+  readonly told: Map<string, string>;
+}
+
+export function newForwardMemory(): ForwardMemory {
+  return {
+    cursor: undefined,
+    revision: "",
+    forwarded: 0,
+    lastEntryMs: undefined,
+    lagMs: undefined,
+    isUnsaved: false,
+    savedAtMs: 0,
+    firstSeenMs: undefined,
+    failures: 0,
+    due: undefined,
+    report: undefined,
+    told: new Map(),
+  };
+}

@@ -1,0 +1,274 @@
+// One look at the logs of an instance: what is new is handed on, and the cursor follows. Whatever ends the look, what was handed
+// on by then is recorded; and while that fails, nothing more is handed on.
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
+import type { LogEntry } from "../../model/log-entry.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+import { LogCursor, loadLogCursor } from "../../plan/logs/cursor.ts";
+import type { DayRange } from "../../plan/logs/cursor.ts";
+import type { DaySummary } from "../../plan/logs/day-reading.ts";
+import { firstKeptDay, logPlans } from "../../plan/logs/retention.ts";
+import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
+import { faultFinding, reportLogs } from "./forward-status.ts";
+import type { LogsFinding } from "./forward-status.ts";
+import { dayOf, formatDay } from "./log-days.ts";
+import { randomSeed, readLogs } from "./read-logs.ts";
+import type { LogPiece } from "./read-logs.ts";
+
+/** Entries that are handed on at once: either all of them count, or none. */
+export const entriesPerWrite = 500;
+/** How long entries may be handed on, in a look that takes long, without being recorded. */
+const recordIntervalMs = 30_000;
+/** The API keeps nothing longer, whatever the plan. */
+const daysKeptMax = 365;
+const toldMax = 100;
+
+/** `finding` is undefined where there is nothing to tell. */
+export type LookEnd =
+  | { readonly state: "Done"; readonly finding: LogsFinding }
+  | { readonly state: "Failed"; readonly finding: LogsFinding | undefined; readonly fault?: WafFault }
+  | { readonly state: "Stopped" };
+
+const outputWords = { Stdout: "the operator's standard output", OTLP: "the OpenTelemetry collector" } as const;
+
+export class LogLook {
+  readonly #instance: DeclaredInstance;
+  readonly #key: ApiKey;
+  readonly #ports: ForwardLogsPorts;
+  readonly #memory: ForwardMemory;
+  /** Days were read that had nothing to hand on: worth recording, and not in a hurry. */
+  #hasMoved = false;
+
+  constructor(instance: DeclaredInstance, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
+    this.#instance = instance;
+    this.#key = key;
+    this.#ports = ports;
+    this.#memory = memory;
+  }
+
+  async run(): Promise<LookEnd> {
+    const { clock, random, stopping } = this.#ports;
+    const memory = this.#memory;
+    // What could not be recorded before.
+    const unsaved = memory.isUnsaved ? await this.#save() : undefined;
+    if (unsaved !== undefined) return unsaved;
+    const cursor = memory.cursor ?? (await this.#load());
+    if (!(cursor instanceof LogCursor)) return cursor;
+    memory.savedAtMs = clock.nowMs();
+    const days = this.#daysToRead(cursor);
+    const waf = this.#ports.openLogs(this.#instance, this.#key);
+    const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day) });
+    const ended = await this.#takeAll(cursor, pieces);
+    if (ended === undefined) cursor.forgetBefore(this.#firstOfLookback());
+    if (ended?.state === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
+    const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
+    if (ended !== undefined) return ended;
+    if (problem !== undefined) return problem;
+    const message = `New blocked requests go to ${outputWords[this.#instance.logs.output]}.`;
+    return { state: "Done", finding: { status: "True", reason: "Forwarded", message } };
+  }
+
+  /** Undefined when all days were read. */
+  async #takeAll(cursor: LogCursor, pieces: AsyncIterable<LogPiece>): Promise<LookEnd | undefined> {
+    for await (const piece of pieces) {
+      if (piece.kind === "Stopped") return { state: "Stopped" };
+      if (piece.kind === "Failed") return this.#failed(piece.fault);
+      if (piece.kind === "DayDone") this.#dayDone(cursor, piece);
+      else {
+        const problem = await this.#handOn(cursor, piece.day, piece.entries);
+        if (problem !== undefined) return problem;
+      }
+      const ended = await this.#recordProgress(piece);
+      if (ended !== undefined) return ended;
+    }
+    return undefined;
+  }
+
+  #failed(fault: WafFault): LookEnd {
+    if (this.#ports.stopping.aborted) return { state: "Stopped" };
+    // The connection was changed under it, with the instance or its key.
+    if (fault.code === "Aborted") return { state: "Failed", finding: undefined };
+    return { state: "Failed", finding: faultFinding(fault), fault };
+  }
+
+  #dayDone(cursor: LogCursor, { day, total, summary }: Extract<LogPiece, { kind: "DayDone" }>): void {
+    const { nextDay } = cursor;
+    cursor.dayDone(day, total);
+    if (cursor.nextDay !== nextDay) this.#hasMoved = true;
+    if (summary !== undefined) this.#tellDefects(day, summary);
+  }
+
+  async #handOn(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<LookEnd | undefined> {
+    const { outputOf, mayForward, status, observer } = this.#ports;
+    const { meta, logs } = this.#instance;
+    const output = outputOf(logs.output);
+    const domain = status.read(meta)?.["domain"];
+    const origin = { instance: meta, domain: typeof domain === "string" ? domain : undefined };
+    for (let start = 0; start < entries.length; start += entriesPerWrite) {
+      const chunk = entries.slice(start, start + entriesPerWrite);
+      const problem = mayForward() ? await output.write(origin, chunk) : "";
+      if (problem !== undefined) {
+        cursor.giveBack(day, entries.slice(start));
+        if (problem === "") return { state: "Stopped" };
+        const message = `${problem} Blocked requests wait at the API. It is tried again.`;
+        return { state: "Failed", finding: { status: "False", reason: "OutputUnavailable", message } };
+      }
+      this.#memory.isUnsaved = true;
+      this.#memory.forwarded += chunk.length;
+      observer.forwarded?.(meta, chunk, logs.output);
+      this.#noteNewest(chunk);
+    }
+    return undefined;
+  }
+
+  #noteNewest(entries: readonly LogEntry[]): void {
+    const memory = this.#memory;
+    let newestMs = memory.lastEntryMs ?? Number.NEGATIVE_INFINITY;
+    for (const { timestamp } of entries) {
+      const timeMs = Date.parse(timestamp);
+      if (timeMs > newestMs) newestMs = timeMs;
+    }
+    if (newestMs <= (memory.lastEntryMs ?? Number.NEGATIVE_INFINITY)) return;
+    memory.lastEntryMs = newestMs;
+    memory.lagMs = Math.max(0, this.#ports.clock.nowMs() - newestMs);
+    this.#ports.observer.lagged?.(this.#instance.meta, memory.lagMs);
+  }
+
+  /** After a day, and now and then within one. */
+  async #recordProgress(piece: LogPiece): Promise<LookEnd | undefined> {
+    const { clock, status } = this.#ports;
+    const memory = this.#memory;
+    const isLong = clock.nowMs() - memory.savedAtMs >= recordIntervalMs;
+    if (!memory.isUnsaved || (piece.kind !== "DayDone" && !isLong)) return undefined;
+    const problem = await this.#save();
+    if (problem !== undefined || !isLong) return problem;
+    const { meta } = this.#instance;
+    const message = `Older blocked requests are still being read: those of ${formatDay(piece.day)}.`;
+    const finding = { status: "True", reason: "CatchingUp", message } as const;
+    await reportLogs(status, meta, memory, finding, clock.nowMs());
+    return undefined;
+  }
+
+  async #load(): Promise<LogCursor | LookEnd> {
+    const { records, random } = this.#ports;
+    const memory = this.#memory;
+    const loaded = await records.load(this.#instance.meta);
+    if (loaded.state === "Unreachable") return cursorUnavailable(loaded.problem);
+    const { record, revision } = loaded;
+    const known = readRecord(record);
+    if (known === undefined && record !== undefined) {
+      const message =
+        "What was forwarded before can't be read: blocked requests of the last days may be forwarded again.";
+      this.#ports.status.event(this.#instance.meta, { type: "Warning", reason: "LogCursorBroken", message });
+    }
+    memory.revision = revision;
+    memory.forwarded = known?.forwarded ?? memory.forwarded;
+    memory.lastEntryMs = known?.lastEntryMs ?? memory.lastEntryMs;
+    memory.cursor = known?.cursor ?? new LogCursor(this.#firstOfLookback(), randomSeed(random));
+    memory.isUnsaved = false;
+    return memory.cursor;
+  }
+
+  /** Undefined when it is recorded; or when there is no room for it, which is told. */
+  async #save(): Promise<LookEnd | undefined> {
+    const { records, clock } = this.#ports;
+    const memory = this.#memory;
+    const { meta } = this.#instance;
+    const { cursor } = memory;
+    if (cursor === undefined) return undefined;
+    memory.savedAtMs = clock.nowMs();
+    for (;;) {
+      const { forwarded, lastEntryMs } = memory;
+      const record: LogRecord = { cursor: cursor.save(), forwarded, ...(lastEntryMs !== undefined && { lastEntryMs }) };
+      const saved = await records.save(meta, record, memory.revision);
+      if (saved.state === "Saved") {
+        memory.revision = saved.revision;
+        memory.isUnsaved = false;
+        return undefined;
+      }
+      // Each time there is one day less.
+      if (saved.state === "TooLarge") {
+        const closed = cursor.closeOldest();
+        this.#tellTooLarge(closed);
+        if (closed === undefined) return undefined;
+        continue;
+      }
+      if (saved.state === "Conflict") {
+        memory.cursor = undefined;
+        memory.isUnsaved = false;
+      }
+      return cursorUnavailable(saved.problem);
+    }
+  }
+
+  #firstOfLookback(): number {
+    const nowMs = this.#ports.clock.nowMs();
+    return Math.max(dayOf(nowMs - this.#instance.logs.lookbackMs), this.#firstKept());
+  }
+
+  #firstKept(): number {
+    const today = dayOf(this.#ports.clock.nowMs());
+    const plan = logPlans.find((one) => one === this.#instance.logs.plan);
+    return plan === undefined ? today - daysKeptMax + 1 : firstKeptDay(plan, today);
+  }
+
+  #daysToRead(cursor: LogCursor): DayRange {
+    const today = dayOf(this.#ports.clock.nowMs());
+    const { firstDay, lastDay } = cursor.daysToRead(today, today - this.#firstOfLookback());
+    const firstKept = this.#firstKept();
+    if (cursor.nextDay < firstKept) {
+      const lost = `${formatDay(cursor.nextDay)} to ${formatDay(firstKept - 1)}`;
+      const message = `Blocked requests of ${lost} were not forwarded, and the API does not keep them any more.`;
+      this.#tellOnce("lost", message, "LogEntriesLost");
+    }
+    return { firstDay: Math.max(firstDay, firstKept), lastDay };
+  }
+
+  #tellDefects(day: number, { came, total, brokenCount, broken }: DaySummary): void {
+    const date = formatDay(day);
+    if (brokenCount > 0) {
+      const example = broken[0] === undefined ? "" : ` (entry ${broken[0].position}: ${broken[0].problem})`;
+      const message = `${date}: ${brokenCount} log ${brokenCount === 1 ? "entry is" : "entries are"} broken and not forwarded${example}.`;
+      this.#tellOnce(`broken ${date}`, message, "LogEntriesBroken");
+    }
+    if (came !== total) {
+      const message = `${date}: the API says that there are ${total} log entries, and gives ${came}.`;
+      this.#tellOnce(`count ${date}`, message, "LogEntriesMissing");
+    }
+  }
+
+  #tellTooLarge(closed: number | undefined): void {
+    if (closed === undefined) {
+      const message =
+        "There are too many blocked requests a day to record which were forwarded: after a restart they are forwarded again.";
+      return this.#tellOnce("unsaved", message, "LogCursorTooLarge");
+    }
+    const message = `There are too many blocked requests to look for late ones of ${formatDay(closed)} any longer.`;
+    this.#tellOnce("closed", message, "LogCursorTooLarge");
+  }
+
+  #tellOnce(subject: string, message: string, reason: string): void {
+    const { told } = this.#memory;
+    if (told.get(subject) === message) return;
+    if (told.size >= toldMax) told.clear();
+    told.set(subject, message);
+    this.#ports.status.event(this.#instance.meta, { type: "Warning", reason, message });
+  }
+}
+
+function cursorUnavailable(problem: string): LookEnd {
+  const message = `${problem} It is tried again.`;
+  return { state: "Failed", finding: { status: "False", reason: "CursorUnavailable", message } };
+}
+
+function readRecord(record: unknown) {
+  if (typeof record !== "object" || record === null) return undefined;
+  const { cursor: saved, forwarded, lastEntryMs } = record as Partial<Record<keyof LogRecord, unknown>>;
+  const cursor = loadLogCursor(saved);
+  if (cursor === undefined || !Number.isSafeInteger(forwarded)) return undefined;
+  return {
+    cursor,
+    forwarded: Math.max(0, Number(forwarded)),
+    lastEntryMs: typeof lastEntryMs === "number" && Number.isFinite(lastEntryMs) ? lastEntryMs : undefined,
+  };
+}

@@ -1,0 +1,203 @@
+// Reads blocked requests, day by day and page by page, as a stream. What fails is tried again from the start of its day, and what
+// was handed on is not handed on twice. One page is held and one is on its way, however many rows there are.
+import { upwardBackOffDelayMs } from "../../async/back-off.ts";
+import type { LogEntry, LogPage } from "../../model/log-entry.ts";
+import type { WafFault } from "../../model/waf-result.ts";
+import type { DayMark, DayRange } from "../../plan/logs/cursor.ts";
+import { LogDayReading } from "../../plan/logs/day-reading.ts";
+import type { DaySummary, ReadingDefect } from "../../plan/logs/day-reading.ts";
+import { retryOfLogs } from "../../plan/logs/retry.ts";
+import { createRowIdentity } from "../../plan/logs/row-identity.ts";
+import type { IdentitySeed } from "../../plan/logs/row-identity.ts";
+import { LogTally } from "../../plan/logs/tally.ts";
+import { LogPages } from "./log-pages.ts";
+import type { PageRequest } from "./log-pages.ts";
+import type { LogReaderPorts } from "./log-ports.ts";
+
+/** The most that the API gives at once. */
+export const logsPerPageMax = 10_000;
+const retryBaseMs = 100;
+const retryMsMax = 10_000;
+const turnsUntilSent = 2;
+
+export interface ReadLogsOptions {
+  readonly days: DayRange;
+  readonly perPage?: number;
+  /** What is known of a day, for who reads it again and again: kept up to date. Otherwise days are read once. */
+  readonly markOf?: (day: number) => DayMark;
+}
+
+/**
+ * - `Rows`: to be handed on, all of one day. `total` is what the API says the day has.
+ * - `DayDone`: the day was read to its end; `summary` is undefined if nothing was new.
+ * - `Failed`, `Stopped`: the end; the day is not done.
+ */
+export type LogPiece =
+  | { readonly kind: "Rows"; readonly day: number; readonly entries: readonly LogEntry[] }
+  | { readonly kind: "DayDone"; readonly day: number; readonly total: number; readonly summary: DaySummary | undefined }
+  | { readonly kind: "Failed"; readonly day: number; readonly fault: WafFault }
+  | { readonly kind: "Stopped"; readonly day: number };
+
+/**
+ * The logs of the days, oldest day first. Within a day the rows come as the API gives them. Whoever stops listening ends the calls.
+ * A piece that was taken counts as handed on.
+ */
+export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {
+  const { days, markOf, perPage = logsPerPageMax } = options;
+  const pages = new LogPages(ports.waf, perPage, ports.stopping);
+  const reader = new DayReader(ports, pages, days.lastDay, markOf);
+  try {
+    for (let day = days.firstDay; day <= days.lastDay; day += 1) {
+      for await (const piece of reader.read(day)) {
+        yield piece;
+        if (piece.kind === "Failed" || piece.kind === "Stopped") return;
+      }
+    }
+  } finally {
+    await pages.close();
+  }
+}
+
+/** How many rows the days have in all, as the API says at the moment. */
+export async function countLogs(
+  ports: LogReaderPorts,
+  dates: { readonly startDate: string; readonly endDate: string },
+) {
+  const query = { ...dates, perPage: 1 };
+  for (let failures = 1; ; failures += 1) {
+    const page = await ports.waf.queryLogs(query, { signal: ports.stopping });
+    if (page.ok) return { ok: true, total: page.value.total } as const;
+    const { fault } = page;
+    if (retryOfLogs({ fault, stage: "Query", failures, hasWorked: false }) === "Fail")
+      return { ok: false, fault } as const;
+    await pause(ports, 0, fault, failures);
+  }
+}
+
+class DayReader {
+  readonly #ports: LogReaderPorts;
+  readonly #pages: LogPages;
+  readonly #lastDay: number;
+  readonly #markOf: ((day: number) => DayMark) | undefined;
+  #hasWorked = false;
+  #failures = 0;
+
+  constructor(ports: LogReaderPorts, pages: LogPages, lastDay: number, markOf: ((day: number) => DayMark) | undefined) {
+    this.#ports = ports;
+    this.#pages = pages;
+    this.#lastDay = lastDay;
+    this.#markOf = markOf;
+  }
+
+  async *read(day: number): AsyncGenerator<LogPiece, void, void> {
+    const mark = this.#markOf?.(day);
+    if (mark?.total !== undefined) {
+      const total = await this.#pages.total(day);
+      // A failure will show again when the day is read.
+      if (total.ok && total.value === mark.total) {
+        yield { kind: "DayDone", day, total: mark.total, summary: undefined };
+        return;
+      }
+    }
+    const reading = new LogDayReading(mark?.tally, () => this.#createTally());
+    let request: PageRequest = { stage: "Query", day };
+    for (;;) {
+      if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
+      const page = await this.#pages.get(request);
+      if (!page.ok) {
+        const next: PageRequest | WafFault = await this.#afterFault(day, request, page.fault);
+        if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
+        if ("code" in next) return yield { kind: "Failed", day, fault: next };
+        if (next.stage === "Query") reading.begin();
+        request = next;
+        continue;
+      }
+      this.#hasWorked = true;
+      await this.#askAhead(day, page.value);
+      const verdict = reading.page(page.value);
+      if (verdict.rows.length > 0) this.#failures = 0;
+      request = verdict.next === "Page" ? { stage: "Scroll", scrollId: verdict.scrollId } : { stage: "Query", day };
+      if (verdict.rows.length > 0) yield { kind: "Rows", day, entries: verdict.rows };
+      if (verdict.next === "Failed") return yield { kind: "Failed", day, fault: contractFault(verdict.problem) };
+      if (verdict.next === "Nothing") {
+        this.#failures = 0;
+        return yield { kind: "DayDone", day, total: verdict.summary.total, summary: verdict.summary };
+      }
+      if (verdict.next === "Again") {
+        const fault = await this.#afterDefect(day, verdict.defect);
+        if (fault !== undefined) return yield { kind: "Failed", day, fault };
+        reading.begin();
+      }
+    }
+  }
+
+  /**
+   * Asks for what most likely follows a page before that page is worked on, so that the WAF and we work at the same time. If
+   * something else follows, what comes is not looked at.
+   */
+  async #askAhead(day: number, { scrollId, entries }: LogPage): Promise<void> {
+    if (scrollId === null) {
+      // Of a day that was read before, only the total is asked for first.
+      if (day >= this.#lastDay || this.#markOf?.(day + 1).total !== undefined) return;
+      this.#pages.readAhead({ stage: "Query", day: day + 1 });
+    } else {
+      if (entries.length === 0) return;
+      this.#pages.readAhead({ stage: "Scroll", scrollId });
+    }
+    // The lane lets others go first for one turn of the event loop, and sends in the next.
+    for (let turn = 0; turn < turnsUntilSent; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Waits. @returns what to ask for then, or the fault if there is no use in it */
+  async #afterFault(day: number, request: PageRequest, fault: WafFault): Promise<PageRequest | WafFault> {
+    this.#failures += 1;
+    const { stage } = request;
+    const retry = retryOfLogs({ fault, stage, failures: this.#failures, hasWorked: this.#hasWorked });
+    if (retry === "Fail") return fault;
+    await pause(this.#ports, day, fault, this.#failures);
+    return retry === "SamePage" ? request : { stage: "Query", day };
+  }
+
+  async #afterDefect(day: number, defect: ReadingDefect): Promise<WafFault | undefined> {
+    this.#failures += 1;
+    const fault = contractFault(defectWords[defect]);
+    if (retryOfLogs({ fault, stage: "Scroll", failures: this.#failures, hasWorked: true }) === "Fail") return fault;
+    await pause(this.#ports, day, defect, this.#failures);
+    return undefined;
+  }
+
+  #createTally(): LogTally {
+    return new LogTally(createRowIdentity(randomSeed(this.#ports.random)));
+  }
+}
+
+/** What is wrong with a reading, to complete "the WAF sent …". */
+export const defectWords: Readonly<Record<ReadingDefect, string>> = {
+  RepeatedPage: "the same page of logs twice",
+  TooManyRows: "more log entries than it says there are",
+  TooFewRows: "fewer log entries than it says there are",
+  Endless: "pages of logs without end",
+};
+
+/** A seed for identities of rows; `random` as in `Math.random`. */
+export function randomSeed(random: () => number): IdentitySeed {
+  return { low: Math.floor(random() * 2 ** 32), high: Math.floor(random() * 2 ** 32) };
+}
+
+function contractFault(problem: string): WafFault {
+  return { code: "ContractBroken", message: `The WAF sent ${problem}.` };
+}
+
+async function pause(
+  ports: LogReaderPorts,
+  day: number,
+  why: WafFault | ReadingDefect,
+  attempt: number,
+): Promise<void> {
+  const { clock, random, stopping, onWait } = ports;
+  if (stopping.aborted) return;
+  const askedMs = typeof why === "string" ? 0 : (why.retryAfterMs ?? 0);
+  const delayMs = Math.max(askedMs, upwardBackOffDelayMs({ attempt, baseMs: retryBaseMs, maxMs: retryMsMax, random }));
+  onWait?.({ day, why, delayMs });
+  await clock.sleep(delayMs, stopping);
+}

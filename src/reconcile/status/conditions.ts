@@ -1,0 +1,100 @@
+// How one object fares, and the conditions that say so. The same few rules make the conditions of every kind, so that
+// kubectl, Flux and Argo CD read the same truth:
+//
+//   Ready is False for failures alone, Unknown while something is still to come; Reconciling is there while work goes on or is
+//   tried again by itself; Stalled is there when only a person can help.
+import type { Condition } from "../../api/conditions.ts";
+import { removeCondition, setCondition } from "../../api/conditions.ts";
+import type { AcceptedReason, SyncedReason } from "../../api/reasons.ts";
+
+export interface AcceptedFinding {
+  readonly status: "True" | "False";
+  readonly reason: AcceptedReason;
+  readonly message: string;
+}
+
+export interface SyncedFinding {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: SyncedReason;
+  readonly message: string;
+  /** Who moves next: nobody (`Settled`), wafsync at once or after a while, a person, or whoever suspended it. */
+  readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
+}
+
+export interface Assessment {
+  readonly accepted: AcceptedFinding;
+  readonly synced: SyncedFinding;
+}
+
+export const accepted: AcceptedFinding = {
+  status: "True",
+  reason: "Accepted",
+  message: "The object is valid and attached.",
+};
+
+/** The conditions that follow from an assessment. Keeps what else is there, and transition times where nothing changed. */
+export function conditionsOf(
+  before: readonly Condition[],
+  { accepted, synced }: Assessment,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  let conditions = setCondition(before, { type: "Accepted", ...accepted, observedGeneration }, nowMs);
+  const { status, reason, message } = synced;
+  conditions = setCondition(conditions, { type: "Synced", status, reason, message, observedGeneration }, nowMs);
+  conditions = setCondition(conditions, { type: "Ready", ...readyOf(accepted, synced), observedGeneration }, nowMs);
+  conditions = withReconciling(conditions, synced, observedGeneration, nowMs);
+  return withStalled(conditions, { accepted, synced }, observedGeneration, nowMs);
+}
+
+function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {
+  if (synced.next === "Working" && synced.status !== "True") {
+    return { status: "Unknown", reason: "Progressing", message: synced.message } as const;
+  }
+  if (accepted.status === "False") {
+    return { status: "False", reason: accepted.reason, message: accepted.message } as const;
+  }
+  switch (synced.next) {
+    case "Settled": {
+      if (synced.reason === "Observed") return { status: "True", reason: "Observed", message: synced.message } as const;
+      return { status: "True", reason: "Ready", message: synced.message } as const;
+    }
+    case "Working":
+      return { status: "True", reason: "Progressing", message: synced.message } as const;
+    case "Paused":
+      return { status: "Unknown", reason: synced.reason, message: synced.message } as const;
+    case "Retrying":
+    case "Person":
+      return { status: "False", reason: synced.reason, message: synced.message } as const;
+  }
+}
+
+function withReconciling(
+  conditions: readonly Condition[],
+  synced: SyncedFinding,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  const { message } = synced;
+  const common = { type: "Reconciling", status: "True", message, observedGeneration } as const;
+  if (synced.next === "Working") return setCondition(conditions, { ...common, reason: "Progressing" }, nowMs);
+  if (synced.next === "Retrying") return setCondition(conditions, { ...common, reason: "ProgressingWithRetry" }, nowMs);
+  return removeCondition(conditions, "Reconciling");
+}
+
+function withStalled(
+  conditions: readonly Condition[],
+  { accepted, synced }: Assessment,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  const common = { type: "Stalled", status: "True", observedGeneration } as const;
+  const isWorking = synced.next === "Working" || synced.next === "Retrying";
+  if (accepted.status === "False" && !isWorking) {
+    return setCondition(conditions, { ...common, reason: accepted.reason, message: accepted.message }, nowMs);
+  }
+  if (synced.next === "Person") {
+    return setCondition(conditions, { ...common, reason: synced.reason, message: synced.message }, nowMs);
+  }
+  return removeCondition(conditions, "Stalled");
+}

@@ -1,0 +1,188 @@
+// The status of a WafInstance, from the facts of a pass.
+import type { Condition } from "../../api/conditions.ts";
+import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
+import type { WafInstanceStatus } from "../../api/waf-instance.ts";
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import { operationKey } from "../../model/operation.ts";
+import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
+import { asSentence } from "../../model/sentence.ts";
+import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
+import { accepted, conditionsOf } from "./conditions.ts";
+import { paceInWords, troubleOf } from "./trouble.ts";
+import type { ConvergeFacts } from "../facts.ts";
+
+const examplesMax = 5;
+const planExamplesMax = 10;
+
+/** The whole next status; what a pass could not learn is kept from the one before. */
+export function instanceStatus(
+  before: Partial<WafInstanceStatus>,
+  facts: ConvergeFacts,
+  lastSyncMs: number | undefined,
+): Partial<WafInstanceStatus> {
+  const { meta } = facts.gathered.instance;
+  const synced = assessInstance(facts, lastSyncMs);
+  let conditions = conditionsOf(
+    before.conditions ?? [],
+    { accepted: acceptInstance(facts), synced },
+    meta.generation,
+    facts.nowMs,
+  );
+  conditions = withRemovalsHeld(conditions, facts);
+  return {
+    ...before,
+    observedGeneration: meta.generation,
+    conditions: [...conditions],
+    attachedRules: facts.desired.rules.filter(({ verdict }) => verdict !== "NotAllowed").length,
+    attachedOrigins: facts.desired.compiledOrigins.filter(({ verdict }) => verdict !== "NotAllowed").length,
+    ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
+    ...observedPart(before, facts),
+  };
+}
+
+function observedPart(before: Partial<WafInstanceStatus>, facts: ConvergeFacts): Partial<WafInstanceStatus> {
+  const { observed, plan, lists, inventory } = facts;
+  if (observed === undefined || plan === undefined || lists === undefined) return {};
+  const domain = inventory?.domain ?? before.domain;
+  const examples = plan.observedOnly.slice(0, planExamplesMax).map(operationKey);
+  const removals = plan.observedOnly.filter(({ kind }) => kind === "RemoveEntry" || kind === "RemoveOrigin").length;
+  return {
+    ...(domain === undefined ? {} : { domain }),
+    primaryOrigin: observed.primaryOrigin,
+    blocklist: { ...lists.blocklist },
+    allowlist: { ...lists.allowlist },
+    heldPlan: plan.held?.hash,
+    plan:
+      plan.observedOnly.length === 0
+        ? undefined
+        : { additions: plan.observedOnly.length - removals, removals, examples },
+  };
+}
+
+function acceptInstance({ end, desired }: ConvergeFacts): AcceptedFinding {
+  if (end?.end === "Blocked" && end.blocker === "DuplicateKey") {
+    return { status: "False", reason: "Conflict", message: end.message };
+  }
+  if (end?.end === "Blocked" && end.blocker === "BaseUrlNotAllowed") {
+    return { status: "False", reason: "BaseUrlNotAllowed", message: end.message };
+  }
+  if (desired.instanceFaults.length > 0) {
+    return { status: "False", reason: "InvalidSpec", message: desired.instanceFaults.join(" ") };
+  }
+  return { ...accepted, message: "The instance is valid." };
+}
+
+function assessInstance(facts: ConvergeFacts, lastSyncMs: number | undefined): SyncedFinding {
+  const trouble = troubleOf(facts);
+  if (trouble !== undefined) return trouble;
+  const { plan, lists, phase, gathered } = facts;
+  if (plan === undefined || lists === undefined) {
+    const message = "The WAF is being read.";
+    return {
+      status: lastSyncMs === undefined ? "Unknown" : "True",
+      reason: lastSyncMs === undefined ? "Pending" : "Synced",
+      message,
+      next: "Working",
+    };
+  }
+  if (phase === "Applying") {
+    const left = facts.pace?.left ?? 0;
+    const message = `${left} ${left === 1 ? "change is" : "changes are"} still to be written.${paceInWords(facts)}`;
+    return { status: lastSyncMs === undefined ? "Unknown" : "False", reason: "Syncing", message, next: "Working" };
+  }
+  if (gathered.instance.suspend) {
+    const message = `The instance is suspended; ${plan.observedOnly.length} changes wait for spec.suspend: false.`;
+    return { status: "Unknown", reason: "Suspended", message, next: "Paused" };
+  }
+  if (lists.blocklist.held + lists.allowlist.held > 0) {
+    return { status: "False", reason: "Held", message: heldMessage(facts), next: "Person" };
+  }
+  if (plan.contested.length > 0) return contestedFinding(facts);
+  const { refusals, origins } = plan;
+  if (refusals.size + origins.refused.size > 0) return refusedFinding(facts);
+  if (plan.observedOnly.length > 0) {
+    const message = `Under the policy Observe, ${plan.observedOnly.length} changes are not written: see status.plan.`;
+    return { status: "False", reason: "Observed", message, next: "Settled" };
+  }
+  return { status: "True", reason: "Synced", message: syncedMessage(facts), next: "Settled" };
+}
+
+function syncedMessage({ lists, plan }: ConvergeFacts): string {
+  const of = (list: ListName): string => {
+    const counts = lists?.[list];
+    if (counts === undefined) return "";
+    return `${list} ${counts.live} (${counts.managed} added by wafsync, ${counts.foreign} by others)`;
+  };
+  const waiting = plan?.origins.waitingForPrimary ?? [];
+  const primary =
+    waiting.length === 0 ? "" : ` Origin ${waiting.join(", ")} is the primary, and stays until another host is.`;
+  return `The WAF is as declared: ${of("blocklist")}, ${of("allowlist")}.${primary}`;
+}
+
+function contestedFinding({ plan }: ConvergeFacts): SyncedFinding {
+  const contested = plan?.contested ?? [];
+  const examples = contested.slice(0, examplesMax).map(({ entry }) => entry);
+  const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
+  const message = `Somebody else keeps undoing ${contested.length} of the declared entries (${examples.join(", ")}). They are left alone until ${until}: look for a second cluster or script with the same API key.`;
+  return { status: "False", reason: "Contested", message, next: "Person" };
+}
+
+function refusedFinding({ plan }: ConvergeFacts): SyncedFinding {
+  const refusals = [...(plan?.refusals.values() ?? []), ...(plan?.origins.refused.values() ?? [])];
+  const first = refusals[0];
+  const count = refusals.length === 1 ? "1 write" : `${refusals.length} writes`;
+  const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
+  const message = `The API refused ${count}, tried again after an hour or when the rule changes.${example}`;
+  return { status: "False", reason: "Rejected", message, next: "Person" };
+}
+
+/** Names count, examples and hash of held removals, and what to do. */
+export function heldMessage({ plan, desired, gathered }: ConvergeFacts): string {
+  const { meta, guards } = gathered.instance;
+  const parts: string[] = [];
+  for (const list of listNames) {
+    const bySource = plan?.heldBySources[list] ?? [];
+    if (bySource.length > 0) {
+      const reasons = desired.removalsHeldBy[list];
+      const others = reasons.length - 1;
+      const more =
+        others > 0 ? ` There ${others === 1 ? "is 1 more such reason" : `are ${others} more such reasons`}.` : "";
+      parts.push(`${countAndExamples(bySource, list)} held while something can't be read: ${reasons[0] ?? ""}${more}`);
+    }
+    const byGuard = plan?.held?.removals[list] ?? [];
+    if (byGuard.length > 0) {
+      parts.push(
+        `${countAndExamples(byGuard, list)} held, since guards allow ${guards.maxRemovals} and ${guards.maxRemovalPercent} % of the list at once.`,
+      );
+    }
+  }
+  if (plan?.held !== undefined) {
+    parts.push(
+      `To let exactly these through: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${plan.held.hash}`,
+    );
+  }
+  return parts.join(" ");
+}
+
+function countAndExamples(entries: readonly string[], list: ListName): string {
+  const examples = entries.slice(0, examplesMax).join(", ");
+  const more = entries.length > examplesMax ? ", …" : "";
+  const count = entries.length === 1 ? "1 removal" : `${entries.length} removals`;
+  return `${count} from the ${list} (${examples}${more}) ${entries.length === 1 ? "is" : "are"}`;
+}
+
+function withRemovalsHeld(conditions: readonly Condition[], facts: ConvergeFacts): readonly Condition[] {
+  const { generation } = facts.gathered.instance.meta;
+  const { plan, end } = facts;
+  const common = { type: "RemovalsHeld", status: "True", observedGeneration: generation } as const;
+  if (end?.end === "Blocked" && end.blocker === "InventoryUnreadable") {
+    const message = end.message;
+    return setCondition(conditions, { ...common, reason: "InventoryUnreadable", message }, facts.nowMs);
+  }
+  if (plan === undefined) return conditions;
+  const bySources = listNames.some((list) => plan.heldBySources[list].length > 0);
+  if (plan.held === undefined && !bySources) return removeCondition(conditions, "RemovalsHeld");
+  const reason = plan.held === undefined ? "SourceBroken" : "TooManyRemovals";
+  return setCondition(conditions, { ...common, reason, message: heldMessage(facts) }, facts.nowMs);
+}

@@ -1,0 +1,121 @@
+// The status of a WafOrigin: what can honestly be known of an origin that can't be read back.
+import { formatTime } from "../../api/conditions.ts";
+import type { WafOriginStatus } from "../../api/waf-origin.ts";
+import type { CompiledOrigin } from "../../plan/lists/compiled-rule.ts";
+import { sameHost } from "../../plan/origins/origin-plan.ts";
+import { asSentence } from "../../model/sentence.ts";
+import type { SyncedFinding } from "./conditions.ts";
+import { accepted, conditionsOf } from "./conditions.ts";
+import { shortened } from "./rule-status.ts";
+import { troubleOf } from "./trouble.ts";
+import type { ConvergeFacts } from "../facts.ts";
+
+const messageLengthMax = 1024;
+
+interface Known {
+  readonly state: NonNullable<WafOriginStatus["state"]>;
+  readonly addedAtMs?: number;
+  readonly message?: string;
+}
+
+export function originStatus(
+  before: Partial<WafOriginStatus>,
+  compiled: CompiledOrigin,
+  facts: ConvergeFacts,
+): Partial<WafOriginStatus> {
+  const { meta } = compiled.origin;
+  const known = knownOf(compiled, facts);
+  const verdict = compiled.verdict;
+  const finding =
+    verdict === "Accepted" ? accepted : ({ status: "False", reason: verdict, message: compiled.message } as const);
+  const conditions = conditionsOf(
+    before.conditions ?? [],
+    { accepted: finding, synced: assessOrigin(compiled, known, facts) },
+    meta.generation,
+    facts.nowMs,
+  );
+  return {
+    ...before,
+    observedGeneration: meta.generation,
+    conditions: [...conditions],
+    ...(known === undefined
+      ? {}
+      : {
+          state: known.state,
+          addedTime: known.addedAtMs === undefined ? undefined : formatTime(known.addedAtMs),
+          message: known.message === undefined ? undefined : shortened(known.message, messageLengthMax),
+        }),
+  };
+}
+
+/** Undefined while the WAF could not be read. */
+function knownOf({ origin, verdict }: CompiledOrigin, { observed, plan, inventory }: ConvergeFacts): Known | undefined {
+  if (observed === undefined || plan === undefined || inventory === undefined || verdict !== "Accepted")
+    return undefined;
+  const record = inventory.origins.get(origin.host);
+  const added = record?.type === origin.type ? record.addedAtMs : undefined;
+  const when = added === undefined ? {} : { addedAtMs: added };
+  if (sameHost(origin.host, observed.primaryOrigin)) return { state: "Primary", ...when };
+  const refusal = plan.origins.refused.get(origin.host);
+  if (refusal !== undefined) return { state: "Rejected", message: refusal.message };
+  return added === undefined ? { state: "Pending" } : { state: "Added", ...when };
+}
+
+function assessOrigin(
+  { origin, verdict }: CompiledOrigin,
+  known: Known | undefined,
+  facts: ConvergeFacts,
+): SyncedFinding {
+  if (verdict !== "Accepted") {
+    return { status: "False", reason: "Pending", message: "The origin is not in effect.", next: "Person" };
+  }
+  const trouble = troubleOf(facts);
+  if (trouble !== undefined) return trouble;
+  const role = origin.type === "Alternate" ? "an alternate" : "a backup";
+  switch (known?.state) {
+    case undefined:
+      return { status: "Unknown", reason: "Pending", message: "The WAF is being read.", next: "Working" };
+    case "Primary":
+      return {
+        status: "True",
+        reason: "PrimaryOrigin",
+        message: `${origin.host} is the WAF's current primary origin.`,
+        next: "Settled",
+      };
+    case "Added": {
+      const when = known?.addedAtMs === undefined ? "" : ` on ${formatTime(known.addedAtMs)}`;
+      const message = `The API accepted ${origin.host} as ${role}${when}. It can't be read back.`;
+      return { status: "True", reason: "Synced", message, next: "Settled" };
+    }
+    case "Rejected":
+      return {
+        status: "False",
+        reason: "Rejected",
+        message: `The API refused ${origin.host}: ${asSentence(known?.message ?? "")}`,
+        next: "Person",
+      };
+    case "Pending":
+      return pendingOrigin(origin.host, facts);
+  }
+}
+
+function pendingOrigin(host: string, facts: ConvergeFacts): SyncedFinding {
+  const { instance } = facts.gathered;
+  if (facts.phase !== "Applying" && instance.suspend) {
+    return {
+      status: "Unknown",
+      reason: "Suspended",
+      message: `${host} waits: the instance is suspended.`,
+      next: "Paused",
+    };
+  }
+  if (facts.phase !== "Applying" && instance.policies.origins === "Observe") {
+    return {
+      status: "False",
+      reason: "Observed",
+      message: `${host} is not added under the policy Observe.`,
+      next: "Settled",
+    };
+  }
+  return { status: "Unknown", reason: "Pending", message: `${host} is still to be added.`, next: "Working" };
+}

@@ -1,0 +1,70 @@
+// The status of what can't be worked on at all: objects without their instance, and objects that can't be understood.
+import { requestedAtAnnotation } from "../../api/kinds.ts";
+import type { Condition } from "../../api/conditions.ts";
+import { removeCondition, setCondition } from "../../api/conditions.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import type { StatusPort } from "../ports.ts";
+
+const requestLengthMax = 1024;
+const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "state", "addedTime"]);
+
+export interface UnattachedObject {
+  readonly meta: ResourceMeta;
+  /** `InstanceNotFound` may be over in a moment, when the instance is created; `InvalidSpec` takes a person. */
+  readonly reason: "InstanceNotFound" | "InvalidSpec";
+  readonly message: string;
+}
+
+/** Writes the status of each; the port writes only what differs. */
+export async function reportUnattached(
+  status: StatusPort,
+  objects: readonly UnattachedObject[],
+  nowMs: number,
+): Promise<void> {
+  for (const object of objects) {
+    if (object.meta.deleting && object.meta.kind !== "WafInstance") continue;
+    const before = status.read(object.meta) ?? {};
+    const known = (before["conditions"] ?? []) as readonly Condition[];
+    if (object.reason === "InstanceNotFound" && isFinished(object.meta, before, known)) continue;
+    await status.write(object.meta, {
+      ...(object.reason === "InstanceNotFound" ? withoutWafState(before) : before),
+      ...heard(object.meta),
+      observedGeneration: object.meta.generation,
+      conditions: unattachedConditions(known, object, nowMs),
+    });
+  }
+}
+
+/** A cache clear that is over stays as it ended: it wants nothing of the instance any more. */
+function isFinished(
+  { kind, generation }: ResourceMeta,
+  status: Readonly<Record<string, unknown>>,
+  conditions: readonly Condition[],
+): boolean {
+  if (kind !== "WafCacheClear" || status["observedGeneration"] !== generation) return false;
+  return conditions.some(({ type, status: state }) => (type === "Complete" || type === "Failed") && state === "True");
+}
+
+/** What it said of the entries on the WAF, which may be gone with the instance. What was done once stays told. */
+function withoutWafState(status: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(status).filter(([name]) => !wafState.has(name)));
+}
+
+function heard({ annotations }: ResourceMeta): object {
+  const value = annotations[requestedAtAnnotation];
+  return value === undefined ? {} : { lastHandledRequest: value.slice(0, requestLengthMax) };
+}
+
+function unattachedConditions(
+  before: readonly Condition[],
+  { meta, reason, message }: UnattachedObject,
+  nowMs: number,
+): readonly Condition[] {
+  const common = { reason, message, observedGeneration: meta.generation } as const;
+  let conditions = setCondition(before, { type: "Accepted", status: "False", ...common }, nowMs);
+  conditions = setCondition(conditions, { type: "Ready", status: "False", ...common }, nowMs);
+  // What was true of the WAF when it was attached is not known any more.
+  for (const type of ["Synced", "Reconciling"] as const) conditions = removeCondition(conditions, type);
+  if (reason === "InvalidSpec") return setCondition(conditions, { type: "Stalled", status: "True", ...common }, nowMs);
+  return removeCondition(conditions, "Stalled");
+}

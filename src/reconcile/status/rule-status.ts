@@ -1,0 +1,139 @@
+// The status of a WafIpRule, from the facts of a pass.
+import { formatTime } from "../../api/conditions.ts";
+import type { WafIpRuleStatus } from "../../api/waf-ip-rule.ts";
+import type { ListName } from "../../model/declared.ts";
+import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
+import type { RuleProgress } from "../../plan/instance/plan.ts";
+import { ruleProgress } from "../../plan/instance/plan.ts";
+import { asSentence } from "../../model/sentence.ts";
+import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
+import { accepted, conditionsOf } from "./conditions.ts";
+import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
+import type { ConvergeFacts } from "../facts.ts";
+
+const rejectedShownMax = 20;
+const entryLengthMax = 128;
+const sourceLengthMax = 512;
+const messageLengthMax = 1024;
+/** A status is for reading: where the items are long, fewer are shown. */
+const rejectedBytesMax = 6_000;
+
+export function ruleStatus(
+  before: Partial<WafIpRuleStatus>,
+  rule: CompiledRule,
+  facts: ConvergeFacts,
+  lastChangeMs: number | undefined,
+): Partial<WafIpRuleStatus> {
+  const progress = progressOf(rule, facts);
+  const { meta } = rule.rule;
+  const conditions = conditionsOf(
+    before.conditions ?? [],
+    { accepted: acceptRule(rule), synced: assessRule(rule, progress, facts) },
+    meta.generation,
+    facts.nowMs,
+  );
+  return {
+    ...before,
+    observedGeneration: meta.generation,
+    conditions: [...conditions],
+    rejected: rejectedOf(rule, progress),
+    expiresAt: rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs),
+    ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
+    ...(progress === undefined ? {} : countsOf(rule, progress)),
+  };
+}
+
+function progressOf(rule: CompiledRule, { observed, plan }: ConvergeFacts): RuleProgress | undefined {
+  return observed === undefined || plan === undefined ? undefined : ruleProgress(rule, observed, plan);
+}
+
+function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
+  const { desired, synced, pending, refused } = progress;
+  return {
+    entries: { desired, synced, pending, rejected: rule.rejected.length + refused.length },
+    progress: `${synced}/${desired}`,
+  };
+}
+
+function rejectedOf(rule: CompiledRule, progress: RuleProgress | undefined): WafIpRuleStatus["rejected"] {
+  const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
+  const shown: WafIpRuleStatus["rejected"] = [];
+  let bytes = 0;
+  for (const { entry, source, message } of [...rule.rejected, ...refused].slice(0, rejectedShownMax)) {
+    const item = {
+      entry: shortened(entry, entryLengthMax),
+      source: shortened(source, sourceLengthMax),
+      message: shortened(message, messageLengthMax),
+    };
+    bytes += Buffer.byteLength(JSON.stringify(item));
+    if (shown.length > 0 && bytes > rejectedBytesMax) break;
+    shown.push(item);
+  }
+  return shown;
+}
+
+export function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
+}
+
+function acceptRule(rule: CompiledRule): AcceptedFinding {
+  if (rule.verdict === "Accepted") return accepted;
+  return { status: "False", reason: rule.verdict, message: rule.message };
+}
+
+function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: ConvergeFacts): SyncedFinding {
+  if (rule.verdict === "NotAllowed") {
+    return { status: "False", reason: "Pending", message: "The rule is not attached to its instance.", next: "Person" };
+  }
+  const trouble = troubleOf(facts);
+  if (trouble !== undefined) return trouble;
+  if (progress === undefined) {
+    return { status: "Unknown", reason: "Pending", message: "The WAF is being read.", next: "Working" };
+  }
+  if (rule.expired) return expiredFinding(rule, facts);
+  const { list } = rule;
+  const { desired, synced, pending, refused } = progress;
+  const { instance } = facts.gathered;
+  if (pending === 0) {
+    const first = refused[0];
+    if (first === undefined) {
+      return { status: "True", reason: "Synced", message: allOn(list, desired), next: "Settled" };
+    }
+    const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}`;
+    return { status: "False", reason: "Rejected", message, next: "Person" };
+  }
+  const so = `${synced} of ${desired} entries are on the ${list}`;
+  if (facts.phase === "Applying") {
+    // The pace is that of all rules together, and says nothing to one that waits for others.
+    const pace = synced === 0 ? waitingInWords(facts) : paceInWords(facts);
+    return { status: "Unknown", reason: "Syncing", message: `${so}.${pace}`, next: "Working" };
+  }
+  if (instance.suspend) {
+    return { status: "Unknown", reason: "Suspended", message: `${so}; the instance is suspended.`, next: "Paused" };
+  }
+  if (instance.policies[list] === "Observe") {
+    const message = `${so}; the policy Observe of the ${list} writes nothing.`;
+    return { status: "False", reason: "Observed", message, next: "Settled" };
+  }
+  const isContested = facts.plan?.contested.some((item) => item.list === list && rule.entries.has(item.entry)) === true;
+  if (isContested) {
+    const message = `${so}; somebody else keeps removing the others. See the instance.`;
+    return { status: "False", reason: "Contested", message, next: "Person" };
+  }
+  return { status: "Unknown", reason: "Pending", message: `${so}.`, next: "Working" };
+}
+
+function allOn(list: ListName, desired: number): string {
+  if (desired === 0) return `The rule has nothing for the ${list}.`;
+  return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
+}
+
+function expiredFinding(rule: CompiledRule, facts: ConvergeFacts): SyncedFinding {
+  const at = rule.expiresAtMs === undefined ? "" : ` at ${formatTime(rule.expiresAtMs)}`;
+  if (facts.phase === "Applying") {
+    const message = `The rule expired${at}; its entries are being removed.`;
+    return { status: "Unknown", reason: "Syncing", message, next: "Working" };
+  }
+  const message = `The rule expired${at}; its entries are wanted no longer.`;
+  return { status: "True", reason: "Expired", message, next: "Settled" };
+}

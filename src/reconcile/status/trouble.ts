@@ -1,0 +1,84 @@
+// What keeps a whole instance from being synced: one finding, which the instance and all that is attached to it show.
+import type { WafFault } from "../../model/waf-result.ts";
+import type { SyncedReason } from "../../api/reasons.ts";
+import type { SyncedFinding } from "./conditions.ts";
+import type { ConvergeFacts } from "../facts.ts";
+import type { Blocker } from "../run-result.ts";
+
+/** The finding that overrides everything else, or undefined if the WAF was reached and could be worked on. */
+export function troubleOf(facts: Pick<ConvergeFacts, "end" | "desired">): SyncedFinding | undefined {
+  const { end } = facts;
+  if (end?.end === "Failed") return faultFinding(end.fault);
+  if (end?.end === "Blocked") return blockerFinding(end.blocker, end.message);
+  if (end?.end === "Unsettled") {
+    const message = "The lists keep changing while they are written: somebody else writes too. It is tried again.";
+    return { status: "False", reason: "Contested", message, next: "Retrying" };
+  }
+  const fault = facts.desired.instanceFaults[0];
+  if (fault !== undefined) {
+    const message = `A guard of the instance can't be read, so nothing is written. ${fault}`;
+    return { status: "False", reason: "Pending", message, next: "Person" };
+  }
+  return undefined;
+}
+
+const faultReasons: Readonly<Record<WafFault["code"], SyncedReason>> = {
+  BadApiKey: "BadApiKey",
+  MissingApiKey: "MissingApiKey",
+  Rejected: "UnexpectedAnswer",
+  NotFound: "UnexpectedAnswer",
+  RateLimited: "RateLimited",
+  Unavailable: "ApiUnavailable",
+  TimedOut: "ApiUnavailable",
+  OutcomeUnknown: "ApiUnavailable",
+  ContractBroken: "UnexpectedAnswer",
+  Aborted: "Pending",
+  NotPermitted: "Pending",
+};
+
+function faultFinding(fault: WafFault): SyncedFinding {
+  const reason = faultReasons[fault.code];
+  if (reason === "BadApiKey" || reason === "MissingApiKey") {
+    const message = `${fault.message} Put the right key into the Secret of spec.apiKeySecretRef; it is read again before each attempt.`;
+    return { status: "False", reason, message, next: "Person" };
+  }
+  return { status: "False", reason, message: `${fault.message} It is tried again.`, next: "Retrying" };
+}
+
+function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
+  switch (blocker) {
+    case "InventoryConflict":
+    case "InventoryUnwritable":
+      return { status: "False", reason: "Pending", message: `${message} It is tried again.`, next: "Retrying" };
+    case "DuplicateKey":
+    case "BaseUrlNotAllowed":
+      return { status: "False", reason: "Pending", message, next: "Person" };
+    case "MissingApiKey":
+    case "InventoryUnreadable":
+    case "DomainChanged":
+      return { status: "False", reason: blocker, message, next: "Person" };
+  }
+}
+
+/** How fast it goes and how long it still takes, in words; empty until that can be told. */
+export function paceInWords(facts: ConvergeFacts): string {
+  const waiting = waitingInWords(facts);
+  const { pace } = facts;
+  if (pace?.perSecond === undefined || pace.left === 0) return waiting;
+  const perSecond = pace.perSecond >= 10 ? Math.round(pace.perSecond) : Number(pace.perSecond.toPrecision(2));
+  return ` ${perSecond} calls a second, about ${durationInWords(pace.left / pace.perSecond)} left.${waiting}`;
+}
+
+/** Why the work waits just now; empty if it does not. */
+export function waitingInWords({ waiting }: ConvergeFacts): string {
+  return waiting === undefined ? "" : ` Waiting: ${waiting}.`;
+}
+
+/** `45 s`, `3 min 20 s` or `2 h 5 min`. */
+export function durationInWords(seconds: number): string {
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 60) return `${whole} s`;
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

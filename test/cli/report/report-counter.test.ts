@@ -1,0 +1,65 @@
+import { describe, expect, test } from "@jest/globals";
+import { array, assert, integer, property } from "fast-check";
+import { FrequentCounter } from "../../../src/cli/report/report-counter.ts";
+
+function counted(keptMax: number, keys: readonly string[]): FrequentCounter<number> {
+  const counter = new FrequentCounter<number>(keptMax);
+  for (const [place, key] of keys.entries()) counter.add(key, place);
+  return counter;
+}
+
+function trueCounts(keys: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+describe("a counter of frequent texts", () => {
+  test("is exact as long as the texts are few, with the last note of each", () => {
+    const counter = counted(2, ["b", "a", "c", "a", "d", "b", "a"]);
+    expect(counter.ranked()).toEqual([
+      { key: "a", count: 3, note: 6 },
+      { key: "b", count: 2, note: 5 },
+      { key: "c", count: 1, note: 2 },
+      { key: "d", count: 1, note: 4 },
+    ]);
+    expect([counter.shortMax, counter.distinctMin]).toEqual([0, 4]);
+  });
+
+  test("never counts too much, nor too little by more than it says, whatever comes in which order", () => {
+    const keys = array(
+      integer({ min: 0, max: 60 }).map((number) => `key ${Math.floor(number ** 1.5)}`),
+      {
+        maxLength: 2000,
+        size: "max",
+      },
+    );
+    assert(
+      property(integer({ min: 1, max: 12 }), keys, (keptMax, keys) => {
+        const counter = counted(keptMax, keys);
+        const ranked = new Map(counter.ranked().map(({ key, count }) => [key, count]));
+        expect(ranked.size).toBeLessThanOrEqual(2 * keptMax);
+        expect(counter.shortMax).toBeLessThanOrEqual(keys.length / (keptMax + 1));
+        const truth = trueCounts(keys);
+        expect(counter.distinctMin).toBeLessThanOrEqual(truth.size);
+        for (const [key, count] of truth) {
+          const shown = ranked.get(key) ?? 0;
+          expect(shown).toBeLessThanOrEqual(count);
+          expect(shown).toBeGreaterThanOrEqual(count - counter.shortMax);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("keeps what is frequent below a flood of texts that come once", () => {
+    const counter = new FrequentCounter<undefined>(100);
+    for (let row = 0; row < 100_000; row += 1) {
+      counter.add(`flood ${row}`, undefined);
+      if (row % 10 === 0) counter.add("steady", undefined);
+    }
+    expect(counter.ranked()[0]?.key).toBe("steady");
+    expect(counter.ranked().length).toBeLessThanOrEqual(200);
+    expect(10_000 - (counter.ranked()[0]?.count ?? 0)).toBeLessThanOrEqual(counter.shortMax);
+  });
+});

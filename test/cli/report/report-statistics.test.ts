@@ -1,0 +1,217 @@
+import { describe, expect, test } from "@jest/globals";
+import type { LogEntry } from "../../../src/model/log-entry.ts";
+import { LogReport, categoryOf, reportTextLengthMax } from "../../../src/cli/report/report-statistics.ts";
+import type { LogReportSummary } from "../../../src/cli/report/report-statistics.ts";
+import { addressesToBlock, assessClients } from "../../../src/cli/report/report-clients.ts";
+import { row } from "../../support/fakes/scripted-logs.ts";
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const firstDay = 20_000;
+
+function entry(fields: Partial<LogEntry> = {}): LogEntry {
+  return { ...row("/"), ...fields };
+}
+
+function summed(dayCount: number, entries: readonly (readonly [Partial<LogEntry>, number])[], topMax = 20) {
+  const report = new LogReport({ firstDay, lastDay: firstDay + dayCount - 1 });
+  for (const [fields, hours] of entries) {
+    const timeMs = firstDay * dayMs + hours * hourMs;
+    report.add(entry(fields), Math.floor(timeMs / dayMs), timeMs);
+  }
+  return report.summary(topMax);
+}
+
+function clientsOf({ clients }: LogReportSummary): unknown[] {
+  return clients.items.map(({ entry, count, country, lastMs }) => [entry, count, country, lastMs]);
+}
+
+describe("over time", () => {
+  test.each([
+    [1, 24, 1],
+    [3, 72, 1],
+    [7, 56, 3],
+    [9, 72, 3],
+    [14, 56, 6],
+    [18, 72, 6],
+    [19, 19, 24],
+    [365, 365, 24],
+  ])("a report of %i days has %i bars of %i hours", (dayCount, bars, hours) => {
+    const { overTime, barMs } = summed(dayCount, []);
+    expect([overTime.length, barMs]).toEqual([bars, hours * hourMs]);
+  });
+
+  test("each request counts for the bar of its own time", () => {
+    const { overTime, total } = summed(1, [
+      [{}, 0],
+      [{}, 0.99],
+      [{}, 23.99],
+    ]);
+    expect(overTime.map((count, bar) => [bar, count]).filter(([, count]) => count !== 0)).toEqual([
+      [0, 2],
+      [23, 1],
+    ]);
+    expect(total).toBe(3);
+  });
+
+  test("a time that can't be read, or lies outside the report, counts for the start of the day it came under", () => {
+    const report = new LogReport({ firstDay, lastDay: firstDay + 1 });
+    report.add(entry(), firstDay + 1, Number.NaN);
+    report.add(entry(), firstDay + 1, firstDay * dayMs - 1);
+    report.add(entry(), firstDay, (firstDay + 2) * dayMs);
+    const { overTime, clients } = report.summary(5);
+    expect([overTime[0], overTime[24]]).toEqual([1, 2]);
+    expect(overTime).toHaveLength(48);
+    expect(clients.items[0]?.lastMs).toBe((firstDay + 2) * dayMs);
+  });
+
+  test("the bars of all categories add up to all requests, also when there are too many categories", () => {
+    const summary = summed(
+      2,
+      Array.from({ length: 500 }, (_, place) => [{ block_reason: `Label-${place}- 1` }, place % 48] as const),
+    );
+    expect(summary.categories.length).toBeLessThanOrEqual(101);
+    const sums = summary.overTime.map((_, bar) =>
+      summary.categories.reduce((sum, { overTime }) => sum + (overTime[bar] ?? 0), 0),
+    );
+    expect(sums).toEqual(summary.overTime);
+    expect(summary.categories.reduce((sum, { count }) => sum + count, 0)).toBe(500);
+    expect(summary.categories[0]?.key).toBe("Other");
+  });
+});
+
+describe("by reason", () => {
+  test.each([
+    ["SQL Injection 942100", "SQL Injection"],
+    ["Bad Bot 1002", "Bad Bot"],
+    ["NONE", "NONE"],
+    ["  Rate Limit  1015 ", "Rate Limit"],
+    ["HTTP2 Flood", "HTTP2 Flood"],
+    ["942100", "942100"],
+    ["", ""],
+    ["Überlast٣ 7", "Überlast٣"],
+  ])("%j is of the category %j", (reason, category) => {
+    expect(categoryOf(reason)).toBe(category);
+  });
+
+  test("a long run of digits takes no longer than its length", () => {
+    const digits = "1".repeat(1_000_000);
+    expect(categoryOf(`a ${digits}`)).toBe("a");
+    expect(categoryOf(`${digits}a`)).toHaveLength(1_000_001);
+  });
+
+  test("rules of one label are one category, and reasons of their own", () => {
+    const { categories, reasons } = summed(1, [
+      [{ block_reason: "SQL Injection 1" }, 0],
+      [{ block_reason: "SQL Injection 2" }, 0],
+      [{ block_reason: "SQL Injection 2" }, 0],
+      [{ block_reason: "XSS 1" }, 0],
+    ]);
+    expect(categories.map(({ key, count }) => [key, count])).toEqual([
+      ["SQL Injection", 3],
+      ["XSS", 1],
+    ]);
+    expect(reasons.items).toEqual([
+      expect.objectContaining({ key: "SQL Injection 2", count: 2 }),
+      expect.objectContaining({ key: "SQL Injection 1", count: 1 }),
+      expect.objectContaining({ key: "XSS 1", count: 1 }),
+    ]);
+  });
+});
+
+describe("by client, country and path", () => {
+  test("spellings of one address are one client, with the country and time of its last request", () => {
+    const summary = summed(1, [
+      [{ client_ip: "2001:DB8::0001", country: "NL" }, 1],
+      [{ client_ip: "2001:db8::1", country: "DE" }, 3],
+      [{ client_ip: "::ffff:192.0.2.1", country: "US" }, 2],
+      [{ client_ip: "192.0.2.1", country: null }, 1],
+      [{ client_ip: "192.0.2.1", country: "BR" }, 0],
+      [{ client_ip: "proxy, unknown" }, 0],
+    ]);
+    const startMs = firstDay * dayMs;
+    expect(clientsOf(summary).slice(0, 2)).toEqual([
+      ["192.0.2.1", 3, "US", startMs + 2 * hourMs],
+      ["2001:db8::1", 2, "DE", startMs + 3 * hourMs],
+    ]);
+    expect(summary.clients.items[2]?.entry).toBe("?proxy, unknown");
+    expect(summary.clients.distinctMin).toBe(3);
+  });
+
+  test("paths count without what follows the question mark, and long ones are cut", () => {
+    const long = `/${"x".repeat(5_000)}`;
+    const { paths } = summed(1, [
+      [{ request_path: "/search?q=1" }, 0],
+      [{ request_path: "/search?q=2&next=/a?b" }, 0],
+      [{ request_path: "?only" }, 0],
+      [{ request_path: long }, 0],
+      [{ request_path: `${long}?more` }, 0],
+      [{ request_path: "/\u{D800}lone?" }, 0],
+    ]);
+    expect(paths.items.map(({ key, count }) => [key, count])).toEqual([
+      ["/search", 2],
+      [long.slice(0, reportTextLengthMax), 2],
+      ["", 1],
+      ["/\u{D800}lone", 1],
+    ]);
+  });
+
+  test("no more than wanted come of each kind, and of countries all", () => {
+    const summary = summed(
+      1,
+      Array.from({ length: 50 }, (_, place) => {
+        const client_ip = `192.0.2.${place}`;
+        return [{ client_ip, request_path: `/${place}`, country: `C${place}`, block_reason: `R${place}x` }, 0] as const;
+      }),
+      5,
+    );
+    const { clients, paths, reasons, countries } = summary;
+    expect([clients, paths, reasons, countries].map(({ items }) => items.length)).toEqual([5, 5, 5, 50]);
+    expect([clients, paths, reasons, countries].map(({ distinctMin }) => distinctMin)).toEqual([50, 50, 50, 50]);
+  });
+
+  test("a flood of clients and paths that never come again hides no frequent one", () => {
+    const report = new LogReport({ firstDay, lastDay: firstDay });
+    const frequent = entry({ client_ip: "203.0.113.5", request_path: "/login" });
+    for (let place = 0; place < 60_000; place += 1) {
+      const client_ip = `2001:db8::${(place >> 16).toString(16)}:${(place & 0xffff).toString(16)}`;
+      report.add(entry({ client_ip, request_path: `/${place}` }), firstDay, firstDay * dayMs);
+      if (place % 20 === 0) report.add(frequent, firstDay, firstDay * dayMs);
+    }
+    const { clients, paths, total } = report.summary(1);
+    expect([clients.items[0]?.entry, paths.items[0]?.key, total]).toEqual(["203.0.113.5", "/login", 63_000]);
+    expect(3_000 - (clients.items[0]?.count ?? 0)).toBeLessThanOrEqual(clients.shortMax);
+    expect(clients.distinctMin).toBeGreaterThan(10_000);
+  });
+});
+
+describe("the blocklist", () => {
+  const { clients } = summed(1, [
+    [{ client_ip: "192.0.2.1" }, 0],
+    [{ client_ip: "198.51.100.7" }, 0],
+    [{ client_ip: "2001:db8::1" }, 0],
+    [{ client_ip: "not an address" }, 0],
+  ]);
+
+  test("has a client by itself, by a network in any spelling, or not at all", () => {
+    const assessed = assessClients(clients.items, ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"]);
+    expect(Object.fromEntries(assessed.map(({ entry, blocklist }) => [entry, blocklist]))).toEqual({
+      "192.0.2.1": { state: "Listed", by: "192.0.2.1" },
+      "198.51.100.7": { state: "Listed", by: "198.51.100.0/24" },
+      "2001:db8::1": { state: "NotListed" },
+      "?not an address": { state: "NoAddress" },
+    });
+    expect(addressesToBlock(assessed)).toEqual(["2001:db8::1"]);
+  });
+
+  test("that could not be read leaves it unknown, and nothing is to be blocked", () => {
+    const assessed = assessClients(clients.items, undefined);
+    expect(assessed.map(({ blocklist }) => blocklist.state).toSorted()).toEqual([
+      "NoAddress",
+      "Unknown",
+      "Unknown",
+      "Unknown",
+    ]);
+    expect(addressesToBlock(assessed)).toEqual([]);
+  });
+});

@@ -1,0 +1,200 @@
+import { describe, expect, test } from "@jest/globals";
+import type { WafFaultCode } from "../../../src/model/waf-result.ts";
+import { wafFaultCodes } from "../../../src/model/waf-result.ts";
+import type { ClearRecord, ClearSituation } from "../../../src/plan/cache-clear/cache-clear.ts";
+import {
+  currentRecord,
+  decideAfterFault,
+  decideCacheClear,
+  recordAfter,
+  withAttempt,
+} from "../../../src/plan/cache-clear/cache-clear.ts";
+import { aCacheClear } from "../../support/builders/declare.ts";
+
+const nowMs = Date.UTC(2026, 0, 1);
+
+function aRecord(overrides: Partial<ClearRecord> = {}): ClearRecord {
+  return {
+    trigger: "a",
+    startedMs: nowMs - 1_000,
+    attempts: 0,
+    lastAttemptMs: undefined,
+    message: "",
+    finish: undefined,
+    ...overrides,
+  };
+}
+
+function decide(overrides: Partial<ClearSituation> = {}) {
+  return decideCacheClear({
+    clear: aCacheClear("deploy", { trigger: "a" }),
+    record: undefined,
+    handled: undefined,
+    instanceSuspended: false,
+    trouble: undefined,
+    notBeforeMs: 0,
+    nowMs,
+    ...overrides,
+  });
+}
+
+const cleared = { state: "Cleared", atMs: nowMs - 5_000, clearedAtMs: nowMs - 5_000 } as const;
+const handled = { cacheClear: "edge/deploy", trigger: "a", handledAtMs: nowMs - 9_000 };
+
+describe("A cache clear", () => {
+  test("is due as soon as it is there, with a trigger and without one", () => {
+    expect(decide()).toEqual({ decision: "Due" });
+    expect(decide({ clear: aCacheClear("deploy") })).toEqual({ decision: "Due" });
+  });
+
+  test("is finished once for its trigger, and due again for another one", () => {
+    expect(decide({ record: aRecord({ finish: cleared }) })).toEqual({ decision: "Finished", deleteAtMs: undefined });
+    expect(decide({ record: aRecord({ trigger: "b", finish: cleared }) })).toEqual({ decision: "Due" });
+    expect(decide({ record: aRecord({ trigger: "", finish: cleared }) })).toEqual({ decision: "Due" });
+  });
+
+  test("begins anew when the trigger changes while it is tried, without the attempts of before", () => {
+    const clear = aCacheClear("deploy", { trigger: "b" });
+    const record = aRecord({ attempts: 3, lastAttemptMs: nowMs, message: "failed" });
+    expect(decide({ clear, record })).toEqual({ decision: "Due" });
+    expect(recordAfter({ decision: "Due" }, { clear, record, nowMs })).toEqual(
+      aRecord({ trigger: "b", startedMs: nowMs }),
+    );
+    expect(currentRecord(clear, record)).toBeUndefined();
+  });
+
+  test("does nothing when the instance remembers that the trigger was handled", () => {
+    const decision = decide({ handled });
+    expect(decision).toEqual({ decision: "AlreadyHandled", handledAtMs: handled.handledAtMs });
+    const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record: undefined, nowMs });
+    expect(after.finish).toEqual({ state: "AlreadyHandled", atMs: nowMs, clearedAtMs: handled.handledAtMs });
+    expect(decide({ handled: { ...handled, trigger: "before" } })).toEqual({ decision: "Due" });
+    const without = aCacheClear("deploy");
+    expect(decide({ clear: without, handled: { ...handled, trigger: "" } }).decision).toBe("AlreadyHandled");
+  });
+
+  test("that was killed after its call was remembered counts as cleared by itself", () => {
+    const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 9_500 });
+    const decision = decide({ handled, record });
+    const after = recordAfter(decision, { clear: aCacheClear("deploy", { trigger: "a" }), record, nowMs });
+    expect(after.finish).toEqual({ state: "Cleared", atMs: nowMs, clearedAtMs: handled.handledAtMs });
+  });
+
+  test("waits while it or its instance is suspended, and its deadline with it", () => {
+    const clear = aCacheClear("deploy", { trigger: "a", suspend: true });
+    const record = aRecord({ startedMs: nowMs - 400_000 });
+    expect(decide({ clear, record })).toEqual({ decision: "Suspended" });
+    expect(decide({ instanceSuspended: true, record })).toEqual({ decision: "Suspended" });
+    const paused = recordAfter({ decision: "Suspended" }, { clear, record, nowMs });
+    expect(paused.startedMs).toBeUndefined();
+    expect(decide({ record: paused })).toEqual({ decision: "Due" });
+    expect(
+      recordAfter({ decision: "Due" }, { clear: aCacheClear("deploy", { trigger: "a" }), record: paused, nowMs }),
+    ).toEqual(aRecord({ startedMs: nowMs }));
+  });
+
+  test("is repeated after 2, 4, 8 and at last 60 seconds, and not later than its deadline asks to look", () => {
+    const delays = [1, 2, 3, 9].map((attempts) => {
+      const decision = decide({ record: aRecord({ attempts, lastAttemptMs: nowMs }) });
+      return decision.decision === "Wait" ? decision.untilMs - nowMs : decision;
+    });
+    expect(delays).toEqual([2_000, 4_000, 8_000, 60_000]);
+    const record = aRecord({ startedMs: nowMs - 299_000, attempts: 3, lastAttemptMs: nowMs });
+    expect(decide({ record })).toEqual({ decision: "Wait", untilMs: nowMs + 1_000 });
+    expect(decide({ record: aRecord({ attempts: 1, lastAttemptMs: nowMs - 2_000 }) })).toEqual({ decision: "Due" });
+  });
+
+  test("is repeated even if its last allowed attempt was begun by a process that was killed", () => {
+    const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 0 });
+    const record = aRecord({ attempts: 1, lastAttemptMs: nowMs - 10_000 });
+    expect(decide({ clear, record })).toEqual({ decision: "Due" });
+  });
+
+  test("is not held up by times that another clock wrote ahead of this one", () => {
+    const record = aRecord({ startedMs: nowMs + 3_600_000, attempts: 1, lastAttemptMs: nowMs + 3_600_000 });
+    expect(decide({ record })).toEqual({ decision: "Wait", untilMs: nowMs + 2_000 });
+    const clear = aCacheClear("deploy", { trigger: "a" });
+    expect(recordAfter({ decision: "Due" }, { clear, record, nowMs }).startedMs).toBe(nowMs);
+  });
+
+  test("waits until the API may be called again", () => {
+    expect(decide({ notBeforeMs: nowMs + 7_000 })).toEqual({ decision: "Wait", untilMs: nowMs + 7_000 });
+    expect(decide({ notBeforeMs: nowMs })).toEqual({ decision: "Due" });
+  });
+
+  test("fails when its deadline is over, and says what was last in the way", () => {
+    const record = aRecord({ startedMs: nowMs - 300_000, message: "The WAF answered 500." });
+    expect(decide({ record })).toEqual({
+      decision: "Fail",
+      reason: "DeadlineExceeded",
+      message: "It took longer than 300 s. The WAF answered 500.",
+    });
+    const trouble = { reason: undefined, message: "No connection." };
+    expect(decide({ record: aRecord({ startedMs: nowMs - 300_000 }), trouble })).toMatchObject({
+      message: "It took longer than 300 s. No connection.",
+    });
+  });
+
+  test("fails at once for a key or domain that is wrong, and waits out all other trouble of the instance", () => {
+    for (const reason of ["BadApiKey", "MissingApiKey", "DomainChanged"] as const) {
+      const trouble = { reason, message: "Wrong." };
+      expect(decide({ trouble })).toEqual({ decision: "Fail", reason, message: "Wrong." });
+      expect(decide({ trouble, record: aRecord({ finish: cleared }) }).decision).toBe("Finished");
+    }
+    const trouble = { reason: undefined, message: "No connection." };
+    expect(decide({ trouble, record: aRecord() })).toEqual({ decision: "Wait", untilMs: nowMs + 299_000 });
+  });
+
+  test("wants to be deleted when its time after the finish is over, whether it cleared or failed", () => {
+    const clear = aCacheClear("deploy", { trigger: "a", ttlAfterFinishedMs: 60_000 });
+    const early = aRecord({ finish: { ...cleared, atMs: nowMs - 59_999 } });
+    expect(decide({ clear, record: early })).toEqual({ decision: "Finished", deleteAtMs: nowMs + 1 });
+    expect(decide({ clear, record: aRecord({ finish: { ...cleared, atMs: nowMs - 60_000 } }) }).decision).toBe(
+      "Delete",
+    );
+    const failed = { state: "Failed", atMs: nowMs - 60_000, reason: "Rejected", message: "No." } as const;
+    expect(decide({ clear, record: aRecord({ finish: failed }) }).decision).toBe("Delete");
+  });
+});
+
+describe("A failed call", () => {
+  const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 2 });
+
+  function after(code: WafFaultCode, attempts: number, retryAfterMs?: number) {
+    const record = withAttempt(aRecord({ attempts: attempts - 1 }), nowMs);
+    const fault = { code, message: "So it was.", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+    return decideAfterFault(clear, record, fault, nowMs);
+  }
+
+  test("ends the job at once when the key is wrong or the API refuses", () => {
+    for (const code of ["BadApiKey", "MissingApiKey", "Rejected"] as const) {
+      expect(after(code, 1).record.finish).toMatchObject({ state: "Failed", reason: code });
+    }
+  });
+
+  test("is repeated while the limit allows, and ends the job beyond it", () => {
+    for (const code of ["Unavailable", "TimedOut", "OutcomeUnknown", "ContractBroken", "NotFound"] as const) {
+      expect(after(code, 2).record).toMatchObject({ attempts: 2, message: "So it was.", finish: undefined });
+      expect(after(code, 3).record).toMatchObject({
+        attempts: 3,
+        finish: { state: "Failed", reason: "BackoffLimitExceeded", message: "All 3 attempts failed. So it was." },
+      });
+    }
+  });
+
+  test("does not count when the API puts it off, and is repeated when it said, or after ten seconds", () => {
+    expect(after("RateLimited", 3, 30_000)).toMatchObject({
+      record: { attempts: 2, finish: undefined },
+      notBeforeMs: nowMs + 30_000,
+    });
+    expect(after("RateLimited", 3).notBeforeMs).toBe(nowMs + 10_000);
+  });
+
+  test("does not count when nothing was sent because the process ends", () => {
+    expect(after("Aborted", 3).record).toMatchObject({ attempts: 2, finish: undefined });
+  });
+
+  test("keeps the words of every fault", () => {
+    for (const code of wafFaultCodes) expect(after(code, 1).record.message).toBe("So it was.");
+  });
+});

@@ -1,0 +1,296 @@
+import { describe, expect, test } from "@jest/globals";
+import type { LabelSelector } from "../../../src/model/declared.ts";
+import { matchesSelector } from "../../../src/plan/access/attach.ts";
+import { readAddressLines } from "../../../src/plan/lists/address-lines.ts";
+import { allowing, anInstance, anOrigin, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
+import { desiredOf, entry, nowMs } from "../../support/builders/gathered.ts";
+
+const missing = {
+  state: "Missing",
+  source: "ConfigMap edge/feed",
+  problem: "ConfigMap edge/feed does not exist.",
+} as const;
+
+describe("A compiled rule", () => {
+  test("wants its entries once each, in one spelling, from its spec and its ConfigMaps", () => {
+    const rule = aRule("feed", {
+      addresses: ["2001:DB8::A", "192.0.2.1"],
+      texts: ["# scanners\n192.0.2.1/32 # again\n\n  198.51.100.0/24\r\n"],
+    });
+    const [compiled] = desiredOf({ rules: [rule] }).rules;
+    expect(compiled?.verdict).toBe("Accepted");
+    expect([...(compiled?.entries ?? [])]).toEqual(["2001:db8::a", "192.0.2.1", "198.51.100.0/24"]);
+    expect(compiled?.declared).toBe(3);
+  });
+
+  test("keeps its good entries when others can't be read, and says where those are", () => {
+    const rule = aRule("feed", { addresses: ["192.0.2.1", "10.0.0.1/8"], texts: ["192.0.2.2\nnonsense\n"] });
+    const { rules, removalsHeldBy } = desiredOf({ rules: [rule] });
+    expect(rules[0]).toMatchObject({ verdict: "InvalidEntries", declared: 4 });
+    expect([...(rules[0]?.entries ?? [])]).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(rules[0]?.rejected.map(({ source }) => source)).toEqual([
+      "spec.addresses[1]",
+      "ConfigMap edge/list-0, key list, line 2",
+    ]);
+    expect(rules[0]?.message).toMatch(/^2 entries are not applied\. spec\.addresses\[1\]: .*\.$/u);
+    expect(removalsHeldBy.blocklist).toHaveLength(1);
+    expect(removalsHeldBy.allowlist).toEqual([]);
+  });
+
+  test("whose ConfigMap is missing keeps the rest, and holds the removals of its list", () => {
+    const { rules, removalsHeldBy } = desiredOf({
+      rules: [aRule("feed", { action: "Allow", addresses: ["192.0.2.1"], texts: [missing] })],
+    });
+    expect(rules[0]).toMatchObject({ verdict: "SourceMissing", message: "ConfigMap edge/feed does not exist." });
+    expect(rules[0]?.entries.size).toBe(1);
+    expect(removalsHeldBy.allowlist).toEqual(["WafIpRule edge/feed: ConfigMap edge/feed does not exist."]);
+    expect(removalsHeldBy.blocklist).toEqual([]);
+  });
+
+  test("of a namespace that is not allowed wants nothing and holds nothing", () => {
+    const instance = anInstance({ allowedNamespaces: { from: "Same", selector: undefined } });
+    const { rules, removalsHeldBy, nextExpiryMs } = desiredOf({
+      instance,
+      rules: [blocking("other/feed", ["192.0.2.1"], { expiresAtMs: nowMs + 1, texts: [missing] })],
+    });
+    expect(rules[0]).toMatchObject({ verdict: "NotAllowed", declared: 0 });
+    expect(rules[0]?.entries.size).toBe(0);
+    expect(rules[0]?.message).toContain(
+      "move this object to edge, or let spec.allowedNamespaces of the instance include other",
+    );
+    expect(removalsHeldBy.blocklist).toEqual([]);
+    expect(nextExpiryMs).toBeUndefined();
+  });
+
+  test("of a namespace whose labels are not known wants nothing, and holds the removals of its list", () => {
+    const selector = { matchLabels: { team: "shop" }, matchExpressions: [] };
+    const instance = anInstance({ allowedNamespaces: { from: "Selector", selector } });
+    const rules = [blocking("other/feed", ["192.0.2.1"])];
+    const unknown = desiredOf({ instance, rules });
+    expect(unknown.rules[0]?.verdict).toBe("NotAllowed");
+    expect(unknown.removalsHeldBy.blocklist).toHaveLength(1);
+    const known = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "shop" }]]) });
+    expect(known.rules[0]?.verdict).toBe("Accepted");
+    const another = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "news" }]]) });
+    expect(another.rules[0]?.message).toContain("team=shop");
+    expect(another.removalsHeldBy.blocklist).toEqual([]);
+  });
+
+  test("of ten thousand invalid lines holds removals with one sentence", () => {
+    const text = Array.from({ length: 10_000 }, (_, index) => `nonsense-${index}`).join("\n");
+    const { removalsHeldBy, rules } = desiredOf({ rules: [aRule("feed", { texts: [text] })] });
+    expect(removalsHeldBy.blocklist).toHaveLength(1);
+    expect(removalsHeldBy.blocklist[0]).toContain("line 1 (and 9999 more)");
+    expect(rules[0]?.message.length).toBeLessThan(300);
+  });
+});
+
+describe("The end of a rule", () => {
+  test.each([
+    ["expiresAt that is to come", { expiresAtMs: nowMs + 1 }, false, nowMs + 1],
+    ["expiresAt that is now", { expiresAtMs: nowMs }, true, nowMs],
+    ["a ttl that runs", { ttlMs: nowMs - createdMs + 5 }, false, nowMs + 5],
+    ["a ttl that is over", { ttlMs: 1_000 }, true, createdMs + 1_000],
+    ["the earlier of both", { ttlMs: nowMs - createdMs + 5, expiresAtMs: nowMs + 3 }, false, nowMs + 3],
+    ["neither", {}, false, undefined],
+  ] as const)("comes with %s", (_what, time, expired, expiresAtMs) => {
+    const desired = desiredOf({ rules: [blocking("now", ["192.0.2.1"], time)] });
+    expect(desired.rules[0]).toMatchObject({ expired, expiresAtMs });
+    expect(desired.rules[0]?.entries.size).toBe(expired ? 0 : 1);
+    expect(desired.nextExpiryMs).toBe(expired ? undefined : expiresAtMs);
+  });
+
+  test("is also the end of what is wrong with it: removals are held no longer", () => {
+    const rule = blocking("old", ["nonsense"], { expiresAtMs: nowMs - 1, texts: [missing] });
+    expect(desiredOf({ rules: [rule] }).removalsHeldBy.blocklist).toEqual([]);
+  });
+
+  test("of the first is when to look again", () => {
+    const at = (name: string, expiresAtMs: number) => blocking(name, ["192.0.2.1"], { expiresAtMs });
+    const rules = [at("a", nowMs + 9), at("b", nowMs + 4), at("c", nowMs - 4)];
+    expect(desiredOf({ rules }).nextExpiryMs).toBe(nowMs + 4);
+  });
+
+  test("comes when its deletion was asked for", () => {
+    const desired = desiredOf({ rules: [blocking("old", ["192.0.2.1"], { meta: { deleting: true } })] });
+    expect(desired.lists.blocklist.size).toBe(0);
+  });
+});
+
+describe("The guards on single entries", () => {
+  const instance = anInstance({ guards: { neverBlock: ["192.0.2.0/24", "2001:db8::1"] } });
+
+  test.each(["192.0.2.7", "192.0.2.0/24", "192.0.0.0/16", "2001:db8::/32"])("refuse to block %s", (text) => {
+    const { rules } = desiredOf({ instance, rules: [blocking("a", [text, "203.0.113.9"])] });
+    expect(rules[0]).toMatchObject({
+      verdict: "GuardRejected",
+      rejected: [{ entry: entry(text), source: "spec.addresses[0]" }],
+    });
+    expect([...(rules[0]?.entries ?? [])]).toEqual(["203.0.113.9"]);
+    expect(rules[0]?.message).toContain("must stay reachable");
+  });
+
+  test("let the same networks be allowed, and others be blocked", () => {
+    const { rules } = desiredOf({
+      instance,
+      rules: [allowing("a", ["192.0.2.7"]), blocking("b", ["192.0.3.0/24", "2001:db8::2"])],
+    });
+    expect(rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
+  });
+
+  test("count the addresses of declared origins as listed, but not of those that are not attached", () => {
+    const origins = [
+      anOrigin("198.51.100.7"),
+      anOrigin("2001:db8::7"),
+      anOrigin("www.example"),
+      anOrigin("198.51.100.9", { name: "other/far" }),
+    ];
+    const only = anInstance({ allowedNamespaces: { from: "Same", selector: undefined } });
+    const { rules } = desiredOf({
+      instance: only,
+      origins,
+      rules: [blocking("a", ["198.51.100.0/29", "2001:db8::/64", "198.51.100.9"])],
+    });
+    expect(rules[0]?.rejected.map((item) => item.entry)).toEqual(["198.51.100.0/29", "2001:db8::/64"]);
+  });
+
+  test.each([
+    ["0.0.0.0/7", "Block", false],
+    ["0.0.0.0/7", "Allow", false],
+    ["10.0.0.0/8", "Block", true],
+    ["2000::/15", "Block", false],
+    ["2001::/16", "Allow", true],
+  ] as const)("on %s (%s) let it through: %s", (text, action, passes) => {
+    const { rules } = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] });
+    expect(rules[0]?.verdict).toBe(passes ? "Accepted" : "GuardRejected");
+  });
+
+  test("that can't be read are a fault of the instance", () => {
+    const { instanceFaults } = desiredOf({
+      instance: anInstance({ guards: { neverBlock: ["192.0.2.0/24", "nonsense"] } }),
+    });
+    expect(instanceFaults).toHaveLength(1);
+    expect(instanceFaults[0]).toMatch(/^spec\.guards\.neverBlock\[1\]: .*\.$/u);
+  });
+});
+
+describe("The same entry in Block and in Allow", () => {
+  const older = { meta: { createdAtMs: createdMs - 1 } };
+
+  test("belongs to the older rule, whatever its action, and the younger one is told", () => {
+    for (const [first, second] of [
+      [blocking, allowing],
+      [allowing, blocking],
+    ] as const) {
+      const desired = desiredOf({
+        rules: [second("young", ["192.0.2.1/32", "192.0.2.2"]), first("old", ["192.0.2.1"], older)],
+      });
+      const [old, young] = desired.rules;
+      expect(old).toMatchObject({ id: "edge/old", verdict: "Accepted" });
+      expect(young).toMatchObject({ id: "edge/young", verdict: "Conflict" });
+      expect([...(young?.entries ?? [])]).toEqual(["192.0.2.2"]);
+      expect(young?.message).toContain("192.0.2.1 is already in the older WafIpRule edge/old");
+    }
+  });
+
+  test("belongs to the first by name where no age is known", () => {
+    const meta = { createdAtMs: undefined };
+    const desired = desiredOf({
+      rules: [blocking("b", ["192.0.2.1"], { meta }), allowing("a", ["192.0.2.1"], { meta })],
+    });
+    expect([...desired.lists.allowlist.keys()]).toEqual(["192.0.2.1"]);
+    expect(desired.lists.blocklist.size).toBe(0);
+  });
+
+  test("is none when the older rule has expired, was refused it, or is not attached", () => {
+    const young = allowing("young", ["192.0.2.1"]);
+    const expired = blocking("old", ["192.0.2.1"], { ...older, expiresAtMs: nowMs });
+    const far = blocking("other/old", ["192.0.2.1"], older);
+    const instance = anInstance({
+      guards: { neverBlock: ["192.0.2.1"] },
+      allowedNamespaces: { from: "Same", selector: undefined },
+    });
+    expect(desiredOf({ rules: [expired, young] }).rules.at(-1)?.verdict).toBe("Accepted");
+    expect(desiredOf({ instance, rules: [blocking("old", ["192.0.2.1"], older), young] }).rules.at(-1)?.verdict).toBe(
+      "Accepted",
+    );
+    expect(desiredOf({ instance, rules: [far, young] }).rules.at(-1)?.verdict).toBe("Accepted");
+  });
+
+  test("is none when one network is inside the other", () => {
+    const desired = desiredOf({ rules: [blocking("a", ["192.0.2.0/24"], older), allowing("b", ["192.0.2.1"])] });
+    expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
+  });
+
+  test("leaves a worse verdict in place and still loses the entry", () => {
+    const desired = desiredOf({
+      rules: [blocking("a", ["192.0.2.1"], older), allowing("b", ["192.0.2.1", "nonsense"])],
+    });
+    expect(desired.rules[1]).toMatchObject({ verdict: "InvalidEntries" });
+    expect(desired.rules[1]?.rejected).toHaveLength(2);
+    expect(desired.lists.allowlist.size).toBe(0);
+  });
+});
+
+describe("Origins", () => {
+  test("of one host have the type that the oldest says", () => {
+    const old = anOrigin("a.example", { name: "old", type: "Backup", meta: { createdAtMs: createdMs - 1 } });
+    const desired = desiredOf({
+      origins: [anOrigin("a.example", { name: "young" }), anOrigin("a.example", { name: "same", type: "Backup" }), old],
+    });
+    expect(desired.origins.get("a.example")).toBe(old);
+    expect(desired.compiledOrigins.map(({ origin, verdict }) => [origin.meta.name, verdict])).toEqual([
+      ["old", "Accepted"],
+      ["same", "Accepted"],
+      ["young", "Conflict"],
+    ]);
+  });
+
+  test("hold all removals while the labels of their namespace are not known", () => {
+    const instance = anInstance({
+      allowedNamespaces: { from: "Selector", selector: { matchLabels: {}, matchExpressions: [] } },
+    });
+    const desired = desiredOf({ instance, origins: [anOrigin("a.example", { name: "other/a" })] });
+    expect(desired.removalsHeldBy.blocklist).toHaveLength(1);
+    expect(desired.removalsHeldBy.allowlist).toHaveLength(1);
+    expect(desired.origins.size).toBe(0);
+  });
+});
+
+describe("A broken source", () => {
+  test("holds the removals of both lists", () => {
+    const desired = desiredOf({ brokenSources: ["rules/a.yaml can't be read."] });
+    expect(desired.removalsHeldBy).toEqual({
+      blocklist: ["rules/a.yaml can't be read."],
+      allowlist: ["rules/a.yaml can't be read."],
+    });
+  });
+});
+
+describe("A label selector", () => {
+  const term = (operator: "In" | "NotIn" | "Exists" | "DoesNotExist", values: string[] = []): LabelSelector => ({
+    matchLabels: {},
+    matchExpressions: [{ key: "team", operator, values }],
+  });
+
+  test.each([
+    ["In", term("In", ["a", "b"]), { team: "b" }, true],
+    ["In", term("In", ["a"]), {}, false],
+    ["NotIn", term("NotIn", ["a"]), {}, true],
+    ["NotIn", term("NotIn", ["a"]), { team: "a" }, false],
+    ["Exists", term("Exists"), { team: "" }, true],
+    ["Exists", term("Exists"), {}, false],
+    ["DoesNotExist", term("DoesNotExist"), {}, true],
+    ["no terms", { matchLabels: {}, matchExpressions: [] }, {}, true],
+    ["two labels", { matchLabels: { a: "1", b: "2" }, matchExpressions: [] }, { a: "1" }, false],
+  ])("with %s matches as Kubernetes does", (_name, selector, labels, matches) => {
+    expect(matchesSelector(selector, labels)).toBe(matches);
+  });
+});
+
+test("Lines of a ConfigMap are counted from 1, comments and blank lines included", () => {
+  expect(readAddressLines("\n# all\n 192.0.2.1 #x\r\n\t\n192.0.2.2", "ConfigMap a/b, key c")).toEqual([
+    { text: "192.0.2.1", source: "ConfigMap a/b, key c, line 3" },
+    { text: "192.0.2.2", source: "ConfigMap a/b, key c, line 5" },
+  ]);
+});

@@ -1,0 +1,344 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import type { ListName, ListPolicy, OriginType } from "../../../src/model/declared.ts";
+import { listNames } from "../../../src/model/declared.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import { NetworkIndex } from "../../../src/model/entry-set.ts";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { Inventory, OwnedOrigin } from "../../../src/model/inventory.ts";
+import type { Operation } from "../../../src/model/operation.ts";
+import { operationKey } from "../../../src/model/operation.ts";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import type { Observed } from "../../../src/model/observed.ts";
+import type { Plan } from "../../../src/plan/instance/plan.ts";
+import { planInstance } from "../../../src/plan/instance/plan.ts";
+import { anInstance, anOrigin, aRule, createdMs } from "../../support/builders/declare.ts";
+import { anInventory, entry, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
+
+/** Few texts, so that rules, lists and inventory meet; nested ones and other spellings among them. */
+const declaredTexts = [
+  "10.0.0.0/8",
+  "10.1.0.0/16",
+  "10.1.1.1",
+  "10.1.1.2",
+  "192.0.2.1",
+  "192.0.2.0/24",
+  "2001:db8::/32",
+  "2001:db8::1",
+];
+const shownTexts = [...declaredTexts, "192.0.2.1/32", "10.1.2.3/8", "2001:DB8::1", "203.0.113.9", "nonsense"];
+const hosts = ["a.example", "b.example", "192.0.2.1", "primary.example"];
+const originType = fc.constantFrom<OriginType>("Alternate", "Backup");
+const optionally = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined });
+
+const rules = fc
+  .array(
+    fc.record({
+      action: fc.constantFrom("Block" as const, "Allow" as const),
+      addresses: fc.subarray([...declaredTexts, "nonsense"], { maxLength: 5 }),
+      priority: fc.constantFrom(0, 0, 5),
+      ageMs: fc.constantFrom(0, 0, 1, 2),
+      deletionPolicy: fc.constantFrom("Delete" as const, "Retain" as const),
+      isOver: fc.constantFrom(false, false, false, true),
+      adopts: fc.constantFrom(false, false, true),
+    }),
+    { maxLength: 5 },
+  )
+  .map((drafts) =>
+    drafts.map(({ ageMs, isOver, adopts, ...draft }, index) =>
+      aRule(`rule-${index}`, {
+        ...draft,
+        expiresAtMs: isOver ? nowMs - 1 : undefined,
+        meta: { createdAtMs: createdMs - ageMs, annotations: adopts ? { "wafsync.dev/adopt": "true" } : {} },
+      }),
+    ),
+  );
+
+const origins = fc
+  .array(fc.record({ host: fc.constantFrom(...hosts), type: originType, retain: fc.boolean() }), { maxLength: 4 })
+  .map((drafts) =>
+    drafts.map(({ host, type, retain }, index) =>
+      anOrigin(host, { name: `origin-${index}`, type, deletionPolicy: retain ? "Retain" : "Delete" }),
+    ),
+  );
+
+const ownedOrigin: fc.Arbitrary<OwnedOrigin> = fc.record({
+  type: originType,
+  addedAtMs: optionally(fc.constant(1)),
+  retainedBy: optionally(fc.constantFrom("edge/origin-0", "edge/gone")),
+});
+
+interface World {
+  readonly gathered: Gathered;
+  readonly observed: Observed;
+  readonly inventory: Inventory;
+}
+
+function worlds(policies: readonly ListPolicy[], brokenSources = false): fc.Arbitrary<World> {
+  const owned = fc
+    .subarray([...declaredTexts, "203.0.113.9"])
+    .chain((texts) =>
+      fc.tuple(
+        ...texts.map((text) => fc.constantFrom(text, [text, "edge/rule-0"] as const, [text, "edge/gone"] as const)),
+      ),
+    );
+  return fc
+    .record({
+      rules,
+      origins,
+      blocklist: fc.constantFrom(...policies),
+      allowlist: fc.constantFrom(...policies),
+      shown: fc.tuple(fc.subarray(shownTexts), fc.subarray(shownTexts)),
+      owned: fc.tuple(owned, owned),
+      ownedOrigins: fc.dictionary(fc.constantFrom(...hosts), ownedOrigin, { maxKeys: 3, noNullPrototype: true }),
+      primary: fc.constantFrom("primary.example", "a.example"),
+      broken: brokenSources ? fc.constantFrom([], ["a.yaml can't be read."]) : fc.constant([]),
+    })
+    .map((draft) => ({
+      gathered: gathered({
+        instance: anInstance({
+          policies: { blocklist: draft.blocklist, allowlist: draft.allowlist },
+          guards: { maxRemovals: 1_000, maxRemovalPercent: 100, neverBlock: ["10.1.1.2"] },
+        }),
+        rules: draft.rules,
+        origins: draft.origins,
+        brokenSources: draft.broken,
+      }),
+      observed: observed({ blocklist: draft.shown[0], allowlist: draft.shown[1], primary: draft.primary }),
+      inventory: anInventory({ blocklist: draft.owned[0], allowlist: draft.owned[1], origins: draft.ownedOrigins }),
+    }));
+}
+
+const writing = ["Additive", "Exclusive"] as const;
+
+function planned({ gathered, observed, inventory }: World): Plan {
+  return planInstance({ desired: compileDesired(gathered, nowMs), observed, inventory, nowMs });
+}
+
+/** The world after all operations of its plan. */
+function carriedOut(world: World, { operations, inventory }: Plan): World {
+  const lists = {
+    blocklist: new Map(world.observed.lists.blocklist),
+    allowlist: new Map(world.observed.lists.allowlist),
+  };
+  const ownedOrigins = new Map(inventory.origins);
+  for (const operation of operations) carryOut(operation, lists, ownedOrigins);
+  return { ...world, observed: { ...world.observed, lists }, inventory: { ...inventory, origins: ownedOrigins } };
+}
+
+function carryOut(
+  operation: Operation,
+  lists: Record<ListName, Map<Entry, readonly string[]>>,
+  ownedOrigins: Map<string, OwnedOrigin>,
+): void {
+  switch (operation.kind) {
+    case "AddEntry":
+      expect(lists[operation.list].has(operation.entry)).toBe(false);
+      lists[operation.list].set(operation.entry, [operation.entry]);
+      return;
+    case "RemoveEntry": {
+      const spellings = lists[operation.list].get(operation.entry) ?? [];
+      expect(spellings).toContain(operation.spelling);
+      const left = spellings.filter((text) => text !== operation.spelling);
+      if (left.length === 0) lists[operation.list].delete(operation.entry);
+      else lists[operation.list].set(operation.entry, left);
+      return;
+    }
+    case "AddOrigin":
+      ownedOrigins.set(operation.host, {
+        ...ownedOrigins.get(operation.host)!,
+        type: operation.type,
+        addedAtMs: nowMs,
+      });
+      return;
+    case "RemoveOrigin":
+      ownedOrigins.delete(operation.host);
+  }
+}
+
+describe("A plan, whatever is declared, shown and owned,", () => {
+  test("leads in one go to lists for which there is nothing left to do, and in two to such origins", () => {
+    fc.assert(
+      fc.property(worlds(writing), (world) => {
+        const after = carriedOut(world, planned(world));
+        const second = planned(after);
+        expect(second.operations.filter(({ kind }) => kind === "AddEntry" || kind === "RemoveEntry")).toEqual([]);
+        const settled = carriedOut(after, second);
+        const third = planned(settled);
+        expect(third.operations).toEqual([]);
+        expect(planned({ ...settled, inventory: third.inventory }).inventoryChanged).toBe(false);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("makes the lists what is declared, together with what is foreign or retained", () => {
+    fc.assert(
+      fc.property(worlds(writing), (world) => {
+        const desired = compileDesired(world.gathered, nowMs);
+        const after = carriedOut(world, planned(world)).observed;
+        for (const list of listNames) {
+          for (const wanted of desired.lists[list].keys()) expect(after.lists[list].has(wanted)).toBe(true);
+          const isWhole = world.gathered.instance.policies[list] === "Exclusive";
+          if (!isWhole || desired.removalsHeldBy[list].length > 0) continue;
+          expect(new Set(after.lists[list].keys())).toEqual(new Set(desired.lists[list].keys()));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("never removes what is wanted, nor under Additive what is not recorded as ours", () => {
+    fc.assert(
+      fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
+        const desired = compileDesired(world.gathered, nowMs);
+        for (const operation of planned(world).operations) {
+          if (operation.kind === "RemoveOrigin") expect(operation.host).not.toBe(world.observed.primaryOrigin);
+          if (operation.kind !== "RemoveEntry") continue;
+          const { list } = operation;
+          expect(desired.lists[list].has(operation.entry)).toBe(false);
+          expect(world.gathered.brokenSources).toEqual([]);
+          const policy = world.gathered.instance.policies[list];
+          expect(policy).not.toBe("Observe");
+          if (policy === "Additive") expect(world.inventory.entries[list].has(operation.entry)).toBe(true);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("owns each entry before it adds it, and nothing else that is new but what it adopts", () => {
+    fc.assert(
+      fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
+        const plan = planned(world);
+        const adopting = world.gathered.rules.filter(
+          ({ rule }) => rule.meta.annotations["wafsync.dev/adopt"] === "true",
+        );
+        const adopted = new Set(adopting.flatMap(({ rule }) => rule.addresses.map(entry)));
+        for (const list of listNames) {
+          const added = new Set(
+            plan.operations.flatMap((one) => (one.kind === "AddEntry" && one.list === list ? [one.entry] : [])),
+          );
+          for (const one of added) expect(plan.inventory.entries[list].has(one)).toBe(true);
+          for (const one of plan.inventory.entries[list].keys()) {
+            expect(world.inventory.entries[list].has(one) || added.has(one) || adopted.has(one)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("does not depend on the order of anything that it is made from", () => {
+    fc.assert(
+      fc.property(worlds(writing), fc.infiniteStream(fc.nat()), (world, numbers) => {
+        const shuffled = <T>(items: readonly T[]): T[] => {
+          const keyed = items.map((item) => [numbers.next().value, item] as const);
+          return keyed.toSorted((a, b) => a[0] - b[0]).map(([, item]) => item);
+        };
+        const shuffledMap = <K, V>(map: ReadonlyMap<K, V>): Map<K, V> => new Map(shuffled([...map]));
+        const other: World = {
+          gathered: {
+            ...world.gathered,
+            rules: shuffled(world.gathered.rules),
+            origins: shuffled(world.gathered.origins),
+          },
+          observed: {
+            ...world.observed,
+            lists: {
+              blocklist: shuffledMap(world.observed.lists.blocklist),
+              allowlist: shuffledMap(world.observed.lists.allowlist),
+            },
+          },
+          inventory: {
+            ...world.inventory,
+            entries: {
+              blocklist: shuffledMap(world.inventory.entries.blocklist),
+              allowlist: shuffledMap(world.inventory.entries.allowlist),
+            },
+            origins: shuffledMap(world.inventory.origins),
+          },
+        };
+        const [one, two] = [planned(world), planned(other)];
+        expect(two.operations).toEqual(one.operations);
+        expect(two.inventory).toEqual(one.inventory);
+        expect(two.lists).toEqual(one.lists);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("protects at each step what is protected both before and after", () => {
+    fc.assert(
+      fc.property(worlds(writing), (world) => {
+        const plan = planned(world);
+        const before = world.observed.lists;
+        const after = carriedOut(world, plan).observed.lists;
+        const seen = { blocklist: new Map(before.blocklist), allowlist: new Map(before.allowlist) };
+        for (const operation of plan.operations) {
+          carryOut(operation, seen, new Map(plan.inventory.origins));
+          for (const list of listNames) {
+            for (const one of before[list].keys()) if (after[list].has(one)) expect(seen[list].has(one)).toBe(true);
+          }
+        }
+        const firstRemoval = plan.operations.findIndex(({ kind }) => kind === "RemoveEntry");
+        const lastAdd = plan.operations.findLastIndex(({ kind }) => kind === "AddEntry");
+        if (firstRemoval !== -1) expect(lastAdd).toBeLessThan(firstRemoval);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("puts each exception in front of every block that it overlaps", () => {
+    fc.assert(
+      fc.property(worlds(writing), (world) => {
+        const adds = planned(world).operations.flatMap((operation) =>
+          operation.kind === "AddEntry" ? [operation] : [],
+        );
+        for (const [place, block] of adds.entries()) {
+          if (block.list !== "blocklist") continue;
+          const index = new NetworkIndex([block.entry]);
+          const late = adds.slice(place).filter((add) => add.list === "allowlist" && index.overlaps(add.entry));
+          expect(late).toEqual([]);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("is undone by declaring nothing: what is left is what was there before", () => {
+    fc.assert(
+      fc.property(worlds(["Additive"]), (world) => {
+        const start: World = {
+          ...world,
+          gathered: {
+            ...world.gathered,
+            rules: world.gathered.rules.map((rule) => ({
+              ...rule,
+              rule: { ...rule.rule, deletionPolicy: "Delete", meta: { ...rule.rule.meta, annotations: {} } },
+            })),
+          },
+          inventory: anInventory(),
+        };
+        const done = carriedOut(start, planned(start));
+        const nothing: World = { ...done, gathered: { ...done.gathered, rules: [], origins: [] } };
+        const undone = carriedOut(nothing, planned(nothing));
+        for (const list of listNames) {
+          expect(new Set(undone.observed.lists[list].keys())).toEqual(new Set(world.observed.lists[list].keys()));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("names each effect once", () => {
+    fc.assert(
+      fc.property(worlds(writing), (world) => {
+        const keys = planned(world).operations.map(operationKey);
+        expect(new Set(keys).size).toBe(keys.length);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,210 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Dispute, Refusal } from "../../../src/model/inventory.ts";
+import { operationKey } from "../../../src/model/operation.ts";
+import { contestedNow, noteDisputes } from "../../../src/plan/lists/disputes.ts";
+import { decideDomain } from "../../../src/plan/instance/domain.ts";
+import { findDrift } from "../../../src/plan/instance/drift.ts";
+import { versionOf, withRefusal } from "../../../src/plan/lists/refusals.ts";
+import { anInstance, aRule, blocking } from "../../support/builders/declare.ts";
+import { anInventory, desiredOf, entry, nowMs, observed, planOf } from "../../support/builders/gathered.ts";
+
+const one = entry("192.0.2.1");
+const minuteMs = 60_000;
+
+function disputedAt(minutes: readonly number[]): readonly Dispute[] {
+  let disputes: readonly Dispute[] = [];
+  for (const minute of minutes)
+    disputes = noteDisputes(disputes, [{ list: "blocklist", entry: one }], nowMs + minute * minuteMs);
+  return disputes;
+}
+
+/** For how many minutes after the last correction the entry is left alone. */
+function pauseMinutes(minutes: readonly number[]): number {
+  const disputes = disputedAt(minutes);
+  const last = nowMs + (minutes.at(-1) ?? 0) * minuteMs;
+  const [contested] = contestedNow(disputes, last);
+  return contested === undefined ? 0 : (contested.untilMs - last) / minuteMs;
+}
+
+describe("A dispute", () => {
+  test("begins with the fourth correction within an hour", () => {
+    expect(pauseMinutes([0, 5, 10])).toBe(0);
+    expect(pauseMinutes([0, 5, 10, 15])).toBe(5);
+    expect(pauseMinutes([0, 25, 50, 61])).toBe(0);
+  });
+
+  test("grows with each further correction, up to four hours", () => {
+    expect(pauseMinutes([0, 5, 10, 15, 20])).toBe(10);
+    expect(pauseMinutes([0, 5, 10, 15, 20, 30])).toBe(20);
+    expect(pauseMinutes([0, 5, 10, 15, 20, 30, 50, 90, 170, 330])).toBe(240);
+  });
+
+  test("decays when it is quiet for long", () => {
+    expect(pauseMinutes([0, 5, 10, 15, 20, 400])).toBe(0);
+    expect(noteDisputes(disputedAt([0, 5]), [], nowMs + 5 * minuteMs + 5 * 3_600_000)).toEqual([]);
+  });
+
+  test("costs no write of the inventory while nothing is noted", () => {
+    const disputes = disputedAt([0, 5]);
+    expect(noteDisputes(disputes, [], nowMs + 10 * minuteMs)).toBe(disputes);
+  });
+
+  test("remembers a thousand entries, the newest", () => {
+    const found = Array.from({ length: 1_200 }, (_, index) => ({
+      list: "blocklist" as const,
+      entry: entry(`10.0.${index >> 8}.${index & 255}`),
+    }));
+    const disputes = noteDisputes(disputedAt([-1]), found, nowMs);
+    expect(disputes).toHaveLength(1_000);
+    expect(disputes.some((dispute) => dispute.entry === one)).toBe(false);
+  });
+
+  test("leaves its entry alone, whether it is to be added or removed, and the others not", () => {
+    const disputes = disputedAt([-15, -10, -5, 0]);
+    const adding = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"])] }, inventory: { disputes } });
+    expect(adding.operations.map(operationKey)).toEqual(["blocklist +192.0.2.2"]);
+    expect(adding.contested).toEqual([{ list: "blocklist", entry: one, untilMs: nowMs + 5 * minuteMs }]);
+    const instance = anInstance({ policies: { blocklist: "Exclusive" } });
+    const removing = planOf({ gathered: { instance }, observed: { blocklist: [one] }, inventory: { disputes } });
+    expect(removing.operations).toEqual([]);
+    expect(
+      planOf({
+        gathered: { instance },
+        observed: { blocklist: [one] },
+        inventory: { disputes },
+        nowMs: nowMs + 5 * minuteMs,
+      }).operations,
+    ).toHaveLength(1);
+  });
+});
+
+describe("A refusal", () => {
+  const rule = blocking("a", [one, "192.0.2.2"]);
+  const refusal: Refusal = {
+    operation: `blocklist +${one}`,
+    message: "No.",
+    refusedAtMs: nowMs,
+    wantedBy: versionOf(rule.rule),
+  };
+
+  test("stands for an hour, and is forgotten then", () => {
+    const plan = (atMs: number) =>
+      planOf({ gathered: { rules: [rule] }, inventory: { refusals: [refusal] }, nowMs: atMs });
+    expect(plan(nowMs + 3_599_999).operations.map(operationKey)).toEqual(["blocklist +192.0.2.2"]);
+    expect([...plan(nowMs).refusals.values()]).toEqual([refusal]);
+    expect(plan(nowMs + 3_600_000).operations).toHaveLength(2);
+    expect(plan(nowMs + 3_600_000).inventory.refusals).toEqual([]);
+  });
+
+  test("falls when the rule changes, or another rule wants the entry too", () => {
+    const changed = blocking("a", [one], { meta: { generation: 2 } });
+    const count = (rules: (typeof rule)[]) =>
+      planOf({ gathered: { rules }, inventory: { refusals: [refusal] } }).operations.length;
+    expect(count([changed])).toBe(1);
+    expect(count([rule, blocking("b", [one])])).toBe(2);
+  });
+
+  test("tells versions apart by content where there is no UID", () => {
+    const at = (addresses: string[]) => versionOf(aRule("a", { addresses, meta: { uid: "" } }).rule);
+    expect(at(["192.0.2.1"])).toBe(at(["192.0.2.1"]));
+    expect(at(["192.0.2.1"])).not.toBe(at(["192.0.2.2"]));
+  });
+
+  test("takes the place of an earlier one of the same operation, and the oldest beyond 2,000 are forgotten", () => {
+    expect(withRefusal([refusal], { ...refusal, message: "Still no." })).toEqual([
+      { ...refusal, message: "Still no." },
+    ]);
+    let refusals: readonly Refusal[] = [refusal];
+    for (let index = 0; index < 2_000; index += 1)
+      refusals = withRefusal(refusals, { ...refusal, operation: `blocklist +${index}` });
+    expect(refusals).toHaveLength(2_000);
+    expect(refusals[0]?.operation).toBe("blocklist +0");
+  });
+
+  test("of a removal stands too, as long as one spelling may still be tried", () => {
+    const refused = { operation: `blocklist -${one}`, message: "No.", refusedAtMs: nowMs, wantedBy: "" };
+    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [one], refusals: [refused] } };
+    expect(planOf(situation).operations).toEqual([]);
+    expect(planOf(situation).refusals.size).toBe(1);
+  });
+});
+
+describe("The domain", () => {
+  const inventory = anInventory({
+    blocklist: [one],
+    handledTriggers: [{ cacheClear: "edge/c", trigger: "1", handledAtMs: 1 }],
+  });
+
+  test("is recorded at first sight", () => {
+    expect(decideDomain(anInstance(), anInventory({ domain: undefined }), "shop.example")).toMatchObject({
+      state: "Known",
+      inventory: { domain: "shop.example" },
+    });
+  });
+
+  test("is compared without case, and costs no write while it stays", () => {
+    expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example")).toEqual({
+      state: "Known",
+      inventory,
+    });
+  });
+
+  test("that changes stops everything, until expectedDomain names the new one", () => {
+    expect(decideDomain(anInstance(), inventory, "other.example").state).toBe("Changed");
+    expect(decideDomain(anInstance({ expectedDomain: "shop.example" }), inventory, "other.example").state).toBe(
+      "Changed",
+    );
+    const decision = decideDomain(anInstance({ expectedDomain: "other.example" }), inventory, "other.example");
+    expect(decision).toMatchObject({
+      state: "Known",
+      inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }] },
+    });
+    expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
+  });
+});
+
+describe("Drift", () => {
+  const exclusive = anInstance({ policies: { blocklist: "Exclusive" } });
+  const seen = (texts: readonly string[], removed: readonly string[] = []) => ({
+    domain: "shop.example",
+    lists: observed({ blocklist: texts }).lists,
+    removed: { blocklist: new Set(removed.map(entry)), allowlist: new Set<never>() },
+  });
+
+  test("is what was there, is declared, and is gone", () => {
+    const desired = desiredOf({ rules: [blocking("a", [one, "192.0.2.2"])] });
+    expect(findDrift(desired, observed(), seen([one, "192.0.2.9"]))).toEqual([
+      { list: "blocklist", entry: one, change: "Vanished" },
+    ]);
+  });
+
+  test("is not what was never seen, nor what is seen for the first time", () => {
+    const desired = desiredOf({ rules: [blocking("a", [one])] });
+    expect(findDrift(desired, observed(), undefined)).toEqual([]);
+    expect(findDrift(desired, observed(), seen([]))).toEqual([]);
+  });
+
+  test("is under Exclusive what wafsync removed and is back", () => {
+    const back = observed({ blocklist: [one] });
+    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([], [one]))).toEqual([
+      { list: "blocklist", entry: one, change: "Reappeared" },
+    ]);
+    expect(findDrift(desiredOf({ instance: exclusive }), back, seen([one], [one]))).toEqual([]);
+    expect(findDrift(desiredOf(), back, seen([], [one]))).toEqual([]);
+  });
+
+  test("is nothing that another WAF shows, and nothing while nothing is written", () => {
+    const rules = [blocking("a", [one])];
+    expect(findDrift(desiredOf({ rules }), observed({ domain: "other.example" }), seen([one]))).toEqual([]);
+    expect(findDrift(desiredOf({ rules, instance: anInstance({ suspend: true }) }), observed(), seen([one]))).toEqual(
+      [],
+    );
+    expect(
+      findDrift(
+        desiredOf({ rules, instance: anInstance({ policies: { blocklist: "Observe" } }) }),
+        observed(),
+        seen([one]),
+      ),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "@jest/globals";
+import { operationKey } from "../../../src/model/operation.ts";
+import { addresses, allowing, anOrigin, blocking } from "../../support/builders/declare.ts";
+import type { Situation } from "../../support/builders/gathered.ts";
+import { planOf } from "../../support/builders/gathered.ts";
+
+function keys(situation: Situation): string[] {
+  return planOf(situation).operations.map(operationKey);
+}
+
+describe("Additions", () => {
+  test("of a higher priority go first, then those of the rule with fewer left, then Allow before Block", () => {
+    const rules = [
+      blocking("big", addresses(3)),
+      blocking("small", ["192.0.2.1", "192.0.2.2"]),
+      allowing("office", ["203.0.113.1", "203.0.113.2"]),
+      blocking("urgent", addresses(4, 50), { priority: 5 }),
+    ];
+    expect(keys({ gathered: { rules } })).toEqual([
+      ...addresses(4, 50).map((text) => `blocklist +${text}`),
+      "allowlist +203.0.113.1",
+      "allowlist +203.0.113.2",
+      "blocklist +192.0.2.1",
+      "blocklist +192.0.2.2",
+      ...addresses(3).map((text) => `blocklist +${text}`),
+    ]);
+  });
+
+  test("count what is left and not what is declared", () => {
+    const rules = [blocking("big", addresses(9)), blocking("small", ["192.0.2.1", "192.0.2.2"])];
+    const situation = { gathered: { rules }, observed: { blocklist: addresses(8) } };
+    expect(keys(situation)[0]).toBe("blocklist +198.18.0.8");
+  });
+
+  test("that two rules want are done once, for the more urgent one, and both are named", () => {
+    const rules = [blocking("a", addresses(3)), blocking("b", addresses(1), { priority: 2 })];
+    const [first] = planOf({ gathered: { rules } }).operations;
+    expect(first).toMatchObject({
+      entry: "198.18.0.0",
+      rules: ["edge/b", "edge/a"],
+      reason: "wanted by WafIpRule edge/b and 1 more (1 to add, priority 2)",
+    });
+  });
+
+  test("of exceptions go before the block that covers them, also under a higher priority", () => {
+    const rules = [
+      blocking("wide", ["192.0.2.0/24", "198.51.100.0/24"], { priority: 9 }),
+      allowing("office", ["192.0.2.7", "203.0.113.7"]),
+    ];
+    expect(keys({ gathered: { rules } })).toEqual([
+      "allowlist +192.0.2.7",
+      "blocklist +192.0.2.0/24",
+      "blocklist +198.51.100.0/24",
+      "allowlist +203.0.113.7",
+    ]);
+  });
+
+  test("of a wider allowed network go before a block inside it", () => {
+    const rules = [blocking("one", ["192.0.2.7"], { priority: 9 }), allowing("net", ["192.0.2.0/24"])];
+    expect(keys({ gathered: { rules } })).toEqual(["allowlist +192.0.2.0/24", "blocklist +192.0.2.7"]);
+  });
+
+  test("that are urgent do not wait for exceptions to other networks inside the same wide block", () => {
+    const rules = [
+      blocking("urgent", ["10.9.9.9"], { priority: 9 }),
+      blocking("country", ["10.0.0.0/8"]),
+      allowing("partners", ["10.1.0.1", "10.1.0.2", "10.1.0.3"]),
+    ];
+    expect(keys({ gathered: { rules } })[0]).toBe("blocklist +10.9.9.9");
+  });
+});
+
+test("A plan goes from origins over additions to removals, from the blocklist first", () => {
+  const situation: Situation = {
+    gathered: { rules: [blocking("a", ["192.0.2.1"]), allowing("b", ["192.0.2.2"])], origins: [anOrigin("a.example")] },
+    observed: { blocklist: ["192.0.2.9", "192.0.2.8"], allowlist: ["192.0.2.7"] },
+    inventory: {
+      blocklist: ["192.0.2.9", "192.0.2.8"],
+      allowlist: ["192.0.2.7"],
+      origins: { "z.example": { type: "Backup", addedAtMs: 1, retainedBy: undefined } },
+    },
+  };
+  expect(keys(situation)).toEqual([
+    "origins +a.example Alternate",
+    "origins -z.example Backup",
+    "allowlist +192.0.2.2",
+    "blocklist +192.0.2.1",
+    "blocklist -192.0.2.8",
+    "blocklist -192.0.2.9",
+    "allowlist -192.0.2.7",
+  ]);
+});
+
+test("An entry that changes lists is added to the new one before it leaves the old one", () => {
+  const toAllow = {
+    gathered: { rules: [allowing("a", ["192.0.2.1"])] },
+    observed: { blocklist: ["192.0.2.1"] },
+    inventory: { blocklist: ["192.0.2.1"] },
+  };
+  expect(keys(toAllow)).toEqual(["allowlist +192.0.2.1", "blocklist -192.0.2.1"]);
+  const toBlock = {
+    gathered: { rules: [blocking("a", ["192.0.2.1"])] },
+    observed: { allowlist: ["192.0.2.1"] },
+    inventory: { allowlist: ["192.0.2.1"] },
+  };
+  expect(keys(toBlock)).toEqual(["blocklist +192.0.2.1", "allowlist -192.0.2.1"]);
+});
+
+test("A plan of ten thousand entries holds each once", () => {
+  const plan = planOf({
+    gathered: { rules: [blocking("feed", addresses(10_000)), allowing("ok", addresses(100, 20_000))] },
+    observed: { blocklist: addresses(5_000, 5_000) },
+  });
+  expect(new Set(plan.operations.map(operationKey)).size).toBe(5_100);
+  expect(plan.inventory.entries.blocklist.size).toBe(5_000);
+});

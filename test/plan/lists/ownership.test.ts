@@ -1,0 +1,147 @@
+import { describe, expect, test } from "@jest/globals";
+import { operationKey } from "../../../src/model/operation.ts";
+import { anInstance, blocking } from "../../support/builders/declare.ts";
+import type { Situation } from "../../support/builders/gathered.ts";
+import { entry, planOf } from "../../support/builders/gathered.ts";
+
+const one = "192.0.2.1";
+const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
+const retain = { deletionPolicy: "Retain" } as const;
+
+function outcome(situation: Situation): { operations: string[]; owned: Record<string, string | undefined> } {
+  const plan = planOf(situation);
+  const owned = [...plan.inventory.entries.blocklist].map(([text, { retainedBy }]) => [text, retainedBy] as const);
+  return { operations: plan.operations.map(operationKey), owned: Object.fromEntries(owned) };
+}
+
+describe("An entry", () => {
+  test("that is about to be added is ours before the call", () => {
+    expect(outcome({ gathered: { rules: [blocking("a", [one])] } })).toEqual({
+      operations: [`blocklist +${one}`],
+      owned: { [one]: undefined },
+    });
+  });
+
+  test("that was there before any rule wanted it is not ours, and stays when the rule goes", () => {
+    expect(outcome({ gathered: { rules: [blocking("a", [one])] }, observed: { blocklist: [one] } })).toEqual({
+      operations: [],
+      owned: {},
+    });
+    expect(outcome({ observed: { blocklist: [one] } })).toEqual({ operations: [], owned: {} });
+  });
+
+  test("that a rule adopts becomes ours", () => {
+    const situation = { gathered: { rules: [blocking("a", [one], adopt)] }, observed: { blocklist: [one] } };
+    expect(outcome(situation)).toEqual({ operations: [], owned: { [one]: undefined } });
+  });
+
+  test("that nobody wants any more is removed in every spelling that the list shows", () => {
+    const situation = { observed: { blocklist: [`${one}/32`, "192.0.2.9", one] }, inventory: { blocklist: [one] } };
+    expect(outcome(situation)).toEqual({
+      operations: [`blocklist -${one}/32`, `blocklist -${one}`],
+      owned: { [one]: undefined },
+    });
+  });
+
+  test("that is gone from the list and wanted by nobody is forgotten", () => {
+    expect(outcome({ inventory: { blocklist: [one] } })).toEqual({ operations: [], owned: {} });
+  });
+
+  test("that is ours and gone is added again while a rule wants it", () => {
+    const situation = { gathered: { rules: [blocking("a", [one])] }, inventory: { blocklist: [one] } };
+    expect(outcome(situation).operations).toEqual([`blocklist +${one}`]);
+  });
+
+  test("that is owned already changes nothing in the inventory", () => {
+    const plan = planOf({
+      gathered: { rules: [blocking("a", [one])] },
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [one] },
+    });
+    expect(plan.inventoryChanged).toBe(false);
+  });
+});
+
+describe("deletionPolicy Retain", () => {
+  test("is recorded while the rule exists, and taken back when the rule changes its mind", () => {
+    const base = { observed: { blocklist: [one] } };
+    const retaining = { ...base, gathered: { rules: [blocking("a", [one], retain)] }, inventory: { blocklist: [one] } };
+    expect(outcome(retaining).owned).toEqual({ [one]: "edge/a" });
+    const deleting = {
+      ...base,
+      gathered: { rules: [blocking("a", [one])] },
+      inventory: { blocklist: [[one, "edge/a"] as const] },
+    };
+    expect(outcome(deleting).owned).toEqual({ [one]: undefined });
+  });
+
+  test("keeps the entry of a deleted rule, which is no longer ours", () => {
+    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [[one, "edge/a"] as const] } };
+    expect(outcome(situation)).toEqual({ operations: [], owned: {} });
+  });
+
+  test("keeps it also while the deletion of the rule takes a while", () => {
+    const rules = [blocking("a", [one], { ...retain, meta: { deleting: true } })];
+    const situation = {
+      gathered: { rules },
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [[one, "edge/a"] as const] },
+    };
+    expect(outcome(situation)).toEqual({ operations: [], owned: {} });
+  });
+
+  test("does not keep an entry that is taken out of the rule", () => {
+    const situation = {
+      gathered: { rules: [blocking("a", ["192.0.2.2"], retain)] },
+      observed: { blocklist: [one, "192.0.2.2"] },
+      inventory: {
+        blocklist: [
+          [one, "edge/a"],
+          ["192.0.2.2", "edge/a"],
+        ] as const,
+      },
+    };
+    expect(outcome(situation).operations).toEqual([`blocklist -${one}`]);
+  });
+
+  test("is remembered while something can't be read: the rule may only be out of sight", () => {
+    const situation = {
+      gathered: { brokenSources: ["a.yaml can't be read."] },
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [[one, "edge/a"] as const] },
+    };
+    expect(outcome(situation)).toEqual({ operations: [], owned: { [one]: "edge/a" } });
+  });
+});
+
+describe("The policy Exclusive", () => {
+  const instance = anInstance({ policies: { blocklist: "Exclusive" } });
+
+  test("removes what nobody declares, whoever added it, also what is no address", () => {
+    const situation = {
+      gathered: { instance, rules: [blocking("a", [one])] },
+      observed: { blocklist: [one, "192.0.2.9", "nonsense"] },
+    };
+    expect(outcome(situation)).toEqual({ operations: ["blocklist -192.0.2.9", "blocklist -nonsense"], owned: {} });
+  });
+
+  test("leaves the other list alone", () => {
+    expect(outcome({ gathered: { instance }, observed: { allowlist: [one] } }).operations).toEqual([]);
+  });
+});
+
+describe("The policy Observe", () => {
+  test("plans and owns nothing, and shows what would be done", () => {
+    const instance = anInstance({ policies: { blocklist: "Observe" } });
+    const plan = planOf({
+      gathered: { instance, rules: [blocking("a", [one], adopt)] },
+      observed: { blocklist: ["192.0.2.9"] },
+      inventory: { blocklist: ["192.0.2.9"] },
+    });
+    expect(plan.operations).toEqual([]);
+    expect(plan.observedOnly.map(operationKey)).toEqual([`blocklist +${one}`, "blocklist -192.0.2.9"]);
+    expect(plan.inventoryChanged).toBe(false);
+    expect(plan.lists.blocklist).toEqual({ live: 1, managed: 1, foreign: 0, pending: 0, held: 0 });
+    expect([...plan.inventory.entries.blocklist.keys()]).toEqual([entry("192.0.2.9")]);
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
+import { decodeTally, encodeTally } from "../../../src/plan/logs/tally-codec.ts";
+import { LogTally } from "../../../src/plan/logs/tally.ts";
+import { makeLogEntry } from "../../../src/simulator/log-entries.ts";
+import { row } from "../../support/fakes/scripted-logs.ts";
+
+const identityOf = createRowIdentity({ low: 0x12_34_56_78, high: 0x9a_bc_de_f0 });
+
+describe("the identity of a row", () => {
+  test("is the same for equal rows, whatever else is in them, and another one with another seed", () => {
+    expect(identityOf(row("/a"))).toBe(identityOf({ ...row("/a"), extra: 1 } as never));
+    expect(identityOf(row("/a"))).not.toBe(createRowIdentity({ low: 1, high: 2 })(row("/a")));
+  });
+
+  test.each([
+    [{ timestamp: "2026-06-10T10:00:00.001Z" }],
+    [{ client_ip: "192.0.2.2" }],
+    [{ http_method: "POST" }],
+    [{ request_path: "/b" }],
+    [{ http_status: 429 }],
+    [{ response_size: 151 }],
+    [{ response_size: 150.5 }],
+    [{ response_size: 2 ** 40 }],
+    [{ referrer: "" }],
+    [{ user_agent: null }],
+    [{ user_agent: "" }],
+    [{ block_reason: "NONE" }],
+    [{ country: null }],
+    [{ cache_hit: true }],
+    [{ request_path: "/", user_agent: "acurl/8.5.0" }],
+  ])("depends on every field: %j", (change) => {
+    expect(identityOf(row("/a", change))).not.toBe(identityOf(row("/a")));
+  });
+
+  test("is a whole number below 2^52, and different for a hundred thousand rows", () => {
+    const logDay = { seed: 3, day: 20_000, rowCount: 100_000, lateMsMax: 0 };
+    const rows = new Map<number, string>();
+    for (let index = 0; index < 100_000; index += 1) {
+      const entry = makeLogEntry(logDay, index);
+      const identity = identityOf(entry);
+      const text = JSON.stringify(entry);
+      if ((rows.get(identity) ?? text) !== text) throw new Error(`two rows have the identity ${identity}`);
+      rows.set(identity, text);
+    }
+    expect([...rows.keys()].every((identity) => Number.isSafeInteger(identity) && identity < 2 ** 52)).toBe(true);
+    expect(rows.size).toBeGreaterThan(95_000);
+  });
+});
+
+/** Few different ones, so that many are equal, and some that meet in the table. */
+const identities = fc.array(
+  fc.integer({ min: 0, max: 5 }).map((pick) => [0, 1, 1024, 2 ** 31, 2 ** 51, 2 ** 52 - 1][pick] ?? 0),
+  {
+    maxLength: 50,
+  },
+);
+
+function countsOf(items: readonly number[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
+  return counts;
+}
+
+describe("a tally", () => {
+  test("lets through, over all readings, each row as often as it came most often in one of them", () => {
+    fc.assert(
+      fc.property(fc.array(identities, { minLength: 1, maxLength: 5 }), (readings) => {
+        const tally = new LogTally(identityOf);
+        const handedOn: number[] = [];
+        for (const reading of readings) {
+          tally.beginReading();
+          handedOn.push(...reading.filter((identity) => tally.takeIdentity(identity)));
+        }
+        const expected = new Map<number, number>();
+        for (const reading of readings) {
+          for (const [item, count] of countsOf(reading)) expected.set(item, Math.max(count, expected.get(item) ?? 0));
+        }
+        expect(countsOf(handedOn)).toEqual(expected);
+        expect(tally.rows).toBe(handedOn.length);
+      }),
+    );
+  });
+
+  test("keeps its counts while it grows", () => {
+    const tally = new LogTally(identityOf);
+    for (let index = 0; index < 20_000; index += 1) tally.takeIdentity(index * 1024);
+    tally.beginReading();
+    expect(Array.from({ length: 20_000 }, (_, index) => tally.takeIdentity(index * 1024)).includes(true)).toBe(false);
+    expect(tally.takeIdentity(0)).toBe(true);
+  });
+});
+
+describe("a tally as bytes", () => {
+  test("comes back as it was", () => {
+    fc.assert(
+      fc.property(identities, (items) => {
+        const tally = new LogTally(identityOf);
+        for (const item of items) tally.takeIdentity(item);
+        const back = decodeTally(encodeTally(tally), identityOf);
+        expect(back?.counts()).toEqual(tally.counts());
+        expect(back?.rows).toBe(tally.rows);
+      }),
+    );
+  });
+
+  test("takes about five bytes a row", () => {
+    const tally = new LogTally(identityOf);
+    const logDay = { seed: 3, day: 20_000, rowCount: 20_000, lateMsMax: 0 };
+    for (let index = 0; index < 20_000; index += 1) tally.take(makeLogEntry(logDay, index));
+    expect(encodeTally(tally).length / 20_000).toBeLessThan(6);
+  });
+
+  test("is refused when it is cut, or none at all", () => {
+    const tally = new LogTally(identityOf);
+    for (const item of [5, 5, 2 ** 40]) tally.takeIdentity(item);
+    const bytes = encodeTally(tally);
+    expect(decodeTally(bytes.subarray(0, bytes.length - 1), identityOf)).toBeUndefined();
+    expect(decodeTally(new Uint8Array(40).fill(255), identityOf)).toBeUndefined();
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (noise) => {
+        decodeTally(noise, identityOf);
+      }),
+    );
+  });
+});

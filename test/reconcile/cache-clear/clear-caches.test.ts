@@ -1,0 +1,573 @@
+import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import type { DeclaredCacheClear } from "../../../src/model/declared.ts";
+import type { ResourceMeta } from "../../../src/model/resource.ts";
+import type { ConvergeOutcome } from "../../../src/reconcile/converge/run.ts";
+import { previewInstance } from "../../../src/reconcile/converge/run.ts";
+import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
+import { aCacheClear, addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { anInventory } from "../../support/builders/gathered.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { crash } from "../../support/fakes/crash.ts";
+
+function aWorld(...cacheClears: readonly DeclaredCacheClear[]): ConvergeWorld {
+  return new ConvergeWorld({ declared: { cacheClears } });
+}
+
+const serverError = { code: "OutcomeUnknown", message: "The WAF answered 500.", status: 500 } as const;
+
+/** Passes, each when the one before asked for it, until no clear is pending. */
+async function passesUntilCleared(world: ConvergeWorld, passesMax = 20): Promise<ConvergeOutcome[]> {
+  const outcomes: ConvergeOutcome[] = [];
+  for (let count = 0; count < passesMax; count += 1) {
+    const outcome = await world.pass();
+    outcomes.push(outcome);
+    if (outcome.pendingClears === 0) return outcomes;
+    await world.sleepUntil(outcome.wakeAtMs);
+  }
+  throw new Error("Clears are still pending");
+}
+
+function statusOf(world: ConvergeWorld, { meta }: DeclaredCacheClear) {
+  return world.status.read(meta) ?? {};
+}
+
+function complete(world: ConvergeWorld, { meta }: DeclaredCacheClear): string | undefined {
+  return world.status.condition(meta, "Complete");
+}
+
+function failed(world: ConvergeWorld, { meta }: DeclaredCacheClear): string | undefined {
+  return world.status.condition(meta, "Failed");
+}
+
+describe("A WafCacheClear", () => {
+  test("clears the cache once, and is then Complete and Ready", async () => {
+    const clear = aCacheClear("deploy", { trigger: "4f2a" });
+    const world = aWorld(clear);
+    const { end, wakeAtMs, pendingClears } = await world.pass();
+    expect({ end, pendingClears }).toEqual({ end: { end: "Done" }, pendingClears: 0 });
+    expect(world.waf.cacheClears).toBe(1);
+    expect(statusOf(world, clear)).toMatchObject({
+      observedGeneration: 1,
+      startTime: "2026-01-01T00:00:00Z",
+      completionTime: "2026-01-01T00:00:00Z",
+      lastAttemptTime: "2026-01-01T00:00:00Z",
+      attempts: 1,
+      lastTrigger: "4f2a",
+    });
+    expect(complete(world, clear)).toBe("True Cleared");
+    expect(world.status.condition(clear.meta, "Accepted")).toBe("True Accepted");
+    expect(world.status.condition(clear.meta, "Ready")).toBe("True Ready");
+    expect(world.status.condition(clear.meta, "Reconciling")).toBeUndefined();
+    expect(failed(world, clear)).toBeUndefined();
+    expect(world.status.eventReasons()).toEqual(["CacheCleared"]);
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(world.owned().handledTriggers).toEqual([
+      { cacheClear: "edge/deploy", trigger: "4f2a", handledAtMs: world.clock.nowMs() },
+    ]);
+    await world.clock.advance(3_600_000);
+    await world.pass();
+    world.restart();
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is first seen waiting, and its attempt is recorded before the call", async () => {
+    const clear = aCacheClear("deploy");
+    const world = aWorld(clear);
+    const seen: unknown[] = [];
+    world.onCall(({ name }) => {
+      if (name === "ReadList" || name === "ClearCache") {
+        seen.push([name, complete(world, clear), statusOf(world, clear)["attempts"]]);
+      }
+    });
+    await world.pass();
+    expect(seen).toEqual([
+      ["ReadList", "False Waiting", undefined],
+      ["ReadList", "False Waiting", undefined],
+      ["ClearCache", "False Running", 1],
+    ]);
+    expect(statusOf(world, clear)).not.toHaveProperty("lastTrigger");
+  });
+
+  test("clears again for each new trigger, with a status of its own", async () => {
+    const clear = aCacheClear("deploy", { trigger: "a" });
+    const world = aWorld(clear);
+    await world.pass();
+    await world.clock.advance(60_000);
+    world.declare({ cacheClears: [aCacheClear("deploy", { trigger: "b", meta: { generation: 2 } })] });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(2);
+    expect(statusOf(world, clear)).toMatchObject({
+      observedGeneration: 2,
+      startTime: "2026-01-01T00:01:00Z",
+      completionTime: "2026-01-01T00:01:00Z",
+      attempts: 1,
+      lastTrigger: "b",
+    });
+    expect(world.status.conditionOf(clear.meta, "Complete")?.lastTransitionTime).toBe("2026-01-01T00:01:00Z");
+    expect(world.owned().handledTriggers).toEqual([expect.objectContaining({ trigger: "b" })]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("that is deleted and created again clears nothing for the same trigger", async () => {
+    for (const trigger of ["a", undefined]) {
+      const clear = aCacheClear("deploy", { trigger, meta: { uid: "first" } });
+      const world = aWorld(clear);
+      await world.pass();
+      world.declare({ cacheClears: [] });
+      await world.pass();
+      world.status.forget(clear.meta);
+      world.restart();
+      const again = aCacheClear("deploy", { trigger, meta: { uid: "second" } });
+      await world.clock.advance(600_000);
+      world.declare({ cacheClears: [again] });
+      await world.pass();
+      expect(world.waf.cacheClears).toBe(1);
+      expect(complete(world, again)).toBe("True AlreadyHandled");
+      expect(world.status.condition(again.meta, "Ready")).toBe("True Ready");
+      expect(statusOf(world, again)).toMatchObject({ completionTime: "2026-01-01T00:00:00Z" });
+      const other = aCacheClear("deploy", { trigger: "another", meta: { uid: "second", generation: 2 } });
+      world.declare({ cacheClears: [other] });
+      await world.pass();
+      expect(world.waf.cacheClears).toBe(2);
+      expect(complete(world, other)).toBe("True Cleared");
+      expect(world.status.faults).toEqual([]);
+    }
+  });
+
+  test("that is replaced by one of the same name between two passes is another object", async () => {
+    const world = aWorld(aCacheClear("deploy", { trigger: "a", meta: { uid: "first" } }));
+    await world.pass();
+    const second = aCacheClear("deploy", { trigger: "b", meta: { uid: "second" } });
+    world.status.forget(second.meta);
+    world.declare({ cacheClears: [second] });
+    await passesUntilCleared(world);
+    expect(world.waf.cacheClears).toBe(2);
+    expect(statusOf(world, second)).toMatchObject({ attempts: 1, lastTrigger: "b" });
+  });
+
+  test("of a namespace that the instance does not allow calls nothing, and says so", async () => {
+    const clear = aCacheClear("team/deploy");
+    const allowedNamespaces = { from: "Same", selector: undefined } as const;
+    const world = new ConvergeWorld({
+      declared: { instance: anInstance({ allowedNamespaces }), cacheClears: [clear] },
+    });
+    const { pendingClears } = await world.pass();
+    expect(pendingClears).toBe(0);
+    expect(world.waf.cacheClears).toBe(0);
+    expect(world.status.condition(clear.meta, "Accepted")).toBe("False NotAllowed");
+    expect(world.status.condition(clear.meta, "Ready")).toBe("False NotAllowed");
+    expect(world.status.condition(clear.meta, "Stalled")).toBe("True NotAllowed");
+    expect(complete(world, clear)).toBe("False Waiting");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("waits while it or its instance is suspended, and its deadline does not run", async () => {
+    const suspended = aCacheClear("deploy", { suspend: true });
+    const world = aWorld(suspended);
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(complete(world, suspended)).toBe("False Suspended");
+    expect(world.status.condition(suspended.meta, "Ready")).toBe("Unknown Suspended");
+    await world.clock.advance(3_600_000);
+    const resumed = aCacheClear("deploy");
+    world.declare({ instance: anInstance({ suspend: true }), cacheClears: [resumed] });
+    await world.pass();
+    expect(complete(world, resumed)).toBe("False Suspended");
+    await world.clock.advance(3_600_000);
+    world.declare({ instance: anInstance() });
+    await world.pass();
+    expect(complete(world, resumed)).toBe("True Cleared");
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("Objects that wait together", () => {
+  const ten = Array.from({ length: 10 }, (_, index) => aCacheClear(`deploy-${index}`, { trigger: "a" }));
+
+  test("are all completed by one call, and say whose it was", async () => {
+    const world = aWorld(...ten);
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    const states = ten.map((clear) => [complete(world, clear), statusOf(world, clear)["coalescedWith"]]);
+    expect(states[0]).toEqual(["True Cleared", undefined]);
+    for (const state of states.slice(1)) expect(state).toEqual(["True Coalesced", "edge/deploy-0"]);
+    expect(world.owned().handledTriggers).toHaveLength(10);
+    expect(world.status.eventReasons()).toEqual(ten.map(() => "CacheCleared"));
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("and that arrive one after another, while passes run, cause two calls", async () => {
+    const world = aWorld();
+    for (let declared = 1; declared <= ten.length; declared += 1) {
+      world.declare({ cacheClears: ten.slice(0, declared) });
+      await world.pass();
+      await world.clock.advance(150);
+    }
+    await passesUntilCleared(world);
+    expect(world.waf.count("ClearCache")).toBe(2);
+    expect(ten.map((clear) => complete(world, clear))).toEqual([
+      "True Cleared",
+      "True Cleared",
+      ...ten.slice(2).map(() => "True Coalesced"),
+    ]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("are not completed by a call that had begun before they were there", async () => {
+    const [first, second] = [aCacheClear("first"), aCacheClear("second")];
+    const world = aWorld(first);
+    world.onCall(({ name }) => {
+      if (name === "ClearCache" && world.waf.count("ClearCache") === 1) world.declare({ cacheClears: [first, second] });
+    });
+    await world.pass();
+    expect(complete(world, second)).not.toBe("True Coalesced");
+    await passesUntilCleared(world);
+    expect(complete(world, second)).toBe("True Cleared");
+    expect(world.waf.cacheClears).toBe(2);
+  });
+
+  test("complete one that waits for its next attempt too", async () => {
+    const first = aCacheClear("first");
+    const world = aWorld(first);
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 3 });
+    await world.sleepUntil((await world.pass()).wakeAtMs);
+    await world.sleepUntil((await world.pass()).wakeAtMs);
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 8_000);
+    await world.clock.advance(3_000);
+    const second = aCacheClear("second");
+    world.declare({ cacheClears: [first, second] });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    expect(complete(world, first)).toBe("True Coalesced");
+    expect(statusOf(world, first)).toMatchObject({ attempts: 3, coalescedWith: "edge/second" });
+    expect(complete(world, second)).toBe("True Cleared");
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("A cache clear during a long plan", () => {
+  test("is called for between two entries, as soon as it is declared", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(200))] } });
+    world.onCall(({ name }) => {
+      if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
+    });
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    expect(world.waf.writes().indexOf("ClearCache")).toBe(50);
+    expect(world.waf.count("AddEntry")).toBe(200);
+    expect(world.waf.count("ClearCache")).toBe(1);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is repeated between two entries when its time has come", async () => {
+    const clear = aCacheClear("x");
+    const world = new ConvergeWorld({
+      latencyMs: 100,
+      declared: { rules: [blocking("feed", addresses(200))], cacheClears: [clear] },
+    });
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError });
+    await world.pass();
+    expect(world.waf.writes().lastIndexOf("ClearCache")).toBeGreaterThan(10);
+    expect(world.waf.writes().lastIndexOf("ClearCache")).toBeLessThan(30);
+    expect(statusOf(world, clear)).toMatchObject({ attempts: 2 });
+    expect(complete(world, clear)).toBe("True Cleared");
+    expect(world.waf.count("AddEntry")).toBe(200);
+    expect(world.waf.overlaps).toBe(0);
+  });
+});
+
+describe("A call that fails", () => {
+  test("with 403 fails all that wait at once with reason BadApiKey, and stops the instance", async () => {
+    const clears = [aCacheClear("a"), aCacheClear("b")];
+    const world = aWorld(...clears);
+    const fault = { code: "BadApiKey", message: "The WAF refuses the API key (403).", status: 403 } as const;
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault });
+    const { end, pendingClears } = await world.pass();
+    expect(end).toEqual({ end: "Failed", fault });
+    expect(pendingClears).toBe(0);
+    expect(world.waf.count("ClearCache")).toBe(1);
+    for (const clear of clears) {
+      expect(failed(world, clear)).toBe("True BadApiKey");
+      expect(complete(world, clear)).toBe("False Failed");
+      expect(world.status.condition(clear.meta, "Ready")).toBe("False BadApiKey");
+      expect(world.status.condition(clear.meta, "Stalled")).toBe("True BadApiKey");
+      expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
+    }
+    expect(world.status.eventReasons().filter((reason) => reason === "CacheClearFailed")).toHaveLength(2);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is repeated later, counts its attempts, and stops nothing else", async () => {
+    const clear = aCacheClear("deploy");
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("feed", addresses(3))], cacheClears: [clear] },
+    });
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
+    const first = await world.pass();
+    expect(first).toMatchObject({ end: { end: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
+    expect(world.waf.count("AddEntry")).toBe(3);
+    expect(complete(world, clear)).toBe("False Running");
+    expect(world.status.condition(clear.meta, "Reconciling")).toBe("True ProgressingWithRetry");
+    expect(statusOf(world, clear)).toMatchObject({ attempts: 1, message: "The WAF answered 500." });
+    const outcomes = await passesUntilCleared(world);
+    expect(outcomes).toHaveLength(3);
+    expect(statusOf(world, clear)).toMatchObject({ attempts: 3 });
+    expect(complete(world, clear)).toBe("True Cleared");
+    expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(6_000);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("ends it as Failed beyond the back-off limit, until a new trigger", async () => {
+    const clear = aCacheClear("deploy", { trigger: "a", backoffLimit: 2 });
+    const world = aWorld(clear);
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 3 });
+    await passesUntilCleared(world);
+    expect(world.waf.count("ClearCache")).toBe(3);
+    expect(failed(world, clear)).toBe("True BackoffLimitExceeded");
+    expect(world.status.message(clear.meta, "Failed")).toBe("All 3 attempts failed. The WAF answered 500.");
+    world.restart();
+    await world.clock.advance(600_000);
+    await world.pass();
+    expect(world.waf.count("ClearCache")).toBe(3);
+    expect(world.status.eventReasons()).toEqual(["CacheClearFailed"]);
+    world.declare({ cacheClears: [aCacheClear("deploy", { trigger: "b", backoffLimit: 2, meta: { generation: 2 } })] });
+    await world.pass();
+    expect(complete(world, clear)).toBe("True Cleared");
+    expect(failed(world, clear)).toBeUndefined();
+    expect(world.status.condition(clear.meta, "Stalled")).toBeUndefined();
+    expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("ends it as Failed when the deadline is over, on time", async () => {
+    const clear = aCacheClear("deploy", { backoffLimit: 100, activeDeadlineMs: 30_000 });
+    const world = aWorld(clear);
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 100 });
+    await passesUntilCleared(world);
+    expect(failed(world, clear)).toBe("True DeadlineExceeded");
+    expect(world.clock.nowMs() - Date.UTC(2026, 0, 1)).toBe(30_000);
+    expect(world.status.message(clear.meta, "Failed")).toBe("It took longer than 30 s. The WAF answered 500.");
+    expect(world.waf.count("ClearCache")).toBe(4);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("with 400 ends it as Rejected with the API's words", async () => {
+    const clear = aCacheClear("deploy");
+    const world = aWorld(clear);
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: { code: "Rejected", message: "not now" } });
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    expect(failed(world, clear)).toBe("True Rejected");
+    expect(world.status.message(clear.meta, "Failed")).toContain('"not now"');
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("with 429 waits as told and does not count, for all objects of the instance", async () => {
+    const clear = aCacheClear("deploy", { backoffLimit: 0 });
+    const world = aWorld(clear);
+    const fault = { code: "RateLimited", message: "The API asks to slow down.", retryAfterMs: 45_000 } as const;
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault, times: 2 });
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 45_000);
+    world.declare({ cacheClears: [clear, aCacheClear("other")] });
+    await world.pass();
+    expect(world.waf.count("ClearCache")).toBe(1);
+    await passesUntilCleared(world);
+    expect(world.waf.count("ClearCache")).toBe(3);
+    expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
+    expect(complete(world, clear)).toMatch(/^True/u);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("with another domain in its answer stops the instance, and is not taken for a clear", async () => {
+    const clear = aCacheClear("deploy");
+    const world = aWorld(clear);
+    world.onCall(({ name }) => {
+      if (name === "ClearCache") world.waf.domain = "other.example";
+    });
+    const { end } = await world.pass();
+    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect(failed(world, clear)).toBe("True DomainChanged");
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("A process that is killed", () => {
+  test("between the record and the call clears once, after its restart", async () => {
+    const clear = aCacheClear("deploy", { backoffLimit: 0 });
+    const world = aWorld(clear);
+    world.onCall(({ name }) => {
+      if (name === "ClearCache" && world.waf.count("ClearCache") === 1) throw crash("before the call was sent");
+    });
+    expect(await world.passOrCrash()).toBeUndefined();
+    expect(statusOf(world, clear)).toMatchObject({ attempts: 1 });
+    expect(world.waf.cacheClears).toBe(0);
+    await passesUntilCleared(world);
+    expect(world.waf.cacheClears).toBe(1);
+    expect(statusOf(world, clear)).toMatchObject({ attempts: 2 });
+    expect(complete(world, clear)).toBe("True Cleared");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("after the call clears at most once more", async () => {
+    const clear = aCacheClear("deploy");
+    const world = aWorld(clear);
+    world.waf.failOn({ on: "ClearCache", effect: "After", fault: "Crash" });
+    expect(await world.passOrCrash()).toBeUndefined();
+    await passesUntilCleared(world);
+    expect(world.waf.cacheClears).toBe(2);
+    expect(complete(world, clear)).toBe("True Cleared");
+  });
+
+  test("after the inventory was stored does not clear again", async () => {
+    const clear = aCacheClear("deploy");
+    const world = aWorld(clear);
+    world.inventory.failNext("CrashAfter");
+    world.inventory.put({ namespace: "edge", name: "shop" }, anInventory());
+    expect(await world.passOrCrash()).toBeUndefined();
+    expect(complete(world, clear)).toBe("False Running");
+    await passesUntilCleared(world);
+    expect(world.waf.cacheClears).toBe(1);
+    expect(complete(world, clear)).toBe("True Cleared");
+  });
+
+  test("does not begin a call once it is asked to stop", async () => {
+    const clear = aCacheClear("deploy");
+    const world = aWorld(clear);
+    world.onCall(({ name, list }) => {
+      if (name === "ReadList" && list === "allowlist") world.stop();
+    });
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Interrupted" });
+    expect(world.waf.count("ClearCache")).toBe(0);
+    world.onCall(() => undefined);
+    world.restart();
+    await passesUntilCleared(world);
+    expect(world.waf.cacheClears).toBe(1);
+  });
+});
+
+describe("The inventory", () => {
+  test("that could not be written learns of the clear from the status later", async () => {
+    const clear = aCacheClear("deploy", { trigger: "a" });
+    const world = aWorld(clear);
+    world.inventory.put({ namespace: "edge", name: "shop" }, anInventory());
+    world.inventory.failNext("Failed");
+    const { end } = await world.pass();
+    expect(end).toMatchObject({ blocker: "InventoryUnwritable" });
+    expect(complete(world, clear)).toBe("True Cleared");
+    world.restart();
+    await world.pass();
+    expect(world.owned().handledTriggers).toEqual([
+      { cacheClear: "edge/deploy", trigger: "a", handledAtMs: Date.UTC(2026, 0, 1) },
+    ]);
+    expect(world.waf.cacheClears).toBe(1);
+  });
+});
+
+describe("While the instance is in trouble", () => {
+  test("a missing or wrong key and another domain fail what waits at once", async () => {
+    const clear = aCacheClear("deploy");
+    const missing = aWorld(clear);
+    missing.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
+    await missing.pass();
+    expect(failed(missing, clear)).toBe("True MissingApiKey");
+    expect(missing.status.condition(clear.meta, "Stalled")).toBe("True MissingApiKey");
+
+    const wrong = aWorld(clear);
+    wrong.declare({ key: { state: "Present", key: new ApiKey("another-key") } });
+    await wrong.pass();
+    expect(failed(wrong, clear)).toBe("True BadApiKey");
+    const later = aCacheClear("later");
+    wrong.declare({ cacheClears: [clear, later] });
+    await wrong.pass();
+    expect(failed(wrong, later)).toBe("True BadApiKey");
+
+    const moved = aWorld(clear);
+    moved.inventory.put({ namespace: "edge", name: "shop" }, anInventory({ domain: "before.example" }));
+    await moved.pass();
+    expect(failed(moved, clear)).toBe("True DomainChanged");
+    for (const world of [missing, wrong, moved]) {
+      expect(world.waf.count("ClearCache")).toBe(0);
+      expect(world.status.faults).toEqual([]);
+    }
+  });
+
+  test("what waits for a WAF that can't be reached goes on when it can, and its deadline counts", async () => {
+    const patient = aCacheClear("patient", { activeDeadlineMs: 3_600_000 });
+    const hasty = aCacheClear("hasty", { activeDeadlineMs: 20_000 });
+    const world = aWorld(patient, hasty);
+    const fault = { code: "Unavailable", message: "No connection to the WAF." } as const;
+    world.waf.failOn({ on: "ReadOrigins", effect: "Before", fault, times: 6 });
+    const startMs = world.clock.nowMs();
+    let failedAtMs: number | undefined;
+    for (let pass = 0; pass < 40 && complete(world, patient) !== "True Cleared"; pass += 1) {
+      const { wakeAtMs } = await world.pass();
+      if (failed(world, hasty) !== undefined) failedAtMs ??= world.clock.nowMs();
+      await world.sleepUntil(wakeAtMs);
+    }
+    expect(failedAtMs).toBe(startMs + 20_000);
+    expect(world.status.message(hasty.meta, "Failed")).toContain("No connection to the WAF.");
+    expect(failed(world, hasty)).toBe("True DeadlineExceeded");
+    expect(complete(world, patient)).toBe("True Cleared");
+    expect(statusOf(world, patient)).toMatchObject({ startTime: "2026-01-01T00:00:00Z", attempts: 1 });
+    expect(world.waf.cacheClears).toBe(1);
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+test("A preview calls and records nothing", async () => {
+  const clear = aCacheClear("deploy");
+  const world = aWorld(clear);
+  const { source, inventory, lifecycle, status, clock } = world;
+  const ports = {
+    source,
+    inventory,
+    lifecycle,
+    status,
+    clock,
+    baseUrlObjection: () => undefined,
+    openWaf: (_: unknown, key: ApiKey) => world.waf.port(key),
+    random: () => 0,
+    observer: {},
+    stopping: new AbortController().signal,
+    abandon: new AbortController().signal,
+  };
+  await previewInstance(clear.instance, ports, newInstanceMemory());
+  expect(world.waf.writes()).toEqual([]);
+  expect(inventory.saves).toEqual([]);
+  expect(status.events).toEqual([]);
+  expect(complete(world, clear)).toBe("False Waiting");
+  expect(statusOf(world, clear)).not.toHaveProperty("startTime");
+  expect(status.faults).toEqual([]);
+});
+
+describe("The time to live after the finish", () => {
+  test("deletes the object where objects can be deleted, and wakes the instance for it", async () => {
+    const clear = aCacheClear("deploy", { ttlAfterFinishedMs: 60_000 });
+    const world = aWorld(clear);
+    const removed: ResourceMeta[] = [];
+    Object.assign(world.source, { removeObject: async (meta: ResourceMeta) => void removed.push(meta) });
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
+    expect(removed).toEqual([]);
+    world.restart();
+    await world.sleepUntil(wakeAtMs);
+    await world.pass();
+    expect(removed).toEqual([clear.meta]);
+    expect(world.waf.cacheClears).toBe(1);
+  });
+
+  test("leaves it alone in a directory", async () => {
+    const clear = aCacheClear("deploy", { ttlAfterFinishedMs: 0 });
+    const world = aWorld(clear);
+    await world.pass();
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(complete(world, clear)).toBe("True Cleared");
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "@jest/globals";
+import type { SeenWorkload } from "../../../src/model/workload.ts";
+import { aCacheClear, anInstance } from "../../support/builders/declare.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { aSight } from "../../support/builders/a-workload.ts";
+
+const instance = anInstance({
+  cacheClear: { afterRolloutOf: [{ kind: "Deployment", namespace: "edge", name: "web" }], minIntervalMs: 60_000 },
+});
+const serverError = { code: "OutcomeUnknown", message: "The WAF answered 500.", status: 500 } as const;
+
+/** An instance that has seen the workload at revision 1. */
+async function aWorld(): Promise<ConvergeWorld> {
+  const world = new ConvergeWorld({ declared: { instance, workloads: [aSight()] } });
+  await world.pass();
+  expect(world.waf.cacheClears).toBe(0);
+  return world;
+}
+
+function rollOut(world: ConvergeWorld, revision: number, seen: Partial<SeenWorkload> = {}): void {
+  world.declare({ workloads: [aSight({ revision: String(revision), content: String(revision), ...seen })] });
+}
+
+function clearStatus(world: ConvergeWorld) {
+  return world.status.read(world.instance)?.["cacheClear"];
+}
+
+describe("A finished rollout", () => {
+  test("clears the cache once, and the instance says so", async () => {
+    const world = await aWorld();
+    expect(clearStatus(world)).toMatchObject({ workloads: [{ name: "web", revision: "1", state: "Handled" }] });
+    rollOut(world, 2, { isRolledOut: false });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(0);
+    expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "2", state: "RollingOut" }] });
+    rollOut(world, 2);
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    expect(clearStatus(world)).toMatchObject({
+      lastClearTime: "2026-01-01T00:00:00Z",
+      workloads: [{ kind: "Deployment", namespace: "edge", name: "web", revision: "2", state: "Handled" }],
+    });
+    expect(world.status.events.filter(({ reason }) => reason === "CacheCleared")).toEqual([
+      expect.objectContaining({ type: "Normal", message: expect.stringContaining("Deployment edge/web") }),
+    ]);
+    await world.clock.advance(3_600_000);
+    await world.pass();
+    world.restart();
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("waits for the interval since the last one, and wakes the instance when it is over", async () => {
+    const world = await aWorld();
+    rollOut(world, 2);
+    await world.pass();
+    await world.clock.advance(10_000);
+    rollOut(world, 3);
+    const { wakeAtMs } = await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    expect(clearStatus(world)).toMatchObject({ workloads: [{ state: "Pending" }] });
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 50_000);
+    rollOut(world, 4);
+    await world.pass();
+    await world.sleepUntil(wakeAtMs);
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(2);
+    expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "4", state: "Handled" }] });
+  });
+
+  test("is recorded before the call, so that a killed process clears once more and never not at all", async () => {
+    for (const moment of ["before", "after"] as const) {
+      const world = await aWorld();
+      rollOut(world, 2);
+      world.waf.failOn({
+        on: "ClearCache",
+        effect: moment === "before" ? "Before" : "After",
+        fault: "Crash",
+        times: 1,
+      });
+      expect(await world.passOrCrash()).toBeUndefined();
+      expect(world.owned().rollouts).toEqual([expect.objectContaining({ hasBegun: true, attempts: 1 })]);
+      const { wakeAtMs } = await world.pass();
+      await world.sleepUntil(wakeAtMs);
+      await world.pass();
+      await world.pass();
+      expect(world.waf.cacheClears).toBe(moment === "before" ? 1 : 2);
+      expect(world.owned().rollouts).toEqual([expect.objectContaining({ hasBegun: false, attempts: 0 })]);
+    }
+  });
+
+  test("is tried again after a failure, with one event for all of them", async () => {
+    const world = await aWorld();
+    rollOut(world, 2);
+    world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
+    for (const delayMs of [2000, 4000]) {
+      const { wakeAtMs } = await world.pass();
+      expect(wakeAtMs).toBe(world.clock.nowMs() + delayMs);
+      await world.sleepUntil(wakeAtMs);
+    }
+    expect(clearStatus(world)).toMatchObject({ failedAttempts: 2, message: serverError.message });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    expect(clearStatus(world)).not.toHaveProperty("failedAttempts");
+    expect(world.status.eventReasons().filter((reason) => reason.startsWith("CacheClear"))).toEqual([
+      "CacheClearFailed",
+      "CacheCleared",
+    ]);
+  });
+
+  test("shares one call with the objects that wait, in both directions", async () => {
+    const world = await aWorld();
+    const clear = aCacheClear("deploy");
+    rollOut(world, 2);
+    world.declare({ cacheClears: [clear] });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+    expect(world.status.condition(clear.meta, "Complete")).toBe("True Cleared");
+    expect(clearStatus(world)).toMatchObject({ workloads: [{ revision: "2", state: "Handled" }] });
+    await world.clock.advance(61_000);
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+  });
+
+  test("is held while the instance is suspended, and cleared for afterwards", async () => {
+    const world = await aWorld();
+    world.declare({ instance: { ...instance, suspend: true } });
+    rollOut(world, 2);
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(0);
+    expect(clearStatus(world)).toMatchObject({ workloads: [{ state: "Pending" }] });
+    world.restart();
+    world.declare({ instance });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+  });
+
+  test("of a workload that is not listed any more is forgotten", async () => {
+    const world = await aWorld();
+    rollOut(world, 2, { isRolledOut: false });
+    await world.pass();
+    world.declare({ instance: anInstance(), workloads: [] });
+    await world.pass();
+    expect(world.owned().rollouts).toEqual([]);
+    expect(clearStatus(world)).toBeUndefined();
+  });
+});
+
+test("Where there are no workloads, the instance says that the list of them does nothing", async () => {
+  const world = new ConvergeWorld({ declared: { instance } });
+  await world.pass();
+  await world.pass();
+  expect(world.status.eventReasons().filter((reason) => reason === "RolloutsIgnored")).toHaveLength(1);
+  expect(clearStatus(world)).toMatchObject({ message: expect.stringContaining("without a cluster"), workloads: [] });
+  expect(world.waf.cacheClears).toBe(0);
+});

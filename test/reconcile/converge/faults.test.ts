@@ -1,0 +1,252 @@
+import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import { addresses, anOrigin, blocking } from "../../support/builders/declare.ts";
+import { anInventory, entry } from "../../support/builders/gathered.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import type { WafFaultRule } from "../../support/fakes/fake-waf.ts";
+
+const unknown = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
+const kinds: Readonly<Record<string, Pick<WafFaultRule, "effect" | "fault">>> = {
+  "a time-out before the effect": { effect: "Before", fault: unknown },
+  "a time-out after the effect": { effect: "After", fault: unknown },
+  "a 400 without an effect": { effect: "Before", fault: { code: "Rejected", message: "Not now", status: 400 } },
+  "a 429 that says when": {
+    effect: "Before",
+    fault: { code: "RateLimited", message: "The WAF asks to wait for 7 s (429).", status: 429, retryAfterMs: 7_000 },
+  },
+  "a 429 that says nothing": {
+    effect: "Before",
+    fault: { code: "RateLimited", message: "The WAF asks to wait (429).", status: 429 },
+  },
+  "a connection that can't be made": {
+    effect: "Before",
+    fault: { code: "Unavailable", message: "The WAF can't be reached." },
+  },
+  "a wrong key": { effect: "Before", fault: { code: "BadApiKey", message: "The API says that the key is wrong." } },
+  "a crash before the effect": { effect: "Before", fault: "Crash" },
+  "a crash after the effect": { effect: "After", fault: "Crash" },
+};
+
+/** One world in which six entries are to be added, three removed, an origin added and one removed. */
+function busyWorld(): ConvergeWorld {
+  const world = new ConvergeWorld({
+    declared: { rules: [blocking("feed", addresses(6))], origins: [anOrigin("a.example")] },
+  });
+  const gone = addresses(3, 100);
+  world.inventory.put(
+    world.instance,
+    anInventory({
+      blocklist: gone,
+      origins: { "old.example": { type: "Backup", addedAtMs: 1, retainedBy: undefined } },
+    }),
+  );
+  world.waf.lists.blocklist.push("203.0.113.9", ...gone);
+  world.waf.origins.set("old.example", "Backup");
+  return world;
+}
+
+function expectDeclared(world: ConvergeWorld): void {
+  expect(world.waf.lists.blocklist.toSorted()).toEqual([...addresses(6), "203.0.113.9"].toSorted());
+  expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(addresses(6).map(entry).toSorted());
+  expect(world.waf.origins.get("a.example")).toBe("Alternate");
+  expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+  expect(world.owned().origins.get("a.example")?.addedAtMs).toBeDefined();
+  expect(world.waf.overlaps).toBe(0);
+  expect(world.status.faults).toEqual([]);
+  expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+}
+
+describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
+  test.each([1, 2, 3, 5, 7, 8, 10, 11])("at write %d the declared state is reached", async (nth) => {
+    const world = busyWorld();
+    world.waf.failOn({ on: "Write", nth, ...fault });
+    await world.passesUntilDone();
+    if (kind === "a 400 without an effect") await passRefusals(world);
+    expectDeclared(world);
+    const calls = world.waf.writes().length;
+    await world.pass();
+    expect(world.waf.writes()).toHaveLength(calls);
+  });
+
+  test("at three writes in a row the declared state is reached", async () => {
+    const world = busyWorld();
+    world.waf.failOn({ on: "Write", nth: 4, times: 3, ...fault });
+    await world.passesUntilDone();
+    if (kind === "a 400 without an effect") await passRefusals(world);
+    expectDeclared(world);
+  });
+
+  test.each([1, 2, 3, 4])("at read %d the declared state is reached", async (nth) => {
+    const world = busyWorld();
+    world.waf.failOn({ on: "Read", nth, ...fault });
+    await world.passesUntilDone();
+    expectDeclared(world);
+  });
+});
+
+/** What the API refused for good is tried again after an hour. */
+async function passRefusals(world: ConvergeWorld): Promise<void> {
+  await world.clock.advance(3_600_001);
+  await world.passesUntilDone();
+}
+
+describe("A process that is killed while it records", () => {
+  test.each(["CrashBefore", "CrashAfter"] as const)("goes on from what is stored (%s)", async (fault) => {
+    for (let saves = 0; saves < 5; saves += 1) {
+      const world = busyWorld();
+      const before: "CrashBefore"[] = [];
+      let seen = 0;
+      world.inventory.onSaved = () => {
+        seen += 1;
+        if (seen === saves) world.inventory.failNext(fault);
+      };
+      if (saves === 0) world.inventory.failNext(fault, ...before);
+      await world.passesUntilDone();
+      expectDeclared(world);
+    }
+  });
+});
+
+describe("A write that the API refuses", () => {
+  test("is not tried again within the hour, and is after it", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
+    world.waf.refusedTexts.add("192.0.2.1");
+    const rule = world.declared().rules[0]!.rule.meta;
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2"]);
+    expect(world.status.condition(rule, "Ready")).toBe("False Rejected");
+    expect(world.status.read(rule)).toMatchObject({
+      entries: { desired: 2, synced: 1, pending: 0, rejected: 1 },
+      rejected: [{ entry: "192.0.2.1", source: "the WAF's API", message: "192.0.2.1 is not accepted." }],
+    });
+    expect(world.owned().entries.blocklist.has(entry("192.0.2.1"))).toBe(false);
+    await world.clock.advance(3_599_000);
+    await world.pass();
+    world.restart();
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(2);
+    expect(world.status.eventReasons().filter((reason) => reason === "Rejected")).toHaveLength(2);
+    world.waf.refusedTexts.clear();
+    await world.clock.advance(2_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2", "192.0.2.1"]);
+    expect(world.status.condition(rule, "Ready")).toBe("True Ready");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is tried again at once when its rule changes", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
+    world.waf.refusedTexts.add("192.0.2.1");
+    await world.pass();
+    world.waf.refusedTexts.clear();
+    world.declare({ rules: [blocking("feed", ["192.0.2.1"], { meta: { generation: 2 } })] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+  });
+
+  test("does not stop the others, however many there are", async () => {
+    const feed = addresses(60);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
+    for (const text of feed.slice(0, 45)) world.waf.refusedTexts.add(text);
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(feed.slice(45).toSorted());
+    expect(world.waf.count("AddEntry")).toBe(60);
+    expect(world.waf.count("ReadList", "blocklist")).toBe(4);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is success if somebody else did the same first, and the entry is theirs", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
+    world.onCall((call) => {
+      if (call.name === "AddEntry" && call.text === "192.0.2.1") world.waf.lists.blocklist.push("192.0.2.1");
+    });
+    await world.pass();
+    expect([...world.owned().entries.blocklist.keys()]).toEqual(["192.0.2.2"]);
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+  });
+});
+
+describe("An entry that somebody else adds during a pass", () => {
+  test("is theirs when a read shows it before wafsync has sent it", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
+    const theirs = addresses(1, 4)[0]!;
+    world.waf.failOn({ on: "AddEntry", nth: 2, effect: "After", fault: unknown });
+    world.onCall((call) => {
+      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.lists.blocklist.push(theirs);
+    });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(5);
+    expect(world.owned().entries.blocklist.has(entry(theirs))).toBe(false);
+    expect(world.owned().entries.blocklist.size).toBe(4);
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([theirs]);
+  });
+});
+
+describe("A WAF that asks to slow down", () => {
+  test("is left alone for as long as it said, and the status says why", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(8))] }, latencyMs: 500 });
+    const fault = {
+      code: "RateLimited",
+      message: "The WAF asks to wait for 60 s (429).",
+      retryAfterMs: 60_000,
+    } as const;
+    world.waf.failOn({ on: "AddEntry", nth: 7, effect: "Before", fault });
+    const { promise, isOver } = world.begin();
+    await world.clock.advanceUntil(() => world.waf.calls.some(({ outcome }) => outcome === "RateLimited"), 60_000);
+    await world.clock.advance(5_000);
+    expect(world.status.message(world.declared().rules[0]!.rule.meta, "Synced")).toContain(
+      "Waiting: the API asked to slow down",
+    );
+    await world.clock.advanceUntil(isOver, 120_000);
+    expect((await promise).end).toEqual({ end: "Done" });
+    const sixth = world.waf.calls.findIndex(({ outcome }) => outcome === "RateLimited");
+    expect(world.waf.calls[sixth + 1]!.atMs - world.waf.calls[sixth]!.atMs).toBeGreaterThanOrEqual(60_000);
+    expect(world.waf.count("AddEntry")).toBe(9);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("again and again is left alone as a whole", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    const fault = { code: "RateLimited", message: "The WAF asks to wait (429)." } as const;
+    world.waf.failOn({ on: "AddEntry", times: 100, effect: "Before", fault });
+    const { end } = await world.pass();
+    expect(end.end).toBe("Failed");
+    expect(world.waf.count("AddEntry")).toBe(11);
+    expect(world.status.condition(world.instance, "Ready")).toBe("False RateLimited");
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("A wrong key", () => {
+  test("costs one call, then longer and longer waits, and ends when another key is there", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.waf.keys.clear();
+    const waits: number[] = [];
+    for (let count = 1; count <= 10; count += 1) {
+      const { end, wakeAtMs } = await world.pass();
+      expect(end).toMatchObject({ end: "Failed", fault: { code: "BadApiKey" } });
+      expect(world.waf.calls).toHaveLength(count);
+      waits.push(wakeAtMs! - world.clock.nowMs());
+      await world.clock.advance(wakeAtMs! - world.clock.nowMs() - 1);
+      await world.pass();
+      expect(world.waf.calls).toHaveLength(count);
+      await world.clock.advance(1);
+    }
+    expect(waits[0]).toBeGreaterThanOrEqual(1_000);
+    expect(waits[5]).toBeGreaterThanOrEqual(32_000);
+    expect(waits.at(-1)).toBe(300_000);
+    expect(world.status.condition(world.instance, "Ready")).toBe("False BadApiKey");
+    expect(world.status.eventReasons()).toEqual(["BadApiKey"]);
+    await world.pass();
+    const calls = world.waf.calls.length;
+    world.waf.keys.add("a-key-of-the-tests-2");
+    world.declare({ key: { state: "Present", key: new ApiKey("a-key-of-the-tests-2") } });
+    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect(world.waf.calls.length).toBeGreaterThan(calls);
+    expect(world.status.eventReasons().filter((reason) => reason === "Recovered")).toHaveLength(1);
+    expect(world.status.faults).toEqual([]);
+  });
+});

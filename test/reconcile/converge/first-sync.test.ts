@@ -1,0 +1,194 @@
+import { describe, expect, test } from "@jest/globals";
+import { addresses, allowing, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
+import { anInventory, entry } from "../../support/builders/gathered.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+describe("A first sync", () => {
+  test("adds each entry with one call, reads the written list and the domain twice, and everything else once", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(50))] } });
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    expect(world.waf.count("AddEntry")).toBe(50);
+    expect(world.waf.count("ReadList", "blocklist")).toBe(2);
+    expect(world.waf.count("ReadList", "allowlist")).toBe(1);
+    // Once more before the inventory is written: by then it is certain that the lists are those of this domain.
+    expect(world.waf.count("ReadOrigins")).toBe(2);
+    expect(world.waf.calls).toHaveLength(55);
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(50).toSorted());
+    expect(world.waf.overlaps).toBe(0);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("records what it is about to add before the first call that adds", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    world.onCall((call) => {
+      if (call.name === "AddEntry") expect(world.owned().entries.blocklist.size).toBe(3);
+    });
+    await world.pass();
+    const firstAdd = world.journal.findIndex((line) => line.startsWith("AddEntry"));
+    expect(world.journal.indexOf("saved")).toBeLessThan(firstAdd);
+    expect(world.inventory.saves).toHaveLength(1);
+    expect(world.owned().domain).toBe("shop.example");
+  });
+
+  test("is followed by passes that write nothing and read each list once", async () => {
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("feed", addresses(5)), allowing("office", ["192.0.2.0/24"])] },
+    });
+    await world.pass();
+    const calls = world.waf.calls.length;
+    const saves = world.inventory.saves.length;
+    const statusWrites = world.status.writes.length;
+    const { end, wakeAtMs } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(world.waf.calls.slice(calls).map(({ name, list }) => `${name} ${list ?? ""}`)).toEqual([
+      "ReadOrigins ",
+      "ReadList blocklist",
+      "ReadList allowlist",
+    ]);
+    expect(world.inventory.saves).toHaveLength(saves);
+    expect(world.status.writes).toHaveLength(statusWrites);
+  });
+
+  test("writes nothing more when the WAF spells entries in its own way", async () => {
+    const world = new ConvergeWorld({
+      spell: (text) => (text.includes(":") ? text.toUpperCase() : text.includes("/") ? text : `${text}/32`),
+      declared: { rules: [blocking("feed", ["2001:db8::a", "192.0.2.1", "198.51.100.0/24"])] },
+    });
+    await world.pass();
+    world.restart();
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(3);
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.1/32", "198.51.100.0/24", "2001:DB8::A"]);
+    world.declare({ rules: [] });
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(
+      world.waf
+        .writes()
+        .filter((line) => line.startsWith("Remove"))
+        .toSorted(),
+    ).toEqual([
+      "RemoveEntry blocklist 192.0.2.1/32",
+      "RemoveEntry blocklist 198.51.100.0/24",
+      "RemoveEntry blocklist 2001:DB8::A",
+    ]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("leaves foreign entries alone, also those that a rule declares, and keeps them when the rule goes", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
+    world.waf.lists.blocklist.push("192.0.2.1", "203.0.113.9");
+    await world.pass();
+    expect([...world.owned().entries.blocklist.keys()]).toEqual(["192.0.2.2"]);
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1", "203.0.113.9"]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+
+  test("adopts entries that were there before, when the rule says so", async () => {
+    const adopting = blocking("feed", ["192.0.2.1"], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
+    const world = new ConvergeWorld({ declared: { rules: [adopting] } });
+    world.waf.lists.blocklist.push("192.0.2.1");
+    await world.pass();
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.writes()).toEqual(["RemoveEntry blocklist 192.0.2.1"]);
+  });
+
+  test("adds origins and says honestly what is known of them", async () => {
+    const world = new ConvergeWorld({
+      declared: {
+        origins: [anOrigin("a.example"), anOrigin("origin.shop.example"), anOrigin("b.example", { type: "Backup" })],
+      },
+    });
+    world.waf.refusedTexts.add("b.example");
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    const [added, primary, refused] = world.declared().origins.map(({ meta }) => meta);
+    expect(world.status.read(added!)).toMatchObject({ state: "Added", addedTime: "2026-01-01T00:00:00Z" });
+    expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });
+    expect(world.status.read(refused!)).toMatchObject({ state: "Rejected", message: "b.example is not accepted." });
+    expect(world.status.condition(refused!, "Ready")).toBe("False Rejected");
+    // Before each record: the refusal counts only if it comes from this WAF.
+    expect(world.waf.count("ReadOrigins")).toBe(3);
+    expect(world.status.faults).toEqual([]);
+    await world.pass();
+    expect(world.waf.count("AddOrigin")).toBe(2);
+  });
+});
+
+describe("A later pass", () => {
+  test("moves an entry between rules without a call", async () => {
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("one", addresses(4)), blocking("two", addresses(2, 4))] },
+    });
+    await world.pass();
+    const before = world.waf.writes().length;
+    world.declare({ rules: [blocking("renamed", addresses(2)), blocking("two", addresses(4, 2))] });
+    await world.pass();
+    expect(world.waf.writes()).toHaveLength(before);
+  });
+
+  test("removes an expired rule's entries when it is woken at its end", async () => {
+    const world = new ConvergeWorld();
+    world.declare({ rules: [blocking("now", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() + 60_000 })] });
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 60_000);
+    await world.sleepUntil(wakeAtMs);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+    const [rule] = world.declared().rules;
+    expect(world.status.condition(rule!.rule.meta, "Synced")).toBe("True Expired");
+    expect(world.status.eventReasons().filter((reason) => reason === "Expired")).toHaveLength(1);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("does not come back at once for a rule that is not attached and whose time is over", async () => {
+    const world = new ConvergeWorld({
+      declared: { instance: anInstance({ allowedNamespaces: { from: "Same", selector: undefined } }) },
+    });
+    world.declare({ rules: [blocking("other/old", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() - 1 })] });
+    const { wakeAtMs } = await world.pass();
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(world.source.gatherCount).toBe(1);
+  });
+
+  test("makes the list what is declared under the policy Exclusive", async () => {
+    const world = new ConvergeWorld({
+      declared: {
+        instance: anInstance({ policies: { blocklist: "Exclusive" } }),
+        rules: [blocking("feed", ["192.0.2.1"])],
+      },
+    });
+    world.waf.lists.blocklist.push("203.0.113.9", "not an address");
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+  });
+
+  test.each(["suspend", "Observe", "a guard that can't be read"])("writes nothing under %s", async (how) => {
+    const instance =
+      how === "suspend"
+        ? anInstance({ suspend: true })
+        : how === "Observe"
+          ? anInstance({ policies: { blocklist: "Observe", allowlist: "Observe", origins: "Observe" } })
+          : anInstance({ guards: { neverBlock: ["nonsense"] } });
+    const world = new ConvergeWorld({
+      declared: { instance, rules: [blocking("feed", ["192.0.2.1"])], origins: [anOrigin("a.example")] },
+    });
+    world.inventory.put(world.instance, anInventory({ blocklist: ["203.0.113.9"] }));
+    world.waf.lists.blocklist.push("203.0.113.9");
+    await world.pass();
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.waf.count("ReadList")).toBe(2);
+    expect([...world.owned().entries.blocklist.keys()]).toEqual([entry("203.0.113.9")]);
+    expect(world.status.faults).toEqual([]);
+    if (how === "Observe") {
+      expect(world.status.read(world.instance)).toMatchObject({ plan: { additions: 2, removals: 1 } });
+    }
+  });
+});

@@ -1,0 +1,80 @@
+// The end of an instance: what wafsync added goes, what it did not add stays, and what stays is told.
+import { describe, expect, test } from "@jest/globals";
+import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
+import type { InstanceOverrides } from "../../support/builders/declare.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+const foreign = "203.0.113.7";
+const meta = { deleting: true };
+
+/** An instance with three entries and an origin, which is deleted. */
+async function deletedWorld(overrides: InstanceOverrides = {}): Promise<ConvergeWorld> {
+  const world = new ConvergeWorld();
+  world.waf.lists.blocklist.push(foreign);
+  world.declare({ rules: [blocking("feed", addresses(3))], origins: [anOrigin("a.example")] });
+  await world.pass();
+  world.declare({ instance: anInstance({ ...overrides, meta }) });
+  return world;
+}
+
+describe("The deletion of an instance", () => {
+  test("removes what wafsync added, whatever rules still want it, and then lets the instance go", async () => {
+    const world = await deletedWorld({ guards: { maxRemovals: 1 } });
+    expect(world.lifecycle.isHeld(world.instance)).toBe(true);
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Gone" });
+    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    expect(world.waf.origins.size).toBe(0);
+    expect(world.lifecycle.isHeld(world.instance)).toBe(false);
+    expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
+  });
+
+  test("leaves what others added, even if the policy is Exclusive", async () => {
+    const world = await deletedWorld({ policies: { blocklist: "Exclusive", allowlist: "Exclusive" } });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([foreign]);
+  });
+
+  test.each([
+    ["deletionPolicy is Retain", { deletionPolicy: "Retain" }],
+    ["it is suspended", { suspend: true }],
+  ] as const)("leaves everything if %s, and says how much", async (_, overrides) => {
+    const world = await deletedWorld(overrides);
+    const writes = world.waf.writes().length;
+    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect(world.waf.writes()).toHaveLength(writes);
+    const told = world.status.events.find(({ reason }) => reason === "EntriesLeftBehind");
+    expect(told?.message).toMatch(/^4 entries and origins that wafsync added stay on the WAF: /u);
+  });
+
+  test("uses the key that it knows when the Secret is gone already", async () => {
+    const world = await deletedWorld();
+    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
+    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect(world.waf.lists.blocklist).toEqual([foreign]);
+  });
+
+  test("without any key leaves everything and says so, instead of waiting for ever", async () => {
+    const world = await deletedWorld();
+    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
+    world.restart();
+    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
+  });
+
+  test("waits for a WAF that can't be reached, for ten minutes", async () => {
+    const world = await deletedWorld();
+    const fault = { code: "Unavailable", message: "The WAF can't be reached." } as const;
+    world.waf.failOn({ on: "Any", times: 1_000, effect: "Before", fault });
+    const startMs = world.clock.nowMs();
+    for (let passes = 0; passes < 30; passes += 1) {
+      const { end, wakeAtMs } = await world.pass();
+      if (end.end === "Gone") break;
+      await world.sleepUntil(wakeAtMs);
+    }
+    const tookMs = world.clock.nowMs() - startMs;
+    expect(tookMs).toBeGreaterThanOrEqual(600_000);
+    expect(tookMs).toBeLessThan(1_000_000);
+    expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
+  });
+});

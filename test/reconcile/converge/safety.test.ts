@@ -1,0 +1,638 @@
+import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import {
+  addresses,
+  aMeta,
+  allowing,
+  anInstance,
+  anOrigin,
+  aRule,
+  blocking,
+  createdMs,
+} from "../../support/builders/declare.ts";
+import { anInventory, entry } from "../../support/builders/gathered.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+/** A world in which `count` entries were added by a rule, which is gone since. */
+async function worldAfter(count: number, options: ConstructorParameters<typeof ConvergeWorld>[0] = {}) {
+  const world = new ConvergeWorld(options);
+  world.declare({ rules: [blocking("feed", addresses(count))] });
+  await world.pass();
+  world.declare({ rules: [] });
+  world.source.confirmCount = 0;
+  return world;
+}
+
+describe("Before removals", () => {
+  test("the declared state is read once more, and what is wanted after all stays", async () => {
+    const world = await worldAfter(3);
+    world.declare({ rules: [blocking("feed", addresses(3))] });
+    world.source.freezeCache();
+    await world.pass();
+    world.source.thawCache();
+    world.declare({ rules: [] });
+    world.source.freezeCache();
+    world.declare({ rules: [blocking("feed", addresses(1))] });
+    await world.pass();
+    expect(world.source.confirmCount).toBe(1);
+    expect(world.waf.lists.blocklist).toEqual(addresses(1));
+  });
+
+  test("a read that fails holds them, and additions go on", async () => {
+    const world = await worldAfter(3);
+    world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
+    world.source.failConfirm("The API server does not answer.");
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Done" });
+    expect(world.waf.lists.blocklist).toEqual([...addresses(3), "192.0.2.1"]);
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
+    expect(world.status.message(world.instance, "RemovalsHeld")).toContain("The API server does not answer.");
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Held");
+    world.source.failConfirm(undefined);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("a confirmation counts for 30 s", async () => {
+    const world = await worldAfter(9, { latencyMs: 10_000 });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+    // Nine calls of 10 s, and one that makes sure of the domain after the first confirmation.
+    expect(world.source.confirmCount).toBe(4);
+  });
+
+  test("a confirmation that shows the key of another WAF ends the pass without a removal", async () => {
+    const world = await worldAfter(3);
+    world.source.freezeCache();
+    world.declare({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Outdated" });
+    expect(world.waf.lists.blocklist).toHaveLength(3);
+  });
+
+  test.each([
+    ["a broken source", { brokenSources: ["rules/a.yaml could not be read."] }],
+    [
+      "a missing ConfigMap",
+      {
+        rules: [
+          aRule("b", {
+            texts: [{ state: "Missing", source: "ConfigMap edge/b", problem: "ConfigMap edge/b is missing." }],
+          }),
+        ],
+      },
+    ],
+    ["an invalid line", { rules: [aRule("b", { texts: ["192.0.2.1\nnonsense"] })] }],
+  ])("%s holds them", async (_what, broken) => {
+    const world = await worldAfter(3);
+    world.declare(broken);
+    await world.pass();
+    expect(world.waf.count("RemoveEntry")).toBe(0);
+    expect(world.source.confirmCount).toBe(0);
+    expect(world.status.read(world.instance)).toMatchObject({ blocklist: { held: 3 } });
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("More removals than the guards allow", () => {
+  test("wait for the approval of exactly them, which survives a crash half-way", async () => {
+    const world = await worldAfter(150);
+    world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
+    await world.pass();
+    expect(world.waf.count("RemoveEntry")).toBe(0);
+    expect(world.waf.lists.blocklist).toContain("192.0.2.1");
+    const { heldPlan } = world.status.read(world.instance) as { heldPlan: string };
+    expect(heldPlan).toMatch(/^[0-9a-f]{12}$/);
+    const message = world.status.message(world.instance, "RemovalsHeld");
+    expect(message).toContain("150 removals from the blocklist (198.18.0.0, ");
+    expect(message).toContain(`wafsync.dev/approve-removals=${heldPlan}`);
+    expect(world.status.eventReasons().filter((reason) => reason === "RemovalsHeld")).toHaveLength(1);
+    await world.pass();
+    expect(world.status.eventReasons().filter((reason) => reason === "RemovalsHeld")).toHaveLength(1);
+
+    const annotations = { "wafsync.dev/approve-removals": heldPlan };
+    world.declare({ instance: anInstance({ meta: { annotations } }) });
+    world.waf.failOn({ on: "RemoveEntry", nth: 60, effect: "After", fault: "Crash" });
+    expect(await world.passOrCrash()).toBeUndefined();
+    expect(world.waf.lists.blocklist).toHaveLength(91);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.owned().approval).toBeUndefined();
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
+    expect(world.status.read(world.instance)).not.toHaveProperty("heldPlan");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("stay approved while a source is broken for a while", async () => {
+    const world = await worldAfter(150);
+    await world.pass();
+    const { heldPlan } = world.status.read(world.instance) as { heldPlan: string };
+    world.declare({ instance: anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": heldPlan } } }) });
+    world.waf.failOn({ on: "RemoveEntry", nth: 20, effect: "After", fault: "Crash" });
+    await world.passOrCrash();
+    world.declare({ brokenSources: ["rules/a.yaml could not be read."] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(130);
+    world.declare({ brokenSources: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+  });
+
+  test("are not let through because the additions of the same plan make the list longer", async () => {
+    const world = await worldAfter(12, { declared: { instance: anInstance() } });
+    world.declare({ rules: [blocking("new", addresses(40, 100))] });
+    await world.pass();
+    const held = world.status.condition(world.instance, "RemovalsHeld");
+    await world.pass();
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe(held);
+    expect(world.waf.count("RemoveEntry")).toBe(held === undefined ? 12 : 0);
+  });
+});
+
+describe("Another domain", () => {
+  test("stops all writes until expectedDomain says it, and what was added before is left behind", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    world.waf.domain = "staging.shop.example";
+    world.waf.lists.blocklist.splice(0);
+    world.waf.lists.blocklist.push("198.18.0.0", "203.0.113.9");
+    const writes = world.waf.writes().length;
+    const { end, wakeAtMs } = await world.pass();
+    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
+    expect(world.waf.writes()).toHaveLength(writes);
+    expect(world.status.condition(world.instance, "Ready")).toBe("False DomainChanged");
+    expect(world.status.message(world.instance, "Ready")).toContain("spec.expectedDomain: staging.shop.example");
+    world.declare({ instance: anInstance({ expectedDomain: "staging.shop.example", meta: { generation: 2 } }) });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["198.18.0.0", "203.0.113.9", "198.18.0.1"]);
+    expect([...world.owned().entries.blocklist.keys()]).toEqual(["198.18.0.1"]);
+    expect(world.status.eventReasons()).not.toContain("DriftDetected");
+    expect(world.owned().disputes).toEqual([]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("stops them in the middle of a pass", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
+    world.onCall((call) => {
+      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.domain = "staging.shop.example";
+    });
+    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect(world.waf.count("AddEntry")).toBe(2);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("that expectedDomain does not name is never written to", async () => {
+    const world = new ConvergeWorld({
+      declared: { instance: anInstance({ expectedDomain: "other.example" }), rules: [blocking("feed", addresses(2))] },
+    });
+    expect((await world.pass()).end).toMatchObject({ blocker: "DomainChanged" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.inventory.saves).toEqual([]);
+  });
+});
+
+describe("The inventory", () => {
+  test("that somebody else wrote ends the pass without a write", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.inventory.failNext("Conflict");
+    const { end, wakeAtMs } = await world.pass();
+    expect(end).toMatchObject({ end: "Blocked", blocker: "InventoryConflict" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(wakeAtMs).toBe(world.clock.nowMs() + 2_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(2);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("that a newer process wrote during a pass ends it at the next record", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(4))] } });
+    world.onCall((call) => {
+      if (call.name !== "AddEntry" || world.waf.count("AddEntry") !== 2) return;
+      world.inventory.put(world.instance, world.owned());
+      world.declare({ rules: [blocking("feed", addresses(6))] });
+    });
+    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryConflict" });
+    expect(world.waf.count("AddEntry")).toBe(2);
+  });
+
+  test("that can't be written ends the pass without a write", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.inventory.failNext("Failed");
+    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryUnwritable" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("that can't be read stops everything, and says so", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.inventory.makeUnreadable("ConfigMap shop-wafsync-inventory-0 is damaged.");
+    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryUnreadable" });
+    expect(world.waf.calls).toEqual([]);
+    expect(world.status.condition(world.instance, "Ready")).toBe("False InventoryUnreadable");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryUnreadable");
+    world.inventory.makeUnreadable(undefined);
+    await world.pass();
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("What must hold before the WAF is called", () => {
+  test("an allowed base URL", async () => {
+    const world = new ConvergeWorld();
+    world.baseUrlObjection = "spec.baseUrl is not https.";
+    expect((await world.pass()).end).toMatchObject({ blocker: "BaseUrlNotAllowed" });
+    expect(world.status.condition(world.instance, "Ready")).toBe("False BaseUrlNotAllowed");
+    expect(world.waf.calls).toEqual([]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("a key", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1))] } });
+    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
+    expect((await world.pass()).end).toMatchObject({ blocker: "MissingApiKey" });
+    expect(world.status.condition(world.instance, "Ready")).toBe("False MissingApiKey");
+    expect(world.waf.calls).toEqual([]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("no older instance with the same key", async () => {
+    const older = aMeta("WafInstance", "edge/older", { createdAtMs: createdMs - 1 });
+    const world = new ConvergeWorld({ declared: { sameKey: [older] } });
+    expect((await world.pass()).end).toMatchObject({ blocker: "DuplicateKey" });
+    expect(world.status.condition(world.instance, "Ready")).toBe("False Conflict");
+    expect(world.status.message(world.instance, "Ready")).toContain("WafInstance edge/older is older");
+    expect(world.waf.calls).toEqual([]);
+    expect(world.status.faults).toEqual([]);
+    const younger = aMeta("WafInstance", "edge/younger", { createdAtMs: createdMs + 1 });
+    world.declare({ sameKey: [younger] });
+    expect((await world.pass()).end).toEqual({ end: "Done" });
+  });
+});
+
+describe("Under way", () => {
+  test("an urgent rule that appears is sent next, and recorded first", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(40))] } });
+    world.onCall((call) => {
+      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 10) {
+        world.declare({ rules: [blocking("feed", addresses(40)), blocking("urgent", ["203.0.113.66"])] });
+      }
+      if (call.text === "203.0.113.66") expect(world.owned().entries.blocklist.has(entry("203.0.113.66"))).toBe(true);
+    });
+    await world.pass();
+    expect(world.waf.writes()[10]).toBe("AddEntry blocklist 203.0.113.66");
+    expect(world.waf.writes()).toHaveLength(41);
+  });
+
+  test("a rule that goes is not added any further, and what it added is removed in the end", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(20))] } });
+    world.onCall((call) => {
+      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 5) world.declare({ rules: [] });
+    });
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(5);
+    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+
+  test("a rule whose time ends is not added any further", async () => {
+    const world = new ConvergeWorld({ latencyMs: 1_000 });
+    world.declare({ rules: [blocking("feed", addresses(20), { expiresAtMs: world.clock.nowMs() + 8_000 })] });
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(4);
+    expect(world.waf.lists.blocklist).toEqual([]);
+  });
+
+  test.each(["stop", "abandon"] as const)(
+    "the end of the process (%s) interrupts the pass, and the next one goes on",
+    async (how) => {
+      const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(10))] }, latencyMs: 100 });
+      world.onCall((call) => {
+        if (call.name === "AddEntry" && world.waf.count("AddEntry") === 4) world[how]();
+      });
+      const { end } = await world.pass();
+      expect(end).toEqual({ end: "Interrupted" });
+      expect(world.waf.count("AddEntry")).toBe(4);
+      world.restart();
+      world.onCall(() => undefined);
+      await world.pass();
+      expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(10).toSorted());
+      expect(world.waf.count("AddEntry")).toBe(10);
+      expect(world.owned().entries.blocklist.size).toBe(10);
+    },
+  );
+
+  test("the end of the process interrupts a long wait at once", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    const fault = { code: "RateLimited", message: "Wait.", retryAfterMs: 3_600_000 } as const;
+    world.waf.failOn({ on: "AddEntry", effect: "Before", fault });
+    const startedMs = world.clock.nowMs();
+    const { promise } = world.begin();
+    await world.clock.advance(10_000);
+    world.stop();
+    expect((await promise).end).toEqual({ end: "Interrupted" });
+    expect(world.clock.nowMs()).toBe(startedMs + 10_000);
+  });
+
+  test("an instance that is suspended is written to no more", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
+    world.onCall((call) => {
+      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3)
+        world.declare({ instance: anInstance({ suspend: true }) });
+    });
+    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect(world.waf.count("AddEntry")).toBe(3);
+    expect(world.status.condition(world.instance, "Ready")).toBe("Unknown Suspended");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("another key begins a new pass, which is nobody's fault", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
+    world.onCall((call) => {
+      if (call.name !== "AddEntry" || world.waf.count("AddEntry") !== 3) return;
+      world.waf.keys.add("the-next-key");
+      world.declare({ key: { state: "Present", key: new ApiKey("the-next-key") } });
+    });
+    const [first, second] = await world.passesUntilDone();
+    expect(first).toMatchObject({ end: { end: "Outdated" }, wakeAtMs: world.clock.nowMs() });
+    expect(second?.end).toEqual({ end: "Done" });
+    expect(world.waf.lists.blocklist).toHaveLength(9);
+    expect(world.status.eventReasons()).not.toContain("Contested");
+  });
+
+  test("an instance that is gone ends the pass", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(9))] } });
+    const { instance } = world;
+    world.onCall((call) => {
+      if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3) world.source.remove(instance);
+    });
+    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect(world.waf.count("AddEntry")).toBe(3);
+  });
+
+  test("an exception stands before the block that it is an exception to, and outlives it", async () => {
+    const world = new ConvergeWorld();
+    world.declare({ rules: [blocking("wide", ["192.0.2.0/24"], { priority: 9 }), allowing("office", ["192.0.2.7"])] });
+    await world.pass();
+    expect(world.waf.writes()).toEqual(["AddEntry allowlist 192.0.2.7", "AddEntry blocklist 192.0.2.0/24"]);
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.waf.writes().slice(2)).toEqual([
+      "RemoveEntry blocklist 192.0.2.0/24",
+      "RemoveEntry allowlist 192.0.2.7",
+    ]);
+  });
+
+  test("an origin whose type changes is removed and added again, whatever crash comes between", async () => {
+    for (const [nth, effect] of [
+      [1, "Before"],
+      [1, "After"],
+      [2, "Before"],
+      [2, "After"],
+    ] as const) {
+      const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+      await world.pass();
+      world.declare({ origins: [anOrigin("a.example", { type: "Backup", meta: { generation: 2 } })] });
+      world.waf.failOn({ on: "Write", nth, effect, fault: "Crash" });
+      await world.passesUntilDone();
+      expect([...world.waf.origins]).toEqual([["a.example", "Backup"]]);
+      expect(world.owned().origins.get("a.example")?.type).toBe("Backup");
+      expect(world.status.faults).toEqual([]);
+    }
+  });
+
+  test("an origin whose removal nobody heard of any more is added again when it is wanted after all", async () => {
+    for (const effect of ["Before", "After"] as const) {
+      const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+      await world.pass();
+      world.declare({ origins: [] });
+      world.waf.failOn({ on: "RemoveOrigin", effect, fault: "Crash" });
+      await world.passOrCrash();
+      world.declare({ origins: [anOrigin("a.example")] });
+      await world.pass();
+      expect([...world.waf.origins]).toEqual([["a.example", "Alternate"]]);
+      expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state: "Added" });
+    }
+  });
+
+  test("the primary origin is not removed before another host is the primary", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+    await world.pass();
+    world.waf.primary = "a.example";
+    world.declare({ origins: [] });
+    await world.pass();
+    expect(world.waf.origins.has("a.example")).toBe(true);
+    expect(world.status.message(world.instance, "Ready")).toContain("Origin a.example is the primary, and stays");
+    world.waf.primary = "b.example";
+    await world.pass();
+    expect(world.waf.origins.has("a.example")).toBe(false);
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("A fight over an entry", () => {
+  test("is left after the fourth time within an hour, and taken up again later and later", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
+    await world.pass();
+    const addedAtMs: number[] = [];
+    const startedMs = world.clock.nowMs();
+    const verdicts = new Set<string | undefined>();
+    for (let minute = 0; minute < 360; minute += 5) {
+      const { length } = world.waf.writes();
+      world.waf.lists.blocklist = world.waf.lists.blocklist.filter((text) => text !== "192.0.2.1");
+      await world.clock.advance(300_000);
+      await world.pass();
+      verdicts.add(world.status.condition(world.instance, "Ready"));
+      if (world.waf.writes().length > length) addedAtMs.push((world.clock.nowMs() - startedMs) / 60_000);
+    }
+    const gaps = addedAtMs.slice(1).map((at, index) => at - addedAtMs[index]!);
+    expect(gaps.slice(0, 2)).toEqual([5, 5]);
+    expect(gaps.length).toBeLessThan(12);
+    expect(gaps.at(-1)).toBeGreaterThan(60);
+    expect([...verdicts]).toEqual(["True Ready", "False Contested"]);
+    expect(world.status.eventReasons()).toContain("Contested");
+    expect(world.waf.lists.blocklist).toContain("192.0.2.2");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is none when somebody adds again what wafsync removed, and the policy leaves it there", async () => {
+    const world = await worldAfter(1);
+    await world.pass();
+    for (let count = 0; count < 6; count += 1) {
+      world.waf.lists.blocklist.push(addresses(1)[0]!);
+      await world.pass();
+      world.waf.lists.blocklist.splice(0);
+      await world.pass();
+    }
+    expect(world.status.eventReasons()).not.toContain("Contested");
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+  });
+
+  test("is none under Observe and while the instance is suspended", async () => {
+    for (const instance of [anInstance({ suspend: true }), anInstance({ policies: { blocklist: "Observe" } })]) {
+      const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
+      await world.pass();
+      world.declare({ instance });
+      await world.pass();
+      world.waf.lists.blocklist.splice(0);
+      await world.pass();
+      expect(world.status.eventReasons()).not.toContain("DriftDetected");
+      expect(world.inventory.of(world.instance).disputes).toEqual([]);
+    }
+  });
+
+  test("tells the correction of a drift", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1"])] } });
+    await world.pass();
+    world.waf.lists.blocklist.splice(0);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
+    expect(world.status.events.filter(({ reason }) => reason === "DriftDetected")).toEqual([
+      {
+        object: "WafInstance edge/shop",
+        type: "Warning",
+        reason: "DriftDetected",
+        message: "1 declared entry had been removed by somebody else and is added again: 192.0.2.1.",
+      },
+    ]);
+  });
+});
+
+describe("A rule that goes", () => {
+  test("leaves its entries with deletionPolicy Retain, also while its deletion takes a while", async () => {
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] },
+    });
+    await world.pass();
+    world.declare({ rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain", meta: { deleting: true } })] });
+    await world.pass();
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+    expect(world.owned().entries.blocklist.size).toBe(0);
+    expect(world.status.eventReasons()).not.toContain("Expired");
+  });
+
+  test("and an entry that is taken out of one that stays is removed", async () => {
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("feed", addresses(2), { deletionPolicy: "Retain" })] },
+    });
+    await world.pass();
+    world.declare({ rules: [blocking("feed", addresses(1), { deletionPolicy: "Retain" })] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(addresses(1));
+  });
+
+  test("leaves a retained origin owned while something can't be read", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { deletionPolicy: "Retain" })] } });
+    await world.pass();
+    world.declare({ origins: [], brokenSources: ["origins.yaml could not be read."] });
+    await world.pass();
+    world.declare({ origins: [anOrigin("a.example", { deletionPolicy: "Retain" })], brokenSources: [] });
+    await world.pass();
+    expect(world.waf.count("AddOrigin")).toBe(1);
+    expect(world.status.read(world.declared().origins[0]!.meta)).toMatchObject({ state: "Added" });
+  });
+
+  test("in a world whose inventory knows more than the WAF shows costs no call", async () => {
+    const world = new ConvergeWorld();
+    world.inventory.put(world.instance, anInventory({ blocklist: addresses(3) }));
+    await world.pass();
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+});
+
+describe("What can't be told from a list", () => {
+  test("a key that moves to another WAF between two reads makes nothing forgotten", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    await world.pass();
+    world.declare({ rules: [] });
+    const mine = [...world.waf.lists.blocklist];
+    world.onCall(({ name, list }) => {
+      if (name !== "ReadList" || list !== "blocklist") return;
+      world.waf.domain = "staging.example";
+      world.waf.lists.blocklist = [];
+    });
+    const { end } = await world.pass();
+    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
+  });
+
+  test("a refusal by another WAF makes no origin forgotten", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example")] } });
+    await world.pass();
+    world.declare({ origins: [] });
+    world.onCall(({ name }) => {
+      if (name !== "RemoveOrigin") return;
+      world.waf.domain = "staging.example";
+      world.waf.origins.clear();
+    });
+    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+  });
+
+  test("an addition that was put off and took effect all the same stays ours when its rule goes meanwhile", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    const fault = { code: "RateLimited", message: "The WAF asks to wait for 3 s (429).", retryAfterMs: 3_000 } as const;
+    world.waf.failOn({ on: "AddEntry", effect: "After", fault });
+    const { promise, isOver } = world.begin();
+    await world.clock.advanceUntil(() => world.waf.count("AddEntry") === 1, 60_000);
+    world.declare({ rules: [] });
+    await world.clock.advanceUntil(isOver, 60_000);
+    expect((await promise).end).toEqual({ end: "Done" });
+    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+
+  test("an instance without a record is begun only if a fresh read still shows it", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.source.freezeCache();
+    world.source.remove(world.instance);
+    const { end } = await world.pass();
+    expect(end).toEqual({ end: "Gone" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.inventory.saves).toEqual([]);
+  });
+});
+
+describe("A guard that can't be read", () => {
+  test("stops all writes, and says so, until it is corrected", async () => {
+    const rules = [blocking("feed", addresses(2))];
+    const world = new ConvergeWorld({
+      declared: { rules, instance: anInstance({ guards: { neverBlock: ["office"] } }) },
+    });
+    await world.pass();
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+    expect(world.status.message(world.instance, "Accepted")).toContain("spec.guards.neverBlock[0]");
+    world.declare({ instance: anInstance({ meta: { generation: 2 } }) });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+  });
+});
+
+describe("An old picture", () => {
+  test("makes nothing forgotten that a rule or an origin retains", async () => {
+    const rules = [blocking("feed", addresses(2), { deletionPolicy: "Retain" })];
+    const origins = [anOrigin("a.example", { deletionPolicy: "Retain" })];
+    const world = new ConvergeWorld({ declared: { rules, origins } });
+    await world.pass();
+    world.restart();
+    world.declare({ rules: [], origins: [] });
+    world.source.freezeCache();
+    world.declare({ rules, origins });
+    await world.pass();
+    expect([...world.owned().entries.blocklist.keys()]).toEqual(addresses(2));
+    expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
+    world.declare({ rules: [], origins: [] });
+    await world.pass();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+    expect(world.waf.lists.blocklist).toEqual(addresses(2));
+  });
+});

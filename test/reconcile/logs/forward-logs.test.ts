@@ -1,0 +1,422 @@
+// Clock: 2026-03-10 12:00 UTC at the start of each test.
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { WafFault } from "../../../src/model/waf-result.ts";
+import { ForwardWorld } from "../../support/worlds/forward-world.ts";
+
+const hourMs = 3_600_000;
+const unavailable: WafFault = { code: "Unavailable", message: "The WAF can't be reached." };
+
+let world: ForwardWorld;
+
+beforeEach(async () => {
+  world = new ForwardWorld();
+  await world.becomeReady();
+});
+
+afterEach(() => world.checkStatuses());
+
+describe("each entry goes out once", () => {
+  test("what is there is handed on at the first look, and then what is new", async () => {
+    const first = world.block("2026-03-10T11:00:00Z", 3);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(first);
+    const next = world.block("2026-03-10T12:01:00Z", 2);
+    await world.wait(5 * 60_000);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(next);
+    await world.lookOnTime();
+    expect(world.takeForwarded()).toEqual([]);
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.status.read(world.instance)?.["logs"]).toEqual({
+      lastEntryTime: "2026-03-10T12:01:00Z",
+      lag: "4m",
+      forwarded: 5,
+    });
+  });
+
+  test("entries that arrive late are handed on when they come, those of yesterday too", async () => {
+    const late = world.block("2026-03-09T23:50:00Z", 2, "2026-03-10T13:00:00Z");
+    const onTime = world.block("2026-03-09T23:55:00Z", 2);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(onTime);
+    await world.wait(2 * hourMs);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(late);
+  });
+
+  test("equal entries are different requests, also when one of them is late", async () => {
+    world.block("2026-03-10T11:00:00Z", 2, undefined, "/same");
+    world.block("2026-03-10T11:00:00Z", 1, "2026-03-10T12:30:00Z", "/same");
+    await world.look();
+    expect(world.takeForwarded()).toEqual(["/same", "/same"]);
+    await world.wait(hourMs);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(["/same"]);
+  });
+
+  test("a look over several pages hands on every entry once, whichever page fails", async () => {
+    world.pageSize = 700;
+    const rows = world.block("2026-03-10T11:00:00Z", 3000).sort();
+    await world.look();
+    expect(world.takeForwarded()).toEqual(rows);
+    const more = world.block("2026-03-10T11:30:00Z", 3000).sort();
+    world.faults.push(unavailable);
+    await world.wait(hourMs);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(more);
+  });
+
+  test("a look that is not due asks nothing", async () => {
+    await world.look();
+    const asked = world.queries.length;
+    await world.wait(60_000);
+    await world.look();
+    expect(world.queries).toHaveLength(asked);
+  });
+
+  test("a look is due at once when something that it depends on changes", async () => {
+    await world.look();
+    const rows = world.block("2026-03-10T11:00:00Z", 1);
+    world.declare({ intervalMs: 60_000 });
+    await world.look();
+    expect(world.takeForwarded()).toEqual(rows);
+  });
+});
+
+describe("a new process", () => {
+  test("goes on where the former one ended, and counts on", async () => {
+    world.block("2026-03-10T11:00:00Z", 4);
+    await world.look();
+    world.takeForwarded();
+    world.restart();
+    const next = world.block("2026-03-10T12:00:00Z", 1);
+    await world.wait(1000);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(next);
+    expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 5 });
+  });
+
+  test("after a crash between output and cursor hands on again what was not recorded, and nothing is missing", async () => {
+    const before = world.block("2026-03-10T10:00:00Z", 2);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(before);
+    const rows = world.block("2026-03-10T12:00:00Z", 3);
+    await world.wait(6 * 60_000);
+    world.saveFaults.push("CrashBefore");
+    expect(await world.look()).toBeUndefined();
+    expect(world.takeForwarded()).toEqual(rows);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(rows);
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toEqual([]);
+  });
+
+  test("after a crash behind the record hands on nothing twice", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 3);
+    world.saveFaults.push("CrashAfter");
+    expect(await world.look()).toBeUndefined();
+    await world.look();
+    expect(world.takeForwarded()).toEqual(rows);
+  });
+
+  test("that can't read the record begins anew and says so", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.record = '{"cursor":{"version":2}}';
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toEqual([...rows, ...rows].sort());
+    expect(world.status.eventReasons()).toEqual(["LogCursorBroken"]);
+  });
+
+  test("after a long pause catches up with all days that it missed", async () => {
+    await world.look();
+    // The rest of the day on which it ended is the first of them.
+    const days = ["2026-03-10T22", "2026-03-12T08", "2026-03-15T08", "2026-03-19T08"];
+    const missed = days.flatMap((hour) => world.block(`${hour}:00:00Z`, 2));
+    await world.wait(10 * 24 * hourMs);
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toEqual(missed.sort());
+  });
+});
+
+describe("an output that fails", () => {
+  test("keeps the entries back, is tried again after a growing pause, and then gets each entry once", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 1700).sort();
+    let writes = 0;
+    // The third write fails, after a thousand entries were taken.
+    world.onWrite = () => (++writes >= 3 && writes < 6 ? "The reader is gone." : undefined);
+    const pausesMs: number[] = [];
+    for (let looks = 0; looks < 4; looks += 1) {
+      const outcome = await world.look();
+      const delayMs = (outcome?.wakeAtMs ?? 0) - world.clock.nowMs();
+      if (looks < 3) {
+        expect(world.condition()).toBe("False OutputUnavailable");
+        pausesMs.push(delayMs);
+      }
+      await world.wait(delayMs);
+    }
+    expect(world.takeForwarded()).toEqual(rows);
+    expect(pausesMs[0]).toBeGreaterThanOrEqual(2_000);
+    expect(pausesMs[2]).toBeGreaterThan(pausesMs[0] ?? 0);
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.status.eventReasons()).toEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
+  });
+
+  test("and a restart in between lose nothing and repeat nothing", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 1200).sort();
+    world.onWrite = (entries) => (entries.length < 500 ? "The reader is gone." : undefined);
+    await world.look();
+    world.restart();
+    world.onWrite = () => undefined;
+    await world.look();
+    expect(world.takeForwarded()).toEqual(rows);
+  });
+});
+
+describe("trouble with the WAF", () => {
+  test("is told by condition and event, and ends with the next look that works", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 2);
+    world.faults.push(...Array.from({ length: 5 }, () => unavailable));
+    await world.look();
+    expect(world.condition()).toBe("False ApiUnavailable");
+    expect(world.failures).toEqual(["ApiUnavailable"]);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.condition()).toBe("True Forwarded");
+    expect(world.status.eventReasons()).toEqual(["LogForwardingFailed", "LogForwardingRecovered"]);
+  });
+
+  test.each([
+    ["BadApiKey", "BadApiKey"],
+    ["NotFound", "NoWaf"],
+    ["Rejected", "Rejected"],
+  ] as const)("the fault %s gives the reason %s", async (code, reason) => {
+    world.faults.push({ code, message: "The WAF says no." });
+    await world.look();
+    expect(world.condition()).toBe(`False ${reason}`);
+  });
+
+  test("a missing key, a base URL that is not allowed and an older instance of the same key ask nothing of the WAF", async () => {
+    world.declare({}, { key: { state: "Missing", problem: "There is no Secret." } });
+    await world.look();
+    expect(world.condition()).toBe("False MissingApiKey");
+    world.declare({}, { sameKey: [{ ...world.instance, name: "older", createdAtMs: 1 }] });
+    await world.look();
+    expect(world.condition()).toBe("False Conflict");
+    world.declare({});
+    world.baseUrlObjection = "This base URL is not allowed.";
+    await world.look();
+    expect(world.condition()).toBe("False BaseUrlNotAllowed");
+    expect(world.queries).toEqual([]);
+  });
+});
+
+describe("trouble with the record", () => {
+  test("while it can't be written, nothing more is handed on, and nothing twice", async () => {
+    const first = world.block("2026-03-10T11:00:00Z", 2);
+    world.saveFaults.push("Failed", "Failed");
+    await world.look();
+    expect(world.condition()).toBe("False CursorUnavailable");
+    expect(world.takeForwarded()).toEqual(first);
+    const next = world.block("2026-03-10T11:30:00Z", 2);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toEqual([]);
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(next);
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toEqual([]);
+  });
+
+  test("after somebody else wrote it, it is read again", async () => {
+    world.block("2026-03-10T11:00:00Z", 2);
+    await world.look();
+    world.takeForwarded();
+    const next = world.block("2026-03-10T12:00:00Z", 1);
+    world.saveFaults.push("Conflict");
+    await world.wait(301_000);
+    await world.look();
+    expect(world.condition()).toBe("False CursorUnavailable");
+    await world.wait(300_000);
+    await world.look();
+    expect(world.takeForwarded()).toEqual([...next, ...next]);
+    expect(world.condition()).toBe("True Forwarded");
+  });
+
+  test("where it has no room, the oldest days are closed, and their late entries are not looked for any more", async () => {
+    const rows = ["2026-03-08", "2026-03-09", "2026-03-10"].flatMap((day) => world.block(`${day}T09:00:00Z`, 2));
+    world.saveFaults.push("TooLarge");
+    await world.look();
+    world.block("2026-03-08T10:00:00Z", 1, "2026-03-10T12:01:00Z");
+    const onTime = world.block("2026-03-09T10:00:00Z", 1, "2026-03-10T12:01:00Z");
+    world.saveFaults.push("TooLarge");
+    world.block("2026-03-10T11:59:00Z", 1);
+    await world.wait(301_000);
+    await world.look();
+    await world.wait(301_000);
+    await world.look();
+    expect(world.status.eventReasons()).toContain("LogCursorTooLarge");
+    expect(world.takeForwarded()).toEqual(expect.arrayContaining([...rows, ...onTime]));
+    world.restart();
+    await world.look();
+    expect(world.takeForwarded()).toEqual([]);
+  });
+});
+
+describe("how far back", () => {
+  test("the first look reaches back as far as the lookback, and no further", async () => {
+    world.block("2026-03-07T23:00:00Z", 1);
+    const rows = world.block("2026-03-08T13:00:00Z", 1);
+    await world.look();
+    expect(world.takeForwarded()).toEqual(rows);
+    expect(world.queries.map((query) => query.slice(0, 10))).toEqual(["2026-03-08", "2026-03-09", "2026-03-10"]);
+  });
+
+  test("with a lookback of an hour, yesterday is looked at until it was read an hour after its end", async () => {
+    world.declare({ lookbackMs: hourMs });
+    const askedFor = async (): Promise<string[]> => {
+      world.queries.length = 0;
+      await world.look();
+      return [...new Set(world.queries.map((query) => query.slice(0, 10)))];
+    };
+    expect(await askedFor()).toEqual(["2026-03-10"]);
+    await world.wait(12.5 * hourMs);
+    expect(await askedFor()).toEqual(["2026-03-10", "2026-03-11"]);
+    await world.wait(2 * hourMs);
+    expect(await askedFor()).toEqual(["2026-03-10", "2026-03-11"]);
+    await world.wait(2 * hourMs);
+    expect(await askedFor()).toEqual(["2026-03-11"]);
+  });
+
+  test("nothing is asked for that the plan does not keep, and what was lost by that is told", async () => {
+    world.declare({ plan: "Basic", lookbackMs: 60 * 24 * hourMs });
+    await world.look();
+    expect(world.queries[0]).toContain("2026-02-09");
+    await world.wait(60 * 24 * hourMs);
+    world.restart();
+    world.queries.length = 0;
+    await world.look();
+    expect(world.queries[0]).toContain("2026-04-10");
+    const lost = world.status.events.find(({ reason }) => reason === "LogEntriesLost");
+    expect(lost?.message).toContain("2026-03-11 to 2026-04-09");
+  });
+
+  test("a day that has nothing new costs one call for one entry", async () => {
+    world.block("2026-03-09T12:00:00Z", 50);
+    await world.look();
+    world.queries.length = 0;
+    await world.wait(301_000);
+    await world.look();
+    expect(world.queries).toEqual(["2026-03-08 1", "2026-03-09 1", "2026-03-10 1"]);
+  });
+});
+
+describe("when it ends", () => {
+  test("a process that may not forward any more hands on nothing, and says nothing", async () => {
+    world.block("2026-03-10T11:00:00Z", 2);
+    world.mayForward = false;
+    const outcome = await world.look();
+    expect(outcome).toEqual({ isOver: false, wakeAtMs: world.clock.nowMs() + 10_000 });
+    expect(world.forwarded).toEqual([]);
+    expect(world.condition()).toBeUndefined();
+    world.stopping.abort();
+    await world.wait(10_000);
+    expect(await world.look()).toEqual({ isOver: false, wakeAtMs: undefined });
+  });
+
+  test("what was handed on before the process stopped is recorded", async () => {
+    const rows = world.block("2026-03-10T11:00:00Z", 1200).sort();
+    world.onWrite = () => {
+      world.stopping.abort();
+      world.mayForward = false;
+      return undefined;
+    };
+    await world.look();
+    expect(world.forwarded).toHaveLength(500);
+    const next = new ForwardWorld();
+    await next.becomeReady();
+    next.rows.push(...world.rows);
+    next.record = world.record;
+    await next.look();
+    expect([...world.forwarded, ...next.forwarded].sort()).toEqual(rows);
+  });
+
+  test("condition and figures go when forwarding is turned off, and come again with the former count", async () => {
+    world.block("2026-03-10T11:00:00Z", 3);
+    await world.look();
+    world.declare({ enabled: false });
+    await world.look();
+    expect(world.condition()).toBeUndefined();
+    expect(world.status.read(world.instance)).not.toHaveProperty("logs");
+    world.declare({});
+    await world.look();
+    expect(world.status.read(world.instance)?.["logs"]).toMatchObject({ forwarded: 3 });
+    expect(world.forwarded).toHaveLength(3);
+  });
+
+  test("an instance that is being deleted, or gone, is left alone", async () => {
+    world.block("2026-03-10T11:00:00Z", 3);
+    const { gathered } = world;
+    if (gathered === undefined) throw new Error("there is no instance");
+    world.gathered = { ...gathered, instance: { ...gathered.instance, meta: { ...world.instance, deleting: true } } };
+    expect(await world.look()).toEqual({ isOver: false, wakeAtMs: undefined });
+    world.gathered = undefined;
+    expect(await world.look()).toEqual({ isOver: true, wakeAtMs: undefined });
+    expect(world.queries).toEqual([]);
+    world.gathered = gathered;
+  });
+});
+
+describe("a new instance", () => {
+  let early: ForwardWorld;
+
+  beforeEach(() => {
+    early = new ForwardWorld();
+    early.block("2026-03-10T11:00:00Z", 1);
+  });
+
+  afterEach(() => early.checkStatuses());
+
+  test("waits for its first pass, which finds out the domain", async () => {
+    const outcome = await early.look();
+    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(1_000);
+    expect(early.queries).toEqual([]);
+    await early.becomeReady();
+    await early.look();
+    expect(early.forwarded).toHaveLength(1);
+    expect(early.condition()).toBe("True Forwarded");
+  });
+
+  test("does not wait for it for long, and tells the status as soon as there is one", async () => {
+    await early.look();
+    await early.wait(20_000);
+    const outcome = await early.look();
+    expect(early.forwarded).toHaveLength(1);
+    expect((outcome?.wakeAtMs ?? 0) - early.clock.nowMs()).toBeLessThanOrEqual(2_000);
+    await early.becomeReady();
+    await early.look();
+    expect(early.condition()).toBe("True Forwarded");
+    expect(early.forwarded).toHaveLength(1);
+  });
+});
+
+test("a look that takes long says that it catches up", async () => {
+  world.pageSize = 1000;
+  world.block("2026-03-09T11:00:00Z", 3000);
+  let writes = 0;
+  world.onWrite = () => {
+    writes += 1;
+    if (writes === 3) world.clock.jumpWallClock(60_000);
+    return undefined;
+  };
+  await world.look();
+  const reasons = world.status.writes.map(({ status }) => JSON.stringify(status));
+  expect(reasons.some((text) => text.includes("CatchingUp") && text.includes('"forwarded":2000'))).toBe(true);
+  expect(world.condition()).toBe("True Forwarded");
+});

@@ -1,0 +1,54 @@
+import { expect, test } from "@jest/globals";
+import type { ResourceMeta } from "../../../src/model/resource.ts";
+import type { StatusPort } from "../../../src/reconcile/ports.ts";
+import { reportUnattached } from "../../../src/reconcile/status/report-unattached.ts";
+import { aCacheClear, aMeta } from "../../support/builders/declare.ts";
+
+const reason = "InstanceNotFound";
+const message = "There is no WafInstance shop/main.";
+
+/** The conditions that are written of an object with such a status; undefined if nothing is written. */
+async function written(
+  meta: ResourceMeta,
+  before: Readonly<Record<string, unknown>> = {},
+): Promise<string[] | undefined> {
+  let conditions: string[] | undefined;
+  const port: StatusPort = {
+    read: () => before,
+    write: async (_, status) => {
+      const after = status["conditions"] as readonly { readonly type: string; readonly status: string }[];
+      conditions = after.map(({ type, status: state }) => `${type} ${state}`).toSorted();
+    },
+    event: () => undefined,
+  };
+  await reportUnattached(port, [{ meta, reason, message }], 0);
+  return conditions;
+}
+
+const condition = (type: string): object => ({
+  type,
+  status: "True",
+  reason: "Cleared",
+  message: "",
+  observedGeneration: 1,
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+
+test("a rule without its instance is neither accepted nor ready", async () => {
+  expect(await written(aMeta("WafIpRule", "shop/office"))).toEqual(["Accepted False", "Ready False"]);
+});
+
+test("a cache clear that is over stays as it ended when its instance goes", async () => {
+  const { meta } = aCacheClear("shop/release", {});
+  for (const type of ["Complete", "Failed"]) {
+    const status = { observedGeneration: meta.generation, conditions: [condition(type)] };
+    expect(await written(meta, status)).toBeUndefined();
+  }
+});
+
+test("a cache clear that waits, or whose trigger is new, is not ready without its instance", async () => {
+  const { meta } = aCacheClear("shop/release", {});
+  expect(await written(meta)).toEqual(["Accepted False", "Ready False"]);
+  const former = { observedGeneration: meta.generation - 1, conditions: [condition("Complete")] };
+  expect(await written(meta, former)).toEqual(["Accepted False", "Complete True", "Ready False"]);
+});

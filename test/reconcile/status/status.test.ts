@@ -1,0 +1,284 @@
+import { describe, expect, test } from "@jest/globals";
+import type { ResourceMeta } from "../../../src/model/resource.ts";
+import {
+  addresses,
+  aRule,
+  allowing,
+  anInstance,
+  anOrigin,
+  blocking,
+  createdMs,
+} from "../../support/builders/declare.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+import { messageFaults, statusFaults } from "../../support/worlds/conformance.ts";
+
+function metaOf(world: ConvergeWorld, rule = 0): ResourceMeta {
+  return world.declared().rules[rule]!.rule.meta;
+}
+
+describe("The status of a rule", () => {
+  test("says how far it is, how fast it goes and how long it still takes", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(600))] }, latencyMs: 500 });
+    const { isOver } = world.begin();
+    await world.clock.advance(100_000);
+    expect(world.status.read(metaOf(world))).toMatchObject({ progress: expect.stringMatching(/^19\d\/600$/u) });
+    expect(world.status.condition(metaOf(world), "Ready")).toBe("Unknown Progressing");
+    expect(world.status.condition(metaOf(world), "Synced")).toBe("Unknown Syncing");
+    expect(world.status.message(metaOf(world), "Synced")).toMatch(
+      /^19\d of 600 entries are on the blocklist\. (2|1\.9) calls a second, about 3 min 2\d s left\.$/u,
+    );
+    expect(world.status.message(world.instance, "Ready")).toMatch(/^40\d changes are still to be written\. /u);
+    const writes = world.status.writes.filter(({ object }) => object === "WafIpRule edge/feed");
+    expect(writes.length).toBeLessThanOrEqual(51);
+    await world.clock.advanceUntil(isOver, 1_000_000);
+    expect(world.status.read(metaOf(world))).toMatchObject({ progress: "600/600" });
+    expect(world.status.message(metaOf(world), "Ready")).toBe("All 600 entries are on the blocklist.");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("moves its transition times with the status alone", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    await world.clock.advance(60_000);
+    world.declare({ rules: [blocking("feed", addresses(3), { meta: { generation: 2 } })] });
+    await world.pass();
+    const read = (type: string) => world.status.conditionOf(metaOf(world), type);
+    expect(read("Accepted")).toMatchObject({ lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 2 });
+    expect(read("Ready")).toMatchObject({ lastTransitionTime: "2026-01-01T00:01:00Z", observedGeneration: 2 });
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("names what is rejected and what to write, for the first 20 entries, and stays small", async () => {
+    const texts = Array.from(
+      { length: 300 },
+      (_, index) => `2001:db8:1234:5678:9abc:def0:1234:${index.toString(16)}/64`,
+    );
+    const world = new ConvergeWorld({ declared: { rules: [aRule("feed", { texts: [texts.join("\n")] })] } });
+    await world.pass();
+    const status = world.status.read(metaOf(world)) as { rejected: unknown[] };
+    expect(status.rejected).toHaveLength(20);
+    expect(status).toMatchObject({ entries: { desired: 0, synced: 0, pending: 0, rejected: 300 } });
+    expect(world.status.condition(metaOf(world), "Ready")).toBe("False InvalidEntries");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("stays small with the longest words of the API, the longest names and the longest lines", async () => {
+    const name = `${"n".repeat(63)}/${"r".repeat(253)}`;
+    const feed = addresses(40);
+    const long = Array.from({ length: 30 }, (_, index) => `${"x".repeat(400)}${index}`);
+    const rules = [
+      aRule(name, { addresses: feed, meta: { createdAtMs: createdMs - 1 } }),
+      aRule(`${"m".repeat(63)}/${"s".repeat(253)}`, { action: "Allow", addresses: feed }),
+      aRule("long", { texts: [long.join("\n")] }),
+    ];
+    const world = new ConvergeWorld({ declared: { rules } });
+    const fault = { code: "Rejected", message: `${"w".repeat(299)}…`, status: 400 } as const;
+    world.waf.failOn({ on: "AddEntry", times: 100, effect: "Before", fault });
+    await world.pass();
+    expect(world.status.condition(metaOf(world, 0), "Ready")).toBe("False Rejected");
+    expect(world.status.condition(metaOf(world, 1), "Ready")).toBe("False Conflict");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("tells that the WAF can't be reached, and when it can again", async () => {
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("feed", addresses(2))], origins: [anOrigin("a.example")] },
+    });
+    await world.pass();
+    const fault = { code: "Unavailable", message: "https://waf.example can't be reached (ECONNREFUSED)." } as const;
+    world.waf.failOn({ on: "Read", effect: "Before", times: 3, fault });
+    for (let count = 0; count < 3; count += 1) {
+      await world.sleepUntil((await world.pass()).wakeAtMs);
+      for (const meta of [world.instance, metaOf(world), world.declared().origins[0]!.meta]) {
+        expect(world.status.condition(meta, "Ready")).toBe("False ApiUnavailable");
+        expect(world.status.condition(meta, "Reconciling")).toBe("True ProgressingWithRetry");
+      }
+    }
+    expect(world.status.read(metaOf(world))).toMatchObject({ progress: "2/2" });
+    await world.pass();
+    expect(world.status.condition(metaOf(world), "Ready")).toBe("True Ready");
+    expect(world.status.eventReasons().slice(-2)).toEqual(["ApiUnavailable", "Recovered"]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("repeats the value of the annotation that asks for a reconcile", async () => {
+    const annotations = { "wafsync.dev/requested-at": "now" };
+    const world = new ConvergeWorld({
+      declared: {
+        instance: anInstance({ meta: { annotations } }),
+        rules: [blocking("a", addresses(1), { meta: { annotations } })],
+      },
+    });
+    await world.pass();
+    expect(world.status.read(world.instance)).toMatchObject({ lastHandledRequest: "now" });
+    expect(world.status.read(metaOf(world))).toMatchObject({ lastHandledRequest: "now" });
+  });
+
+  test("begins anew with another rule of the same name", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", [addresses(1)[0]!, "nonsense"])] } });
+    await world.pass();
+    const meta = metaOf(world);
+    expect(world.status.read(meta)).toHaveProperty("lastChangeTime");
+    world.declare({ rules: [] });
+    await world.pass();
+    world.status.forget(meta);
+    world.waf.lists.blocklist.push(addresses(1)[0]!);
+    world.declare({ rules: [blocking("a", [addresses(1)[0]!, "nonsense"], { meta: { uid: "another" } })] });
+    await world.pass();
+    expect(world.status.read(meta)).not.toHaveProperty("lastChangeTime");
+    expect(world.status.eventReasons().filter((reason) => reason === "InvalidEntries")).toHaveLength(2);
+  });
+});
+
+describe("The status of an instance", () => {
+  test("counts what is live, ours, foreign and held", async () => {
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("a", addresses(3)), allowing("b", ["192.0.2.1"])] },
+    });
+    world.waf.lists.blocklist.push("203.0.113.9");
+    await world.pass();
+    expect(world.status.read(world.instance)).toMatchObject({
+      domain: "shop.example",
+      primaryOrigin: "origin.shop.example",
+      attachedRules: 2,
+      attachedOrigins: 0,
+      blocklist: { live: 4, managed: 3, foreign: 1, pending: 0, held: 0 },
+      allowlist: { live: 1, managed: 1, foreign: 0, pending: 0, held: 0 },
+    });
+    expect(world.status.message(world.instance, "Ready")).toBe(
+      "The WAF is as declared: blocklist 4 (3 added by wafsync, 1 by others), allowlist 1 (1 added by wafsync, 0 by others).",
+    );
+  });
+
+  test("under Observe shows the plan, and the rule says that it is not in effect", async () => {
+    const instance = anInstance({ policies: { blocklist: "Observe" } });
+    const world = new ConvergeWorld({ declared: { instance, rules: [blocking("a", addresses(30))] } });
+    await world.pass();
+    expect(world.status.read(world.instance)).toMatchObject({ plan: { additions: 30, removals: 0 } });
+    expect((world.status.read(world.instance) as { plan: { examples: string[] } }).plan.examples).toHaveLength(10);
+    expect(world.status.condition(metaOf(world), "Synced")).toBe("False Observed");
+    world.declare({ rules: [] });
+    await world.pass();
+    expect(world.status.read(world.instance)).not.toHaveProperty("plan");
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
+describe("Events", () => {
+  test("of what stays as it is are told once, also when passes fail in between", async () => {
+    const rules = [blocking("bad", ["192.0.2.1", "nonsense"]), blocking("refused", ["192.0.2.2"])];
+    const world = new ConvergeWorld({ declared: { rules } });
+    world.waf.refusedTexts.add("192.0.2.2");
+    await world.pass();
+    const told = world.status.eventReasons();
+    expect(told.toSorted()).toEqual(["EntriesChanged", "InvalidEntries", "Rejected"]);
+    await world.pass();
+    world.waf.failOn({
+      on: "Read",
+      effect: "Before",
+      fault: { code: "TimedOut", message: "No answer came within 10 s." },
+    });
+    await world.sleepUntil((await world.pass()).wakeAtMs);
+    await world.pass();
+    expect(world.status.eventReasons().slice(told.length)).toEqual(["ApiUnavailable", "Recovered"]);
+  });
+
+  test("of a dispute are told once, also when passes fail in between", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
+    await world.pass();
+    for (let count = 0; count < 4; count += 1) {
+      world.waf.lists.blocklist.splice(0);
+      await world.pass();
+    }
+    world.waf.failOn({
+      on: "Read",
+      effect: "Before",
+      fault: { code: "TimedOut", message: "No answer came within 10 s." },
+    });
+    await world.sleepUntil((await world.pass()).wakeAtMs);
+    await world.pass();
+    expect(world.status.eventReasons().filter((reason) => reason === "Contested")).toHaveLength(1);
+  });
+
+  test("sum up what was done", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", addresses(5))] } });
+    await world.pass();
+    world.declare({ rules: [blocking("a", addresses(3, 4))] });
+    await world.pass();
+    expect(world.status.events.map(({ message }) => message)).toEqual([
+      "Added 5 entries.",
+      "Added 2 and removed 4 entries.",
+    ]);
+  });
+
+  test("read well", async () => {
+    const world = new ConvergeWorld({
+      declared: { rules: [blocking("a", ["192.0.2.1", "nonsense"]), allowing("b", ["192.0.2.1"])] },
+    });
+    await world.pass();
+    world.waf.lists.blocklist.splice(0);
+    world.waf.domain = "other.example";
+    await world.pass();
+    world.waf.domain = "shop.example";
+    await world.pass();
+    expect(world.status.events.length).toBeGreaterThan(4);
+    for (const { message } of world.status.events) expect(messageFaults(message)).toEqual([]);
+  });
+});
+
+describe("The checker of statuses", () => {
+  const world = new ConvergeWorld();
+  const meta = world.instance;
+  const good = {
+    observedGeneration: 1,
+    conditions: [
+      condition("Accepted", "True", "Accepted"),
+      condition("Synced", "True", "Synced"),
+      condition("Ready", "True", "Ready"),
+    ],
+  };
+
+  function condition(type: string, status: string, reason: string, more: object = {}) {
+    return {
+      type,
+      status,
+      reason,
+      message: "All is well.",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+      observedGeneration: 1,
+      ...more,
+    };
+  }
+
+  test("is content with a good one", () => {
+    expect(statusFaults(meta, undefined, good)).toEqual([]);
+    expect(statusFaults(meta, good, good)).toEqual([]);
+  });
+
+  test.each([
+    ["an unknown field", { ...good, nonsense: 1 }],
+    ["a generation ahead", { ...good, observedGeneration: 2 }],
+    [
+      "a reason that is not published",
+      { ...good, conditions: [...good.conditions.slice(0, 2), condition("Ready", "True", "Fine")] },
+    ],
+    ["two of one type", { ...good, conditions: [...good.conditions, condition("Ready", "True", "Ready")] }],
+    ["no Ready", { ...good, conditions: good.conditions.slice(0, 2) }],
+    ["Stalled while Ready", { ...good, conditions: [...good.conditions, condition("Stalled", "True", "Held")] }],
+    [
+      "Reconciling that is False",
+      { ...good, conditions: [...good.conditions, condition("Reconciling", "False", "Progressing")] },
+    ],
+    [
+      "a moved transition time",
+      { ...good, conditions: good.conditions.map((one) => ({ ...one, lastTransitionTime: "2026-01-01T00:00:01Z" })) },
+    ],
+    [
+      "a message with a hole",
+      { ...good, conditions: [condition("Ready", "True", "Ready", { message: "undefined entries." })] },
+    ],
+    ["too much", { ...good, domain: "d".repeat(9_000) }],
+  ])("is not content with %s", (_what, status) => {
+    expect(statusFaults(meta, good, status)).not.toEqual([]);
+  });
+});

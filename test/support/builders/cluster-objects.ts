@@ -1,0 +1,47 @@
+// What most suites on a control plane begin with: the custom resource definitions and a namespace of their own.
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { realClock } from "../../../src/async/clock.ts";
+import type { ClusterAccess } from "../control-plane/cluster-access.ts";
+
+const repository = join(import.meta.dirname, "..", "..", "..");
+const pollMs = 100;
+const establishedMs = 60_000;
+
+/** The folder with the custom resource definitions of wafsync. */
+export const definitionsDirectory = join(repository, "crds");
+
+/** Safe to call from several suites at once; resolves when the server serves the kinds. */
+export async function installDefinitions(cluster: ClusterAccess): Promise<void> {
+  const apply = ["apply", "--server-side", "--force-conflicts", "-o", "name", "-k", definitionsDirectory];
+  const names = (await cluster.expectKubectl(apply)).trim().split("\n");
+  // kubectl gives up at once on a definition that is so new that it has no conditions yet.
+  await waitFor("the kinds of wafsync", establishedMs, async () => {
+    const ended = await cluster.runKubectl(["wait", "--for=condition=Established", "--timeout=10s", ...names]);
+    return ended.code === 0 ? true : undefined;
+  });
+}
+
+/** Creates a namespace and gives its name: the prefix and something random. */
+export async function createNamespace(
+  cluster: ClusterAccess,
+  prefix: string,
+  labels: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const name = `${prefix}-${randomBytes(4).toString("hex")}`;
+  const body = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } };
+  const answer = await cluster.request({ method: "POST", path: "/api/v1/namespaces", body });
+  if (answer.status !== 201) throw new Error(`no namespace: HTTP ${answer.status} ${JSON.stringify(answer.body)}`);
+  return name;
+}
+
+/** Looks again and again until the look gives something else than undefined; rejects when the time is over. */
+export async function waitFor<T>(what: string, timeoutMs: number, look: () => Promise<T | undefined>): Promise<T> {
+  const giveUpMs = realClock.monotonicMs() + timeoutMs;
+  while (realClock.monotonicMs() < giveUpMs) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await realClock.sleep(pollMs);
+  }
+  throw new Error(`${what} did not happen within ${timeoutMs} ms`);
+}

@@ -1,0 +1,110 @@
+// What one reconcile is decided from, for tests: gathered resources, what the WAF shows, and what is owned.
+import { ApiKey } from "../../../src/model/api-key.ts";
+import type { ListName } from "../../../src/model/declared.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import { readObservedEntry } from "../../../src/model/entry.ts";
+import { observeSpellings } from "../../../src/model/entry-set.ts";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { Inventory, OwnedOrigin } from "../../../src/model/inventory.ts";
+import { emptyInventory } from "../../../src/model/inventory.ts";
+import type { DesiredState } from "../../../src/plan/instance/desired.ts";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import type { Observed } from "../../../src/model/observed.ts";
+import type { Plan } from "../../../src/plan/instance/plan.ts";
+import { planInstance } from "../../../src/plan/instance/plan.ts";
+import { anInstance } from "./declare.ts";
+
+export const testKey = "a-key-of-the-tests";
+/** The time of a virtual clock that has not moved. */
+export const nowMs = Date.UTC(2026, 0, 1);
+
+export function gathered(overrides: Partial<Gathered> = {}): Gathered {
+  return {
+    instance: anInstance(),
+    key: { state: "Present", key: new ApiKey(testKey) },
+    rules: [],
+    origins: [],
+    cacheClears: [],
+    namespaceLabels: new Map(),
+    brokenSources: [],
+    sameKey: [],
+    ...overrides,
+  };
+}
+
+export function desiredOf(overrides: Partial<Gathered> = {}, atMs = nowMs): DesiredState {
+  return compileDesired(gathered(overrides), atMs);
+}
+
+export interface ObservedOverrides {
+  readonly domain?: string;
+  readonly primary?: string;
+  readonly blocklist?: readonly string[];
+  readonly allowlist?: readonly string[];
+}
+
+/** What a WAF shows, with the lists in the spellings that it uses. */
+export function observed(overrides: ObservedOverrides = {}): Observed {
+  const primary = overrides.primary ?? "origin.shop.example";
+  return {
+    domain: overrides.domain ?? "shop.example",
+    primaryOrigin: primary,
+    originHosts: [primary],
+    lists: {
+      blocklist: observeSpellings(overrides.blocklist ?? []),
+      allowlist: observeSpellings(overrides.allowlist ?? []),
+    },
+  };
+}
+
+/** An owned entry is its text, or the text and the rule that retains it. */
+export type Owned = string | readonly [entry: string, retainedBy: string];
+
+export interface InventoryOverrides extends Partial<Omit<Inventory, "entries" | "origins">> {
+  readonly blocklist?: readonly Owned[];
+  readonly allowlist?: readonly Owned[];
+  readonly origins?: Readonly<Record<string, OwnedOrigin>>;
+}
+
+export function anInventory(overrides: InventoryOverrides = {}): Inventory {
+  const { blocklist = [], allowlist = [], origins = {}, ...rest } = overrides;
+  return {
+    ...emptyInventory,
+    domain: "shop.example",
+    entries: { blocklist: owned(blocklist), allowlist: owned(allowlist) },
+    origins: new Map(Object.entries(origins)),
+    ...rest,
+  };
+}
+
+function owned(items: readonly Owned[]): Inventory["entries"][ListName] {
+  return new Map(
+    items.map((item) => {
+      const [text, retainedBy] = typeof item === "string" ? [item, undefined] : item;
+      return [entry(text), { retainedBy }];
+    }),
+  );
+}
+
+/** A canonical entry, for tests that name one. */
+export function entry(text: string): Entry {
+  return readObservedEntry(text);
+}
+
+export interface Situation {
+  readonly gathered?: Partial<Gathered>;
+  readonly observed?: ObservedOverrides;
+  readonly inventory?: InventoryOverrides;
+  readonly nowMs?: number;
+}
+
+/** The plan of a situation. */
+export function planOf(situation: Situation): Plan {
+  const atMs = situation.nowMs ?? nowMs;
+  return planInstance({
+    desired: desiredOf(situation.gathered, atMs),
+    observed: observed(situation.observed),
+    inventory: anInventory(situation.inventory),
+    nowMs: atMs,
+  });
+}

@@ -1,0 +1,40 @@
+// Blocked requests as attackers like to write them: markup in every text, in every way that browsers have fallen for.
+import type { LogEntry } from "../../../src/model/log-entry.ts";
+import { row } from "../fakes/scripted-logs.ts";
+
+/** Each sets `window.hit` if a browser runs it. */
+export const attacks: readonly string[] = [
+  "<script>window.hit=1</script>",
+  "</script><script>window.hit=1</script>",
+  "</style></title></svg></pre><img src=x onerror=window.hit=1>",
+  '"><svg onload=window.hit=1>',
+  "'><iframe srcdoc='<script>parent.hit=1</script>'></iframe>",
+  "--><a href=javascript:window.hit=1 autofocus onfocus=window.hit=1>",
+  "]]><svg><script>window.hit=1</script></svg>",
+  "&lt;script&gt;window.hit=1&lt;/script&gt;",
+  "&#60;img src=x onerror=window.hit=1&#62;",
+  "${window.hit=1}{{window.hit=1}}{a|x}",
+  "<style>@import 'http://127.0.0.1:9/x.css'</style>",
+  "<link rel=stylesheet href=http://127.0.0.1:9/x.css>",
+  "<meta http-equiv=refresh content='0;url=http://127.0.0.1:9/'>",
+  "<base href=http://127.0.0.1:9/><form action=/x>",
+  "\u{0}<scr\u{0}ipt>window.hit=1</script>",
+  "\u{202E}tpircs\u{2066}<b>",
+  "\u{D800}<b>\u{DFFF}",
+  "line\r\nbreak\u{2028}<b>",
+];
+
+/** Every attack in every text of an entry. */
+export function hostileRows(timestamp: string): LogEntry[] {
+  return attacks.map((attack) =>
+    row(`/${attack}`, {
+      timestamp,
+      client_ip: attack,
+      http_method: attack,
+      referrer: attack,
+      user_agent: attack,
+      block_reason: `${attack} 1`,
+      country: attack,
+    }),
+  );
+}

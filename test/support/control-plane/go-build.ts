@@ -1,0 +1,151 @@
+// Builds programs from a Go module of the tests, once for each state of its sources, Go version and platform, into the
+// cache folder. Takes minutes on the first run, and says how far it is.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { access, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { constants as osConstants, setPriority } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { realClock } from "../../../src/async/clock.ts";
+import { withFileLock } from "./file-lock.ts";
+import type { Report } from "./program.ts";
+import { runToEnd } from "./run-to-end.ts";
+
+export type BuildResult =
+  | { readonly state: "Built"; readonly file: string }
+  | { readonly state: "Failed"; readonly problem: string };
+
+/** What is built, and from what. */
+export interface GoBuild {
+  /** What the name in the cache begins with. */
+  readonly name: string;
+  /** What it is called in front of people. */
+  readonly title: string;
+  readonly sourceDirectory: string;
+  /** All that the result depends on, below the source directory: a change of one makes another name in the cache. */
+  readonly sourceFiles: readonly string[];
+  readonly packages: readonly string[];
+  readonly flags: readonly string[];
+  /** One package makes a file, several make a folder with one program each. */
+  readonly makes: "File" | "Folder";
+  /** Adds what else belongs into the folder before it is put in its place; gives the problem, if there is one. */
+  readonly complete?: (folder: string) => Promise<string | undefined>;
+}
+
+const buildMsMax = 60 * 60_000;
+const progressIntervalMs = 10_000;
+const problemLinesMax = 15;
+
+/** The file or folder in the cache that fits these sources, or undefined. Without Go, one by any version of Go will do. */
+export async function findBuiltByGo(wanted: GoBuild, cache: string): Promise<string | undefined> {
+  const goVersion = await readGoVersion(wanted);
+  const sources = await hashSources(wanted);
+  if (goVersion !== undefined) {
+    const file = join(cache, nameInCache(wanted, sources, goVersion));
+    return (await exists(file)) ? file : undefined;
+  }
+  const names = await readdir(cache).catch(() => []);
+  const start = nameInCache(wanted, sources, "");
+  const fitting = names.filter((name) => name.startsWith(start) && name.endsWith(platformEnding()));
+  return fitting[0] === undefined ? undefined : join(cache, fitting[0]);
+}
+
+/** Builds, or waits for another process that is building the same. */
+export async function buildByGo(wanted: GoBuild, cache: string, report: Report): Promise<BuildResult> {
+  const goVersion = await readGoVersion(wanted);
+  if (goVersion === undefined) return { state: "Failed", problem: "Go is not installed, so it can't be built" };
+  const file = join(cache, nameInCache(wanted, await hashSources(wanted), goVersion));
+  await mkdir(cache, { recursive: true });
+  const onWait = (holder: number): void => report(`waiting for process ${holder}, which builds ${wanted.title}`);
+  const result = await withFileLock(`${file}.lock`, { waitMsMax: buildMsMax, onWait }, async () =>
+    (await exists(file)) ? ({ state: "Built", file } as const) : runBuild(wanted, file, report),
+  );
+  return result ?? { state: "Failed", problem: `${file}.lock was held for too long` };
+}
+
+async function runBuild(wanted: GoBuild, file: string, report: Report): Promise<BuildResult> {
+  report(`building ${wanted.title}: once, some minutes`);
+  const environment = { ...process.env, CGO_ENABLED: "0" };
+  const listed = await runToEnd("go", ["list", "-deps", ...wanted.packages], {
+    directory: wanted.sourceDirectory,
+    environment,
+    timeoutMs: buildMsMax,
+  });
+  if (listed.code !== 0) return { state: "Failed", problem: `go list: ${lastLines(listed.stderr)}` };
+  const packageCount = listed.stdout.trim().split("\n").length;
+  const unfinished = `${file}.${process.pid}.unfinished`;
+  if (wanted.makes === "Folder") await mkdir(unfinished, { recursive: true });
+  const problem =
+    (await compile(wanted, unfinished, environment, packageCount, report)) ?? (await wanted.complete?.(unfinished));
+  if (problem !== undefined) {
+    await rm(unfinished, { force: true, recursive: true });
+    return { state: "Failed", problem };
+  }
+  await rename(unfinished, file);
+  return { state: "Built", file };
+}
+
+/** The problem, or undefined if it went well. */
+async function compile(
+  wanted: GoBuild,
+  target: string,
+  environment: NodeJS.ProcessEnv,
+  packageCount: number,
+  report: Report,
+): Promise<string | undefined> {
+  const startMs = realClock.monotonicMs();
+  const fixed = ["build", "-v", "-trimpath", "-buildvcs=false"];
+  const child = spawn("go", [...fixed, ...wanted.flags, "-o", target, ...wanted.packages], {
+    cwd: wanted.sourceDirectory,
+    env: environment,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  if (child.pid !== undefined) setPriority(child.pid, osConstants.priority.PRIORITY_BELOW_NORMAL);
+  const lines: string[] = [];
+  createInterface({ input: child.stderr }).on("line", (line) => lines.push(line));
+  const progress = setInterval(() => {
+    const seconds = Math.round((realClock.monotonicMs() - startMs) / 1000);
+    report(`building ${wanted.title}: ${lines.length} of at most ${packageCount} packages after ${seconds} s`);
+  }, progressIntervalMs);
+  const ended = Promise.withResolvers<string | undefined>();
+  child.on("error", (error) => ended.resolve(error.message));
+  child.on("close", (code) => ended.resolve(code === 0 ? undefined : `go build: ${lastLines(lines.join("\n"))}`));
+  try {
+    return await ended.promise;
+  } finally {
+    clearInterval(progress);
+  }
+}
+
+function nameInCache({ name }: GoBuild, sources: string, goVersion: string): string {
+  const start = `${name}-${sources}-`;
+  return goVersion === "" ? start : `${start}${goVersion}${platformEnding()}`;
+}
+
+function platformEnding(): string {
+  return `-${process.platform}-${process.arch}`;
+}
+
+async function hashSources({ sourceDirectory, sourceFiles }: GoBuild): Promise<string> {
+  const hash = createHash("sha256");
+  for (const name of sourceFiles) hash.update(await readFile(join(sourceDirectory, name)));
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** For example go1.26.8, or undefined without Go. */
+async function readGoVersion({ sourceDirectory }: GoBuild): Promise<string | undefined> {
+  const ended = await runToEnd("go", ["env", "GOVERSION"], { directory: sourceDirectory });
+  const version = ended.stdout.trim();
+  return ended.code === 0 && version !== "" ? version : undefined;
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+function lastLines(text: string): string {
+  return text.trim().split("\n").slice(-problemLinesMax).join("\n");
+}

@@ -1,0 +1,83 @@
+// One control plane for a whole run of the tests. The process that starts jest offers it on the loopback
+// interface; it is started when the first suite asks, so a run that needs none pays nothing.
+import { randomUUID } from "node:crypto";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { ClusterDescription } from "./cluster-access.ts";
+import { findControlPlane } from "./find.ts";
+import type { ControlPlane } from "./start.ts";
+import { startControlPlane } from "./start.ts";
+
+/** The name of the environment variable that tells the suites where to ask. */
+export const offerVariable = "WAFSYNC_TEST_CONTROL_PLANE";
+
+export type Offer =
+  | { readonly state: "Running"; readonly description: ClusterDescription }
+  | { readonly state: "Missing"; readonly problem: string };
+
+export interface OfferedControlPlane {
+  /** To be added to the environment of jest. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Ends the control plane, if anybody asked for it. */
+  withdraw(): Promise<void>;
+}
+
+/** Listens on a free port. The path is secret, since whoever asks gets an admin's token. */
+export async function offerControlPlane(): Promise<OfferedControlPlane> {
+  let started: Promise<ControlPlane | string> | undefined;
+  const path = `/${randomUUID()}`;
+  const server = createServer((asked, answer) => {
+    if (asked.url !== path) {
+      answer.writeHead(404).end();
+      return;
+    }
+    started ??= findAndStart();
+    void started.then((result) => answer.end(JSON.stringify(describeOffer(result))));
+  });
+  const listening = Promise.withResolvers<void>();
+  server.on("error", listening.reject);
+  server.listen(0, "127.0.0.1", () => listening.resolve());
+  await listening.promise;
+  const { port } = server.address() as AddressInfo;
+  return {
+    environment: { [offerVariable]: `http://127.0.0.1:${port}${path}` },
+    async withdraw() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+      const result = await started;
+      if (typeof result === "object") await result.stop();
+    },
+  };
+}
+
+/** Waits as long as it takes: the programs may have to be built first. */
+export async function askForControlPlane(url: string): Promise<Offer> {
+  const answered = Promise.withResolvers<Offer>();
+  const asked = request(url, { agent: false }, (response) => {
+    let text = "";
+    response.setEncoding("utf8").on("data", (part: string) => (text += part));
+    response.on("error", answered.reject);
+    response.on("end", () => {
+      if (response.statusCode === 200) answered.resolve(JSON.parse(text) as Offer);
+      else answered.reject(new Error(`the offer of a control plane ended with HTTP ${response.statusCode}`));
+    });
+  });
+  asked.on("error", answered.reject);
+  asked.end();
+  return answered.promise;
+}
+
+/** The control plane, or what stands in the way. */
+export async function findAndStart(): Promise<ControlPlane | string> {
+  const found = await findControlPlane({ controllerManager: true });
+  if (found.state === "Missing") return found.problem;
+  return startControlPlane({ programs: found.programs, controllerManager: true }).catch(String);
+}
+
+function describeOffer(result: ControlPlane | string): Offer {
+  if (typeof result === "string") return { state: "Missing", problem: result };
+  const { url, caFile, adminToken, kubeconfig, directory, kubectl, controllerManager } = result;
+  const description = { url, caFile, adminToken, kubeconfig, directory, kubectl, controllerManager };
+  return { state: "Running", description };
+}

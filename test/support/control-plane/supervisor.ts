@@ -1,0 +1,49 @@
+// Starts and ends the servers of one control plane, and turns a server that does not come up into an error that
+// shows the ends of the logs.
+import { join } from "node:path";
+import { realClock } from "../../../src/async/clock.ts";
+import type { Program } from "./program.ts";
+import type { ServerProcess } from "./server-process.ts";
+import { logTail, startServer } from "./server-process.ts";
+
+export interface Supervisor {
+  /** The name is that of the log file too. A server of the same name has to have ended before. */
+  start(name: string, program: Program, args: readonly string[]): Promise<void>;
+  /** Sends the signal and waits for the end of that server. */
+  end(name: string, signal: NodeJS.Signals): Promise<void>;
+  endAll(): Promise<void>;
+  /** Asks again and again until the answer is true; an answer that rejects counts as false. */
+  waitUntil(what: string, isTrue: () => Promise<boolean>): Promise<void>;
+  /** The last lines of every log. */
+  describeLogs(): Promise<string>;
+}
+
+const readyMsMax = 180_000;
+const pollMs = 100;
+
+/** Logs go into the folder. */
+export function createSupervisor(directory: string): Supervisor {
+  const servers = new Map<string, ServerProcess>();
+  const describeLogs = async (): Promise<string> => (await Promise.all([...servers.values()].map(logTail))).join("\n");
+  return {
+    async start(name, program, args) {
+      servers.set(name, await startServer(name, program, args, join(directory, `${name}.log`)));
+    },
+    async end(name, signal) {
+      await servers.get(name)?.end(signal);
+    },
+    async endAll() {
+      await Promise.all([...servers.values()].map((server) => server.end("SIGKILL")));
+    },
+    async waitUntil(what, isTrue) {
+      const giveUpMs = realClock.monotonicMs() + readyMsMax;
+      while (!(await isTrue().catch(() => false))) {
+        const gone = [...servers.values()].find((server) => !server.isRunning());
+        if (gone !== undefined) throw new Error(`${gone.name}: ${await gone.ended}\n${await describeLogs()}`);
+        if (realClock.monotonicMs() > giveUpMs) throw new Error(`${what} took too long\n${await describeLogs()}`);
+        await realClock.sleep(pollMs);
+      }
+    },
+    describeLogs,
+  };
+}

@@ -1,0 +1,72 @@
+// API clients of wafsync on a test's control plane, also ones that break off: as after a crash, nothing of them is written
+// any more from a chosen request on.
+import { realClock } from "../../../src/async/clock.ts";
+import { localFault } from "../../../src/kube/api-result.ts";
+import { createApiServer } from "../../../src/kube/api-server.ts";
+import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
+import { staticCredentials } from "../../../src/kube/credentials.ts";
+import type { ClusterAccess } from "../control-plane/cluster-access.ts";
+import { collectionOf } from "../builders/manifests.ts";
+import type { Manifest } from "../builders/manifests.ts";
+
+/** With the rights of an admin. To be closed. */
+export function apiClient({ url, caFile, adminToken }: ClusterAccess): ApiServer {
+  const credentials = staticCredentials({ server: url, caFile, token: adminToken });
+  return createApiServer({ credentials, clock: realClock });
+}
+
+export interface WatchedClient extends ApiServer {
+  /** Every request that was sent, as `METHOD /path`. */
+  readonly sent: readonly string[];
+}
+
+/** Lets so many writes through, and fails all that follow without sending them. Reads always go through. */
+export function crashingClient(api: ApiServer, writesLeft: number): WatchedClient {
+  const sent: string[] = [];
+  let left = writesLeft;
+  return {
+    sent,
+    request: async <T>(request: ApiRequest) => {
+      if (request.method !== "GET") {
+        if (left <= 0) return { ok: false, fault: localFault("Unavailable", "The connection was cut.") } as const;
+        left -= 1;
+      }
+      sent.push(`${request.method} ${request.path}`);
+      return await api.request<T>(request);
+    },
+    openStream: async (request) => await api.openStream(request),
+    close: async () => undefined,
+  };
+}
+
+/** Remembers the requests, and changes nothing. */
+export function watchedClient(api: ApiServer): WatchedClient {
+  return crashingClient(api, Number.POSITIVE_INFINITY);
+}
+
+/** Creates the objects, one after another; rejects unless all are taken. */
+export async function createAll(cluster: ClusterAccess, ...manifests: readonly Manifest[]): Promise<void> {
+  for (const manifest of manifests) {
+    const answer = await cluster.request({ method: "POST", path: collectionOf(manifest), body: manifest });
+    if (answer.status !== 201) throw new Error(`${manifest.metadata.name}: ${JSON.stringify(answer.body)}`);
+  }
+}
+
+/** A merge patch; gives the object as it is then. */
+export async function patchObject(
+  cluster: ClusterAccess,
+  manifest: Manifest,
+  body: object,
+  subresource = "",
+): Promise<unknown> {
+  const path = `${collectionOf(manifest)}/${manifest.metadata.name}${subresource}`;
+  const answer = await cluster.request({ method: "PATCH", path, body, contentType: "application/merge-patch+json" });
+  if (answer.status !== 200) throw new Error(`PATCH ${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+export async function deleteManifest(cluster: ClusterAccess, manifest: Manifest): Promise<void> {
+  const path = `${collectionOf(manifest)}/${manifest.metadata.name}`;
+  const answer = await cluster.request({ method: "DELETE", path });
+  if (answer.status >= 300) throw new Error(`DELETE ${path}: ${JSON.stringify(answer.body)}`);
+}

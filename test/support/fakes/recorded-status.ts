@@ -1,0 +1,68 @@
+// Status and events in memory. Every status that is written is checked for what all statuses promise; the faults are kept.
+import { isDeepStrictEqual } from "node:util";
+import type { Condition } from "../../../src/api/conditions.ts";
+import type { ResourceMeta } from "../../../src/model/resource.ts";
+import { resourceKey } from "../../../src/model/resource.ts";
+import type { ObjectEvent, StatusPort } from "../../../src/reconcile/ports.ts";
+import { statusFaults } from "../worlds/conformance.ts";
+
+export interface RecordedEvent extends ObjectEvent {
+  /** `WafIpRule namespace/name`. */
+  readonly object: string;
+}
+
+type Status = Readonly<Record<string, unknown>>;
+
+export class RecordedStatus implements StatusPort {
+  readonly #statuses = new Map<string, Status>();
+  readonly events: RecordedEvent[] = [];
+  /** Every write that changed something, oldest first. */
+  readonly writes: { readonly object: string; readonly status: Status }[] = [];
+  /** What was wrong with the statuses that were written. */
+  readonly faults: string[] = [];
+
+  read(object: ResourceMeta): Status | undefined {
+    return this.#statuses.get(resourceKey(object));
+  }
+
+  async write(object: ResourceMeta, status: Status): Promise<void> {
+    await Promise.resolve();
+    const key = resourceKey(object);
+    const before = this.#statuses.get(key);
+    // As an API server stores it: without what is undefined.
+    const after = JSON.parse(JSON.stringify(status)) as Status;
+    if (isDeepStrictEqual(before, after)) return;
+    this.#statuses.set(key, after);
+    this.writes.push({ object: key, status: after });
+    for (const fault of statusFaults(object, before, after)) this.faults.push(`${key}: ${fault}`);
+  }
+
+  /** The object was deleted, and its status with it. */
+  forget(object: ResourceMeta): void {
+    this.#statuses.delete(resourceKey(object));
+  }
+
+  event(object: ResourceMeta, event: ObjectEvent): void {
+    this.events.push({ object: resourceKey(object), ...event });
+  }
+
+  /** `reason` of every event, in order. */
+  eventReasons(): string[] {
+    return this.events.map(({ reason }) => reason);
+  }
+
+  /** `True Synced`, `False Held`: status and reason of a condition; undefined where it is not there. */
+  condition(object: ResourceMeta, type: string): string | undefined {
+    const found = this.conditionOf(object, type);
+    return found === undefined ? undefined : `${found.status} ${found.reason}`;
+  }
+
+  message(object: ResourceMeta, type: string): string {
+    return this.conditionOf(object, type)?.message ?? "";
+  }
+
+  conditionOf(object: ResourceMeta, type: string): Condition | undefined {
+    const conditions = (this.read(object)?.["conditions"] ?? []) as readonly Condition[];
+    return conditions.find((condition) => condition.type === type);
+  }
+}

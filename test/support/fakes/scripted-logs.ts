@@ -1,0 +1,107 @@
+// A log port whose answers are told in advance: by day, one list of pages for each reading of the day.
+import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
+import type { WafFault, WafFaultCode, WafResult } from "../../../src/model/waf-result.ts";
+import { parseDay } from "../../../src/reconcile/logs/log-days.ts";
+import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
+import type { LogPiece } from "../../../src/reconcile/logs/read-logs.ts";
+
+/** One row, told apart by its path. */
+export function row(path: string, more: Partial<LogEntry> = {}): LogEntry {
+  return {
+    timestamp: "2026-06-10T10:00:00.000Z",
+    client_ip: "192.0.2.1",
+    http_method: "GET",
+    request_path: path,
+    http_status: 403,
+    response_size: 150,
+    referrer: null,
+    user_agent: "curl/8.5.0",
+    block_reason: "Bad Bot 1002",
+    country: "NL",
+    cache_hit: false,
+    ...more,
+  };
+}
+
+/** `a b b` is a page of three rows; a fault code fails; a function is asked. */
+export type Answer = string | { readonly fault: WafFaultCode; readonly retryAfterMs?: number } | LogPage;
+
+export interface ScriptedLogs {
+  readonly waf: LogPort;
+  /** `query 2026-06-10/10000` and `scroll …`, in their order. */
+  readonly calls: readonly string[];
+  /** The most that ran at once. */
+  readonly most: number;
+}
+
+/**
+ * The pages of each reading of each date. A scroll id is good for the reading that gave it; the last page has none. Readings
+ * beyond the last of the script are like that one. `total` is the number of rows in the reading, unless told.
+ */
+export function scriptedLogs(
+  script: Readonly<Record<string, readonly (readonly Answer[])[]>>,
+  totals: Readonly<Record<string, number>> = {},
+): ScriptedLogs {
+  const calls: string[] = [];
+  const readings = new Map<string, number>();
+  let running = 0;
+  let most = 0;
+  const answer = async (date: string, reading: number, page: number): Promise<WafResult<LogPage>> => {
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    const all = script[date] ?? [[""]];
+    const pages = all[Math.min(reading, all.length - 1)] ?? [""];
+    const told = pages[page] ?? "";
+    if (typeof told === "object" && "fault" in told) return { ok: false, fault: faultOf(told) };
+    if (typeof told === "object") return { ok: true, value: told };
+    const scrollId = page + 1 < pages.length ? `${date} ${reading} ${page + 1}` : null;
+    const total = totals[date] ?? pages.flatMap((one) => (typeof one === "string" ? paths(one) : [])).length;
+    const entries = paths(told).map((path) => row(path, { timestamp: `${date}T10:00:00.000Z` }));
+    return { ok: true, value: { scrollId, total, entries, broken: [] } };
+  };
+  return {
+    calls,
+    get most() {
+      return most;
+    },
+    waf: {
+      async queryLogs({ startDate, endDate, perPage }) {
+        calls.push(`query ${startDate}${endDate === startDate ? "" : `..${endDate}`}/${perPage}`);
+        const reading = readings.get(startDate) ?? 0;
+        if (perPage > 1) readings.set(startDate, reading + 1);
+        return await answer(startDate, perPage > 1 ? reading : Math.max(0, reading), 0);
+      },
+      async scrollLogs(scrollId) {
+        calls.push(`scroll ${scrollId}`);
+        const [date = "", reading, page] = scrollId.split(" ");
+        return await answer(date, Number(reading), Number(page));
+      },
+    },
+  };
+}
+
+function paths(text: string): string[] {
+  return text.split(" ").filter((path) => path !== "");
+}
+
+function faultOf({ fault: code, retryAfterMs }: { fault: WafFaultCode; retryAfterMs?: number }): WafFault {
+  return { code, message: `It failed: ${code}.`, ...(retryAfterMs !== undefined && { retryAfterMs }) };
+}
+
+/** Everything that a stream hands on, in words: `a b`, `done 3/3`, `failed BadApiKey`, `stopped`. */
+export async function told(pieces: AsyncIterable<LogPiece>): Promise<string[]> {
+  const words: string[] = [];
+  for await (const piece of pieces) {
+    if (piece.kind === "Rows") words.push(piece.entries.map(({ request_path }) => request_path).join(" "));
+    else if (piece.kind === "DayDone") {
+      words.push(piece.summary === undefined ? "unchanged" : `done ${piece.summary.came}/${piece.summary.total}`);
+    } else words.push(piece.kind === "Failed" ? `failed ${piece.fault.code}` : "stopped");
+  }
+  return words;
+}
+
+export function day(date: string): number {
+  return parseDay(date) ?? 0;
+}

@@ -1,0 +1,28 @@
+// The operator with a clock that runs fast, for tests of what takes minutes: `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE]`.
+import { createStopping } from "../../../src/app/stopping.ts";
+import { runOperator } from "../../../src/app/operator.ts";
+import { Redactor } from "../../../src/model/redactor.ts";
+import { createLogger } from "../../../src/telemetry/log.ts";
+import { fastClock } from "./fast-clock.ts";
+
+const [file = "", timesAsFast = "1", lease] = process.argv.slice(2);
+const clock = fastClock(Number(timesAsFast));
+const redactor = new Redactor();
+const stopping = createStopping(clock);
+process.on("SIGTERM", () => stopping.begin("SIGTERM"));
+
+const { state } = await runOperator({
+  kubeConfig: { file },
+  namespace: undefined,
+  lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
+  podName: "wafsync-fast",
+  baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
+  version: "0.0.0",
+  ports: { host: "127.0.0.1", healthPort: 0, metricsPort: 0 },
+  clock,
+  random: Math.random,
+  redactor,
+  log: createLogger({ level: "debug", redact: (text) => redactor.redact(text) }),
+  stopping,
+});
+process.exit(state === "LeaseLost" ? 1 : 0);

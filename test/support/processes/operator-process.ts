@@ -1,0 +1,96 @@
+// `wafsync operator` as a process of its own, so that a signal is a real one. What it prints is kept: see everythingPrinted.
+import { join } from "node:path";
+import { request } from "undici";
+import { realClock } from "../../../src/async/clock.ts";
+import type { FinishedProcess, RunningProcess } from "./wafsync-process.ts";
+import { startWafsync } from "./wafsync-process.ts";
+
+export interface OperatorProcess {
+  readonly process: RunningProcess;
+  /** The lines of its log, parsed. */
+  log(): Readonly<Record<string, unknown>>[];
+  /** Status and text of a path of the health port. */
+  health(path: "/healthz" | "/readyz"): Promise<{ readonly status: number; readonly text: string }>;
+  metrics(): Promise<string>;
+  /** The value of a series, as it stands in the metrics; undefined if it is not there. */
+  metric(series: string): Promise<number | undefined>;
+  isRunning(): boolean;
+  /** Sends the signal and waits for the end. */
+  end(signal?: NodeJS.Signals): Promise<FinishedProcess>;
+}
+
+export interface OperatorStart {
+  readonly kubeconfig: string;
+  readonly parameters?: readonly string[];
+  readonly podName?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Another program than the sources, such as a bundle. */
+  readonly program?: string;
+  /** How many times as fast as the clock on the wall its time passes; then its one parameter is the name of the Lease. */
+  readonly timesAsFast?: number;
+}
+
+const fastOperator = join(import.meta.dirname, "fast-operator.ts");
+const endTimeoutMs = 60_000;
+
+/** Resolves when it serves its health port: before its caches are synced. */
+export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
+  const { kubeconfig, parameters = [], podName = "wafsync-0", environment = {}, program, timesAsFast } = start;
+  const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-level", "debug"];
+  const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
+  const process_ =
+    timesAsFast === undefined
+      ? startWafsync(["operator", ...own, ...ports, ...parameters], {
+          environment: { POD_NAME: podName, ...environment },
+          ...(program === undefined ? {} : { program }),
+        })
+      : startWafsync([kubeconfig, String(timesAsFast), ...parameters], { program: fastOperator });
+  const { child, ended } = process_;
+  const killWithParent = (): void => void child.kill("SIGKILL");
+  process.once("exit", killWithParent);
+  let running = true;
+  void ended.finally(() => {
+    running = false;
+    process.removeListener("exit", killWithParent);
+  });
+  await process_.hasPrinted(/"msg":"started".*\n/);
+  const log = (): Readonly<Record<string, unknown>>[] =>
+    process_
+      .printed()
+      .split("\n")
+      .filter((line) => line.startsWith("{") && line.endsWith("}"))
+      .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+  const started = log().find(({ msg }) => msg === "started");
+  const get = async (port: unknown, path: string) => {
+    const { statusCode, body } = await request(`http://127.0.0.1:${String(port)}${path}`, { reset: true });
+    return { status: statusCode, text: await body.text() };
+  };
+  const metrics = async (): Promise<string> => (await get(started?.["metricsPort"], "/metrics")).text;
+  return {
+    process: process_,
+    log,
+    health: async (path) => await get(started?.["healthPort"], path),
+    metrics,
+    metric: async (series) => {
+      const wanted = labelsInOrder(series);
+      const lines = (await metrics()).split("\n").map((line) => ({ at: line.lastIndexOf(" "), line }));
+      const found = lines.find(({ at, line }) => at > 0 && labelsInOrder(line.slice(0, at)) === wanted);
+      return found === undefined ? undefined : Number(found.line.slice(found.at + 1));
+    },
+    isRunning: () => running,
+    end: async (signal = "SIGTERM") => {
+      if (running) child.kill(signal);
+      const patience = new AbortController();
+      void realClock.sleep(endTimeoutMs, patience.signal).then(() => {
+        if (!patience.signal.aborted) child.kill("SIGKILL");
+      });
+      return await ended.finally(() => patience.abort());
+    },
+  };
+}
+
+/** The labels of a series have no order. */
+function labelsInOrder(series: string): string {
+  const [name = "", labels = ""] = series.split("{");
+  return [name, ...(labels.match(/\w+="[^"]*"/g) ?? []).sort()].join(" ");
+}

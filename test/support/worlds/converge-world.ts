@@ -1,0 +1,160 @@
+// Everything around a pass, in memory and in virtual time: declared state, inventory, WAF, status. One object to change at
+// will, and passes that run in it as the process would run them, crashes and restarts included.
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { Inventory } from "../../../src/model/inventory.ts";
+import type { ResourceMeta } from "../../../src/model/resource.ts";
+import type { ConvergeOutcome } from "../../../src/reconcile/converge/run.ts";
+import { convergeInstance } from "../../../src/reconcile/converge/run.ts";
+import type { InstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
+import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
+import type { ConvergePorts } from "../../../src/reconcile/ports.ts";
+import { seededRandom } from "../builders/seeded-random.ts";
+import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import { createVirtualClock } from "../fakes/virtual-clock.ts";
+import { instanceName } from "../builders/declare.ts";
+import { gathered } from "../builders/gathered.ts";
+import { isCrash } from "../fakes/crash.ts";
+import type { FakeWafOptions } from "../fakes/fake-waf.ts";
+import { FakeWaf } from "../fakes/fake-waf.ts";
+import { MemoryInventory } from "../fakes/memory-inventory.ts";
+import { MemoryLifecycle } from "../fakes/memory-lifecycle.ts";
+import { RecordedStatus } from "../fakes/recorded-status.ts";
+import { ScriptedSource } from "../fakes/scripted-source.ts";
+
+const passTimeMsMax = 24 * 3_600_000;
+
+export interface ConvergeWorldOptions extends Partial<Omit<FakeWafOptions, "clock">> {
+  readonly declared?: Partial<Gathered>;
+  readonly seed?: number;
+}
+
+export class ConvergeWorld {
+  readonly clock: VirtualClock = createVirtualClock();
+  readonly source = new ScriptedSource();
+  readonly inventory = new MemoryInventory();
+  readonly lifecycle = new MemoryLifecycle();
+  readonly status = new RecordedStatus();
+  readonly waf: FakeWaf;
+  /** `saved` for each record of the inventory, and the call for each write of the WAF, in the order in which they came. */
+  readonly journal: string[] = [];
+  readonly #random: () => number;
+  #memory: InstanceMemory = newInstanceMemory();
+  #stopping = new AbortController();
+  #abandon = new AbortController();
+  baseUrlObjection: string | undefined;
+
+  constructor(options: ConvergeWorldOptions = {}) {
+    const { declared, seed = 1, ...waf } = options;
+    this.waf = new FakeWaf({ clock: this.clock, ...waf });
+    this.#random = seededRandom(seed);
+    this.source.declare(gathered(declared));
+    this.inventory.onSaved = () => void this.journal.push("saved");
+    this.onCall(() => undefined);
+  }
+
+  /** Looks at each call of the WAF before it takes effect. */
+  onCall(look: NonNullable<FakeWaf["onCall"]>): void {
+    this.waf.onCall = (call) => {
+      this.journal.push([call.name, call.list, call.text].filter(Boolean).join(" "));
+      look(call);
+    };
+  }
+
+  get instance(): ResourceMeta {
+    return this.declared().instance.meta;
+  }
+
+  /** What is declared now. */
+  declared(): Gathered {
+    const found = this.source.declared(instanceName);
+    if (found === undefined) throw new Error("No instance is declared");
+    return found;
+  }
+
+  declare(change: Partial<Gathered>): void {
+    this.source.change((before) => ({ ...before, ...change }));
+  }
+
+  /** What is stored as ours. */
+  owned(): Inventory {
+    return this.inventory.of(instanceName);
+  }
+
+  /** Runs one pass to its end, moving the clock through its waits. */
+  async pass(): Promise<ConvergeOutcome> {
+    const { promise, isOver } = this.begin();
+    await this.clock.advanceUntil(isOver, passTimeMsMax);
+    return await promise;
+  }
+
+  /** Begins a pass, for tests that look on while it runs. */
+  begin(): { readonly promise: Promise<ConvergeOutcome>; readonly isOver: () => boolean } {
+    let over = false;
+    const end = (): void => void (over = true);
+    const promise = convergeInstance(instanceName, this.#ports(), this.#memory);
+    promise.then(end, end);
+    return { promise, isOver: () => over };
+  }
+
+  /** Runs one pass that may be killed under way: undefined then, and the memory of the process is lost. */
+  async passOrCrash(): Promise<ConvergeOutcome | undefined> {
+    try {
+      return await this.pass();
+    } catch (error) {
+      if (!isCrash(error)) throw error;
+      this.restart();
+      return undefined;
+    }
+  }
+
+  /** Runs passes, each when the one before asked to be woken, until one is done; throws when that takes too many. */
+  async passesUntilDone(passesMax = 20): Promise<ConvergeOutcome[]> {
+    const outcomes: ConvergeOutcome[] = [];
+    for (let count = 0; count < passesMax; count += 1) {
+      const outcome = await this.passOrCrash();
+      if (outcome === undefined) continue;
+      outcomes.push(outcome);
+      if (outcome.end.end === "Done") return outcomes;
+      await this.sleepUntil(outcome.wakeAtMs);
+    }
+    throw new Error(`Not done after ${passesMax} passes: ${JSON.stringify(outcomes.at(-1)?.end)}`);
+  }
+
+  async sleepUntil(wakeAtMs: number | undefined): Promise<void> {
+    if (wakeAtMs !== undefined) await this.clock.advance(Math.max(0, wakeAtMs - this.clock.nowMs()));
+  }
+
+  /** The process is to end: no new call is begun. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** The process ends without waiting for the running call. */
+  abandon(): void {
+    this.#stopping.abort();
+    this.#abandon.abort();
+  }
+
+  /** A new process, which knows only what is stored. */
+  restart(): void {
+    this.#memory = newInstanceMemory();
+    this.#stopping = new AbortController();
+    this.#abandon = new AbortController();
+  }
+
+  #ports(): ConvergePorts {
+    return {
+      baseUrlObjection: () => this.baseUrlObjection,
+      source: this.source,
+      inventory: this.inventory,
+      lifecycle: this.lifecycle,
+      openWaf: (_instance, key) => this.waf.port(key),
+      status: this.status,
+      clock: this.clock,
+      random: this.#random,
+      observer: {},
+      stopping: this.#stopping.signal,
+      abandon: this.#abandon.signal,
+    };
+  }
+}

@@ -1,0 +1,238 @@
+// Everything around the forwarding of logs, in memory and in virtual time: the logs of a WAF, a record that survives the process,
+// an output that may fail, and looks that run in it as the process would run them.
+import type { DeclaredInstance } from "../../../src/model/declared.ts";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
+import type { WafFault, WafResult } from "../../../src/model/waf-result.ts";
+import { formatTime } from "../../../src/api/conditions.ts";
+import { dayMs, parseDay } from "../../../src/reconcile/logs/log-days.ts";
+import { forwardLogs } from "../../../src/reconcile/logs/forward-logs.ts";
+import type { ForwardOutcome } from "../../../src/reconcile/logs/forward-logs.ts";
+import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "../../../src/reconcile/logs/forward-ports.ts";
+import { newForwardMemory } from "../../../src/reconcile/logs/forward-ports.ts";
+import type { LogPort } from "../../../src/reconcile/logs/log-ports.ts";
+import { seededRandom } from "../builders/seeded-random.ts";
+import type { VirtualClock } from "../fakes/virtual-clock.ts";
+import { createVirtualClock } from "../fakes/virtual-clock.ts";
+import { anInstance, instanceName } from "../builders/declare.ts";
+import { gathered } from "../builders/gathered.ts";
+import { crash, isCrash } from "../fakes/crash.ts";
+import { RecordedStatus } from "../fakes/recorded-status.ts";
+
+const lookTimeMsMax = 3_600_000;
+
+export type SaveFault = "Conflict" | "Failed" | "TooLarge" | "CrashBefore" | "CrashAfter";
+
+export class ForwardWorld {
+  readonly clock: VirtualClock = createVirtualClock(Date.UTC(2026, 2, 10, 12));
+  readonly status = new RecordedStatus();
+  /** What the WAF has, each with the time from which it can be seen. */
+  readonly rows: { readonly entry: LogEntry; readonly visibleAtMs: number }[] = [];
+  /** Request paths in the order in which they were handed on. */
+  readonly forwarded: string[] = [];
+  /** Every day that was asked for, with the rows that were asked for at once. */
+  readonly queries: string[] = [];
+  readonly failures: string[] = [];
+  pageSize = 10_000;
+  /** The next calls meet these faults, one each. */
+  readonly faults: WafFault[] = [];
+  readonly saveFaults: SaveFault[] = [];
+  /** Decides over each write of the output: a problem, or a crash that it throws. */
+  onWrite: (entries: readonly LogEntry[]) => string | undefined = () => undefined;
+  mayForward = true;
+  /** Whether the last save of the cursor was stored. */
+  isSaved = true;
+  baseUrlObjection: string | undefined;
+  gathered: Gathered | undefined;
+  record: string | undefined;
+  readonly stopping = new AbortController();
+  #memory: ForwardMemory = newForwardMemory();
+  #revision = 0;
+  #scrolls = new Map<string, { readonly rows: readonly LogEntry[]; readonly total: number }>();
+  readonly #random = seededRandom(3);
+
+  constructor(logs: Partial<DeclaredInstance["logs"]> = {}) {
+    this.declare(logs);
+  }
+
+  get instance(): DeclaredInstance["meta"] {
+    if (this.gathered === undefined) throw new Error("no instance is declared");
+    return this.gathered.instance.meta;
+  }
+
+  declare(logs: Partial<DeclaredInstance["logs"]>, overrides: Partial<Gathered> = {}): void {
+    const defaults = {
+      enabled: true,
+      intervalMs: 300_000,
+      lookbackMs: 2 * dayMs,
+      plan: undefined,
+      output: "Stdout",
+    } as const;
+    const instance = anInstance({ logs: { ...defaults, ...logs } });
+    this.gathered = gathered({ instance, ...overrides });
+  }
+
+  /** As the first pass over the instance leaves it. */
+  async becomeReady(): Promise<void> {
+    const lastTransitionTime = formatTime(this.clock.nowMs());
+    const condition = (type: string, reason: string) => {
+      return { type, status: "True", reason, message: "All is well.", lastTransitionTime, observedGeneration: 1 };
+    };
+    const conditions = [condition("Ready", "Ready"), condition("Accepted", "Accepted")];
+    await this.status.write(this.instance, { observedGeneration: 1, domain: "shop.example", conditions });
+  }
+
+  /** Adds rows of different paths. */
+  block(timestamp: string, count = 1, visibleAt = timestamp, path?: string): string[] {
+    const start = this.rows.length;
+    return Array.from({ length: count }, (_, index) => {
+      const entry = anEntry({ timestamp, request_path: path ?? `/${start + index}` });
+      this.rows.push({ entry, visibleAtMs: Date.parse(visibleAt) });
+      return entry.request_path;
+    });
+  }
+
+  /** Runs one look to its end; undefined if the process was killed under way, and the next look is that of a new one. */
+  async look(): Promise<ForwardOutcome | undefined> {
+    let over = false;
+    const promise = forwardLogs(instanceName, this.#ports(), this.#memory).finally(() => (over = true));
+    promise.catch(() => undefined);
+    await this.clock.advanceUntil(() => over, lookTimeMsMax);
+    try {
+      return await promise;
+    } catch (error) {
+      if (!isCrash(error)) throw error;
+      this.restart();
+      return undefined;
+    }
+  }
+
+  /** A look when the one before asked for it. */
+  async lookOnTime(): Promise<ForwardOutcome | undefined> {
+    const outcome = await this.look();
+    if (outcome?.wakeAtMs === undefined) throw new Error("the look asked for no other");
+    await this.clock.advance(Math.max(0, outcome.wakeAtMs - this.clock.nowMs()));
+    return await this.look();
+  }
+
+  async wait(delayMs: number): Promise<void> {
+    await this.clock.advance(delayMs);
+  }
+
+  /** A new process, which knows only what is stored. */
+  restart(): void {
+    this.#memory = newForwardMemory();
+  }
+
+  /** @throws if a status that was written was not as statuses are. */
+  checkStatuses(): void {
+    if (this.status.faults.length > 0) throw new Error(this.status.faults.join("\n"));
+  }
+
+  takeForwarded(): string[] {
+    return this.forwarded.splice(0).sort();
+  }
+
+  condition(): string | undefined {
+    return this.status.condition(this.instance, "LogsForwarded");
+  }
+
+  #ports(): ForwardLogsPorts {
+    return {
+      source: { gather: async () => this.gathered },
+      baseUrlObjection: () => this.baseUrlObjection,
+      openLogs: () => this.#logs(),
+      outputOf: () => ({
+        write: async (_origin, entries) => {
+          const problem = this.onWrite(entries);
+          if (problem === undefined) this.forwarded.push(...entries.map((entry) => entry.request_path));
+          return problem;
+        },
+      }),
+      records: {
+        load: async () => ({
+          state: "Loaded",
+          record: this.record === undefined ? undefined : (JSON.parse(this.record) as unknown),
+          revision: String(this.#revision),
+        }),
+        save: async (_instance, record, revision) => this.#save(record, revision),
+      },
+      status: {
+        read: (meta) => this.status.read(meta),
+        event: (meta, event) => this.status.event(meta, event),
+        update: async (meta, change) => {
+          const after = change(this.status.read(meta) ?? {});
+          if (after !== undefined) await this.status.write(meta, after);
+        },
+      },
+      clock: this.clock,
+      random: this.#random,
+      mayForward: () => this.mayForward,
+      stopping: this.stopping.signal,
+      observer: { failed: (_instance, reason) => void this.failures.push(reason) },
+    };
+  }
+
+  #save(record: LogRecord, revision: string) {
+    const fault = this.saveFaults.shift();
+    this.isSaved = false;
+    if (fault === "CrashBefore") throw crash("before the cursor was saved");
+    if (fault === "TooLarge") return { state: "TooLarge" } as const;
+    if (fault === "Failed") return { state: "Failed", problem: "The cursor can't be written." } as const;
+    if (fault === "Conflict" || revision !== String(this.#revision)) {
+      return { state: "Conflict", problem: "Somebody else wrote the cursor." } as const;
+    }
+    this.record = JSON.stringify(record);
+    this.#revision += 1;
+    this.isSaved = true;
+    if (fault === "CrashAfter") throw crash("after the cursor was saved");
+    return { state: "Saved", revision: String(this.#revision) } as const;
+  }
+
+  #logs(): LogPort {
+    return {
+      queryLogs: async ({ startDate, perPage }) => {
+        this.queries.push(`${startDate} ${perPage}`);
+        const day = parseDay(startDate);
+        const nowMs = this.clock.nowMs();
+        const rows = this.rows
+          .filter(({ entry, visibleAtMs }) => visibleAtMs <= nowMs && Date.parse(entry.timestamp) >= (day ?? 0) * dayMs)
+          .filter(({ entry }) => Date.parse(entry.timestamp) < ((day ?? 0) + 1) * dayMs)
+          .map(({ entry }) => entry);
+        return this.#page(rows, rows.length, Math.min(perPage, this.pageSize));
+      },
+      scrollLogs: async (scrollId) => {
+        const scroll = this.#scrolls.get(scrollId);
+        this.#scrolls.delete(scrollId);
+        if (scroll === undefined) return { ok: false, fault: { code: "Rejected", message: "Invalid scroll_id." } };
+        return this.#page(scroll.rows, scroll.total, this.pageSize);
+      },
+    };
+  }
+
+  #page(rows: readonly LogEntry[], total: number, size: number): WafResult<LogPage> {
+    const fault = this.faults.shift();
+    if (fault !== undefined) return { ok: false, fault };
+    const rest = rows.slice(size);
+    const scrollId = rest.length === 0 ? null : `scroll-${this.#random()}`;
+    if (scrollId !== null) this.#scrolls.set(scrollId, { rows: rest, total });
+    return { ok: true, value: { scrollId, total, entries: rows.slice(0, size), broken: [] } };
+  }
+}
+
+export function anEntry(overrides: Partial<LogEntry> = {}): LogEntry {
+  return {
+    timestamp: "2026-03-10T11:00:00.000Z",
+    client_ip: "192.0.2.1",
+    http_method: "GET",
+    request_path: "/",
+    http_status: 403,
+    response_size: 150,
+    referrer: null,
+    user_agent: "curl/8.5.0",
+    block_reason: "SQL Injection 942100",
+    country: "NL",
+    cache_hit: false,
+    ...overrides,
+  };
+}

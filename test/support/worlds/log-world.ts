@@ -1,0 +1,113 @@
+// A simulator full of logs, a client for it, and what should come out of the two.
+import type { Clock } from "../../../src/async/clock.ts";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import type { LogEntry } from "../../../src/model/log-entry.ts";
+import { parseDay } from "../../../src/reconcile/logs/log-days.ts";
+import type { LogReaderPorts } from "../../../src/reconcile/logs/log-ports.ts";
+import { makeLogEntry, visibleAtMs } from "../../../src/simulator/log-entries.ts";
+import { startSimulator } from "../../../src/simulator/start-simulator.ts";
+import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
+import { createWafClient } from "../../../src/waf/client.ts";
+import type { WafClient } from "../../../src/waf/client.ts";
+import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
+import { seededRandom } from "../builders/seeded-random.ts";
+import { fastClock } from "../processes/fast-clock.ts";
+
+export const logKey = "log-suite/k3y+0123456789";
+export const logDomain = "logs.example";
+
+export interface LogWorld extends AsyncDisposable {
+  readonly simulator: Simulator;
+  readonly waf: WafClient;
+  readonly clock: Clock;
+  readonly ports: LogReaderPorts;
+  /** What the simulator takes for now, in milliseconds since 1970. */
+  time: { nowMs: number };
+  readonly stopping: AbortController;
+  /** The rows of the days that can be seen at these times. */
+  rows(firstDay: number, lastDay: number, seenAtMs: (day: number) => number): Generator<LogEntry>;
+}
+
+interface LogWorldOptions extends Omit<Partial<SimulatorOptions>, "clock"> {
+  /** ISO 8601. */
+  readonly now: string;
+}
+
+export async function logWorld({ now, ...options }: LogWorldOptions): Promise<LogWorld> {
+  const time = { nowMs: Date.parse(now) };
+  const { logRowsPerDay = 0, logLateMsMax = 0, seed = 1 } = options;
+  const simulator = await startSimulator({
+    keys: [{ key: logKey, domain: logDomain, plan: "Enterprise" }],
+    clock: { nowMs: () => time.nowMs, sleep: async () => {} },
+    ...options,
+    logRowsPerDay,
+    logLateMsMax,
+    seed,
+  });
+  const clock = fastClock(200);
+  const registry = new LaneRegistry({ clock });
+  const key = new ApiKey(logKey);
+  const waf = createWafClient({
+    baseUrl: simulator.baseUrl,
+    key,
+    requestTimeoutMs: 60_000 * 200,
+    lane: registry.acquire({ baseUrl: simulator.baseUrl, key, minRequestIntervalMs: 0 }),
+    permit: () => ({ permitted: true }),
+    clock,
+  });
+  const stopping = new AbortController();
+  return {
+    simulator,
+    waf,
+    clock,
+    time,
+    stopping,
+    ports: { waf, clock, random: seededRandom(7), stopping: stopping.signal },
+    *rows(firstDay, lastDay, seenAtMs) {
+      for (let day = firstDay; day <= lastDay; day += 1) {
+        const logDay = { seed, day, rowCount: logRowsPerDay, lateMsMax: logLateMsMax };
+        for (let row = 0; row < logRowsPerDay; row += 1) {
+          if (visibleAtMs(logDay, row) <= seenAtMs(day)) yield makeLogEntry(logDay, row);
+        }
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await registry.close();
+      await simulator.close();
+    },
+  };
+}
+
+export function dayNumber(date: string): number {
+  const day = parseDay(date);
+  if (day === undefined) throw new TypeError(`${date} is no date`);
+  return day;
+}
+
+/** How often each text is there. */
+export class Multiset {
+  readonly #counts = new Map<string, number>();
+  size = 0;
+
+  constructor(texts: Iterable<string> = []) {
+    for (const text of texts) this.add(text);
+  }
+
+  add(text: string): void {
+    this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
+    this.size += 1;
+  }
+
+  /** What is in the one and not in the other, a few of each: both empty if the two are equal. */
+  difference(other: Multiset): { readonly missing: readonly string[]; readonly tooMany: readonly string[] } {
+    return { missing: other.#beyond(this), tooMany: this.#beyond(other) };
+  }
+
+  #beyond(other: Multiset): readonly string[] {
+    const beyond: string[] = [];
+    for (const [text, count] of this.#counts) {
+      if (count > (other.#counts.get(text) ?? 0) && beyond.length < 5) beyond.push(text);
+    }
+    return beyond;
+  }
+}

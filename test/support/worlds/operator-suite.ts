@@ -1,0 +1,67 @@
+// A suite of the operator on a control plane of its own. After every test each status that was ever written is checked; the
+// last tests look for what must never have happened.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { everythingPrinted, printedByCommand } from "../processes/wafsync-process.ts";
+import { describeWithOwnControlPlane } from "../control-plane/suite.ts";
+import { OperatorWorld } from "./operator-world.ts";
+
+const beginTimeoutMs = 120_000;
+
+interface OperatorSuiteOptions {
+  /** An API server that has just started refuses everything until it has read the roles. */
+  readonly restartsApiServer?: boolean;
+}
+
+/** `body` gets the world when a test runs: it is not there yet while the tests are described. */
+export async function describeOperator(
+  title: string,
+  body: (world: () => OperatorWorld) => void,
+  options: OperatorSuiteOptions = {},
+): Promise<void> {
+  await describeWithOwnControlPlane(title, (controlPlane) => {
+    // In a block of its own, so that it ends before the control plane does.
+    describe("the operator", () => {
+      let begun: OperatorWorld | undefined;
+      const world = (): OperatorWorld => {
+        if (begun === undefined) throw new Error("the world of the suite has not begun");
+        return begun;
+      };
+      beforeAll(async () => {
+        begun = await OperatorWorld.begin(controlPlane);
+      }, beginTimeoutMs);
+      afterEach(() => {
+        expect(world().history.takeFaults()).toEqual([]);
+      });
+      afterAll(async () => await begun?.end(), beginTimeoutMs);
+      body(world);
+      testWhatMustNeverHappen(world, options);
+    });
+  });
+}
+
+function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer }: OperatorSuiteOptions): void {
+  test("never were two requests at one WAF at the same time, and none was wrong", () => {
+    const { simulator } = world();
+    const overlaps = simulator.wafs().flatMap((waf) => (waf.overlaps === 0 ? [] : [`${waf.domain}: ${waf.overlaps}`]));
+    expect(overlaps).toEqual([]);
+    expect([simulator.unknownCalls(), simulator.internalErrors()]).toEqual([0, []]);
+    const counters = simulator.wafs().map((waf) => waf.counters);
+    expect(counters.filter((counter) => counter.unknownParameters + counter.deletionsInOtherSpelling > 0)).toEqual([]);
+  });
+
+  test("nothing was refused for want of rights, and nothing was unexpected", () => {
+    const refused = printedByCommand("operator")
+      .split("\n")
+      // A namespace that is being deleted takes no new events.
+      .filter((line) => /forbidden/i.test(line) && !line.includes("being terminated"))
+      .filter((line) => restartsApiServer !== true || !/cannot (?:list|watch) resource/.test(line));
+    const lines = everythingPrinted().split("\n");
+    const unexpected = lines.filter((line) => /"level":"(?:error|fatal)"|TypeError|RangeError/.test(line));
+    expect(refused).toEqual([]);
+    expect(unexpected.filter((line) => !line.includes("the lease is lost"))).toEqual([]);
+  });
+
+  test("no key is in a log, a metric, an event, a status or a record", async () => {
+    expect(await world().leaks()).toEqual([]);
+  });
+}

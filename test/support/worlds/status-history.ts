@@ -1,0 +1,106 @@
+// Follows every object of wafsync's kinds as an admin does, and checks each change of a status for what all statuses promise.
+import { realClock } from "../../../src/async/clock.ts";
+import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
+import { resourceKinds } from "../../../src/model/resource.ts";
+import { statusFaults } from "./conformance.ts";
+import type { KubeRequests } from "./kube-requests.ts";
+import { apiVersion, plurals } from "../builders/manifests.ts";
+
+export interface WafsyncObject {
+  readonly kind: ResourceKind;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly generation: number;
+    readonly resourceVersion: string;
+    readonly creationTimestamp: string;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly status?: Readonly<Record<string, unknown>>;
+}
+
+interface WatchLine {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+  readonly object: WafsyncObject;
+}
+
+const retryMs = 300;
+
+export class StatusHistory {
+  readonly #requests: KubeRequests;
+  readonly #ending = new AbortController();
+  readonly #last = new Map<string, WafsyncObject>();
+  readonly #running: Promise<unknown>;
+  #faults: string[] = [];
+  /** How often the status of an object was written, by `Kind namespace/name`. */
+  readonly writes = new Map<string, number>();
+
+  constructor(requests: KubeRequests) {
+    this.#requests = requests;
+    this.#running = Promise.all(resourceKinds.map(async (kind) => await this.#follow(kind)));
+  }
+
+  /** Object and sentence of everything that was wrong since the last time. */
+  takeFaults(): string[] {
+    const faults = this.#faults;
+    this.#faults = [];
+    return faults;
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort();
+    await this.#running;
+  }
+
+  async #follow(kind: ResourceKind): Promise<void> {
+    const { signal } = this.#ending;
+    while (!signal.aborted) {
+      await this.#followOnce(kind, signal).catch(() => undefined);
+      await realClock.sleep(retryMs, signal);
+    }
+  }
+
+  async #followOnce(kind: ResourceKind, signal: AbortSignal): Promise<void> {
+    const path = `/apis/${apiVersion}/${plurals[kind]}`;
+    const listed = (await this.#requests.expect({ path })) as {
+      readonly metadata: { readonly resourceVersion: string };
+      readonly items: readonly WafsyncObject[];
+    };
+    for (const object of listed.items) this.#see({ ...object, kind }, false);
+    const query = `watch=1&resourceVersion=${listed.metadata.resourceVersion}&timeoutSeconds=600`;
+    for await (const line of this.#requests.stream(`${path}?${query}`, signal)) {
+      const { type, object } = line as WatchLine;
+      if (type === "ERROR") return;
+      if (type === "ADDED" || type === "MODIFIED") this.#see(object, true);
+    }
+  }
+
+  /** @param isNext whether no version between the last one and this one was missed */
+  #see(object: WafsyncObject, isNext: boolean): void {
+    const { metadata, status } = object;
+    const before = this.#last.get(metadata.uid);
+    this.#last.set(metadata.uid, object);
+    // What the API server fills in before the operator has seen the object.
+    if (status === undefined || status["observedGeneration"] === -1) return;
+    if (JSON.stringify(before?.status) === JSON.stringify(status)) return;
+    const name = nameOf(object);
+    this.writes.set(name, (this.writes.get(name) ?? 0) + 1);
+    const faults = statusFaults(metaOf(object), isNext ? before?.status : undefined, status);
+    for (const fault of faults) this.#faults.push(`${name}: ${fault} in ${JSON.stringify(status)}`);
+  }
+}
+
+/** `WafIpRule shop/office`. */
+export function nameOf({ kind, metadata }: WafsyncObject): string {
+  return `${kind} ${metadata.namespace}/${metadata.name}`;
+}
+
+function metaOf({ kind, metadata }: WafsyncObject): ResourceMeta {
+  const { namespace, name, uid, generation, creationTimestamp, deletionTimestamp } = metadata;
+  const createdAtMs = Date.parse(creationTimestamp);
+  const deleting = deletionTimestamp !== undefined;
+  return { kind, namespace, name, uid, generation, createdAtMs, annotations: {}, deleting, location: "" };
+}

@@ -1,0 +1,136 @@
+// A folder of resources for one test, with a simulator that they point at.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startSimulator } from "../../../src/simulator/start-simulator.ts";
+import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
+import { scratchDirectory } from "./scratch-directory.ts";
+import type { ScratchDirectory } from "./scratch-directory.ts";
+
+/** Every character that must be encoded somewhere: in a query, a form, a path, JSON, YAML. */
+export const testKey = `k3y+of/the=e2e%20&suites"é`;
+export const testDomain = "www.shop.example";
+
+interface InstanceFields {
+  readonly name?: string;
+  readonly annotations?: Readonly<Record<string, string>>;
+  /** Further lines of `spec`, indented by two. */
+  readonly spec?: string;
+}
+
+export function instanceDocument(baseUrl: string, fields: InstanceFields = {}): string {
+  const { name = "main", annotations = {}, spec = "" } = fields;
+  return `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafInstance
+metadata: {name: ${name}, namespace: shop, annotations: ${JSON.stringify(annotations)}}
+spec:
+  baseUrl: ${baseUrl}
+  apiKeySecretRef: {name: waf-key}
+${spec}`;
+}
+
+export function secretDocument(key = testKey): string {
+  return `---
+apiVersion: v1
+kind: Secret
+metadata: {name: waf-key, namespace: shop}
+stringData:
+  apiKey: ${JSON.stringify(key)}
+`;
+}
+
+interface RuleFields {
+  readonly action?: "Block" | "Allow";
+  readonly addresses?: readonly string[];
+  /** The ConfigMap that holds further addresses under the key `list`. */
+  readonly configMap?: string;
+  /** Further lines of `spec`, indented by two. */
+  readonly spec?: string;
+}
+
+export function ruleDocument(name: string, fields: RuleFields): string {
+  const { action = "Block", addresses = [], configMap, spec = "" } = fields;
+  return `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafIpRule
+metadata: {name: ${name}, namespace: shop}
+spec:
+  instanceRef: {name: main}
+  action: ${action}
+  addresses: ${JSON.stringify(addresses)}
+${configMap === undefined ? "" : `  addressesFrom: [{configMapKeyRef: {name: ${configMap}, key: list}}]\n`}${spec}`;
+}
+
+export function originDocument(name: string, host: string, type: "Alternate" | "Backup" = "Alternate"): string {
+  return `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafOrigin
+metadata: {name: ${name}, namespace: shop}
+spec: {instanceRef: {name: main}, host: ${host}, type: ${type}}
+`;
+}
+
+export function cacheClearDocument(name: string, trigger: string): string {
+  return `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafCacheClear
+metadata: {name: ${name}, namespace: shop}
+spec:
+  instanceRef: {name: main}
+  trigger: ${trigger}
+`;
+}
+
+export function configMapDocument(name: string, lines: readonly string[]): string {
+  return `---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: ${name}, namespace: shop}
+data:
+  list: |
+${lines.map((line) => `    ${line}\n`).join("")}`;
+}
+
+export interface WafFolder extends AsyncDisposable {
+  readonly simulator: Simulator;
+  readonly files: ScratchDirectory;
+  readonly path: string;
+  /** `-f`, the folder and what lets it call the simulator. */
+  readonly from: readonly string[];
+  /** Every file below the folder, state included, as one text. */
+  everyFile(): Promise<string>;
+}
+
+/** A simulator, and a folder with an instance and its Secret. */
+export async function wafFolder(options: Partial<SimulatorOptions> = {}, instanceSpec = ""): Promise<WafFolder> {
+  const simulator = await startSimulator({ keys: [{ key: testKey, domain: testDomain }], ...options });
+  const files = await scratchDirectory({
+    "main.yaml": instanceDocument(simulator.baseUrl, { spec: instanceSpec }),
+    "secret.yaml": secretDocument(),
+  });
+  return {
+    simulator,
+    files,
+    path: files.path,
+    from: ["-f", files.path, "--allow-insecure-http"],
+    everyFile: async () => await textOfFolder(files.path),
+    async [Symbol.asyncDispose]() {
+      await simulator.close();
+      await files[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function textOfFolder(path: string): Promise<string> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && entry.name !== "secret.yaml");
+  const texts = files.map(async ({ parentPath, name }) => `${name}\n${await readFile(join(parentPath, name), "utf8")}`);
+  return (await Promise.all(texts)).join("\n");
+}
+
+/** Every spelling in which a key could slip into a text. */
+export function keySpellings(key = testKey): readonly string[] {
+  const form = new URLSearchParams({ key }).toString().slice("key=".length);
+  const base64 = Buffer.from(key).toString("base64");
+  return [key, encodeURIComponent(key), form, JSON.stringify(key).slice(1, -1), base64];
+}
