@@ -2,17 +2,18 @@
 import type { BackOff } from "../async/back-off.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
+import { earliest } from "../async/earliest.ts";
 import type { QueueObserver, QueuePriority, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
 import type { WorkResult } from "../async/workers.ts";
 import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
-import { convergeInstance } from "../reconcile/converge/run.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import { reconcileInstance } from "../reconcile/converge/run.ts";
 import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
-import type { ConvergePorts } from "../reconcile/ports.ts";
+import type { ReconcilePorts } from "../reconcile/ports.ts";
 
 /** Passes wait for the WAF most of the time, so there may be many; each key's calls stay one after another. */
 const workersDefault = 64;
@@ -20,13 +21,13 @@ const workersDefault = 64;
 const lookAgainBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
 export interface InstanceControllerOptions {
-  readonly ports: ConvergePorts;
+  readonly ports: ReconcilePorts;
   readonly clock: Clock;
   readonly random: () => number;
   readonly workers?: number;
   readonly queueObserver?: QueueObserver;
   /** Told of the end of every pass. Must not throw. */
-  readonly onOutcome?: (instance: ObjectName, outcome: ConvergeOutcome, durationMs: number) => void;
+  readonly onOutcome?: (instance: ObjectName, outcome: ReconcileOutcome, durationMs: number) => void;
   /** Told of a pass that threw, which is a defect of wafsync. */
   readonly onError?: (instance: string, error: unknown) => void;
 }
@@ -93,21 +94,21 @@ export class InstanceController {
     const memory = this.#memories.get(key) ?? newInstanceMemory();
     this.#memories.set(key, memory);
     const startMs = clock.monotonicMs();
-    const outcome = await convergeInstance(name, ports, memory);
+    const outcome = await reconcileInstance(name, ports, memory);
     onOutcome?.(name, outcome, clock.monotonicMs() - startMs);
     return this.#workResult(key, outcome);
   }
 
-  #workResult(key: string, outcome: ConvergeOutcome): WorkResult {
-    const { end, version } = outcome;
+  #workResult(key: string, outcome: ReconcileOutcome): WorkResult {
+    const { result, version } = outcome;
     const isUnsettled = this.#unsettled.delete(key);
     if (!isUnsettled) this.#looksAgain.delete(key);
     const lookAgainAtMs = isUnsettled ? this.#options.clock.nowMs() + this.#lookAgainMs(key) : undefined;
     const wakeAtMs = earliest(outcome.wakeAtMs, lookAgainAtMs);
     this.#settled.delete(key);
-    if (end.end === "Gone") this.#memories.delete(key);
+    if (result.kind === "Gone") this.#memories.delete(key);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
-    if (end.end !== "Done") return { kind: "Settled", wakeAtMs, priority: "Retry" };
+    if (result.kind !== "Done") return { kind: "Settled", wakeAtMs, priority: "Retry" };
     // A change that came while the pass ran, and that the pass has taken in, needs no pass of its own.
     this.#settled.set(key, { version, untilMs: wakeAtMs });
     return { kind: "Settled", wakeAtMs, priority: "Resync" };
@@ -117,10 +118,6 @@ export class InstanceController {
     const attempt = this.#looksAgain.get(key) ?? 1;
     return upwardBackOffDelayMs({ ...lookAgainBackOff, attempt, random: this.#options.random });
   }
-}
-
-function earliest(left: number | undefined, right: number | undefined): number | undefined {
-  return left === undefined || right === undefined ? (left ?? right) : Math.min(left, right);
 }
 
 function parseName(key: string): ObjectName {

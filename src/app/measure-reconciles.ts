@@ -5,17 +5,17 @@ import type { Condition } from "../api/conditions.ts";
 import { listNames } from "../model/declared.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
-import type { ConvergeObserver } from "../reconcile/ports.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import type { ReconcileObserver } from "../reconcile/ports.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
 type ReadStatus = (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
 
-export function measuringObserver(metrics: Metrics): ConvergeObserver {
+export function measuringObserver(metrics: Metrics): ReconcileObserver {
   return {
     planned: (instance, plan) => metrics.planMade(nameKey(instance), plan.operations),
     clearTried: (instance, cause, isCleared) => metrics.clearTried(nameKey(instance), cause, isCleared),
-    leftBehind: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
+    orphaned: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
     operationDone(instance, operation) {
       if (operation.kind === "AddEntry") metrics.entryWritten(nameKey(instance), operation.list, "Added");
       if (operation.kind === "RemoveEntry") metrics.entryWritten(nameKey(instance), operation.list, "Removed");
@@ -29,10 +29,10 @@ export function measureOutcome(
   clock: Clock,
   readStatus: ReadStatus,
   instance: ObjectName,
-  { end, facts }: ConvergeOutcome,
+  { result, facts }: ReconcileOutcome,
 ): void {
   const name = nameKey(instance);
-  if (end.end === "Gone") {
+  if (result.kind === "Gone") {
     metrics.forgetInstance(name);
     return;
   }
@@ -40,7 +40,7 @@ export function measureOutcome(
   if (facts === undefined) return;
   const conditions = (readStatus(facts.gathered.instance.meta)?.["conditions"] ?? []) as readonly Condition[];
   metrics.ready(name, findCondition(conditions, "Ready")?.status === "True");
-  if (end.end === "Done") metrics.synced(name, clock.nowMs());
+  if (result.kind === "Done") metrics.synced(name, clock.nowMs());
   for (const list of listNames) {
     const figures = facts.lists?.[list];
     if (figures !== undefined) metrics.listSeen(name, list, figures);

@@ -7,7 +7,7 @@ import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { keepLogPart } from "../reconcile/logs/forward-status.ts";
-import type { ConvergePorts, StatusPort } from "../reconcile/ports.ts";
+import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterRecords } from "../source/cluster/cluster-records.ts";
@@ -124,12 +124,16 @@ class Work implements OperatorWork {
       random,
       queueObserver: queueMetrics,
       onOutcome: (instance, outcome, durationMs) => {
-        const { end } = outcome;
-        log.debug("pass ended", { instance: nameKey(instance), end: end.end, durationMs: Math.round(durationMs) });
+        const { result } = outcome;
+        log.debug("pass ended", {
+          instance: nameKey(instance),
+          result: result.kind,
+          durationMs: Math.round(durationMs),
+        });
         measureOutcome(metrics, clock, (meta) => this.#records.status.read(meta), instance, outcome);
-        if (end.end === "Gone" && outcome.facts !== undefined)
+        if (result.kind === "Gone" && outcome.facts !== undefined)
           log.info("instance released", { instance: nameKey(instance) });
-        if (end.end === "Gone") void this.#access.forget(nameKey(instance));
+        if (result.kind === "Gone") void this.#access.forget(nameKey(instance));
       },
       onError: (instance, error) => log.error("a pass failed unexpectedly", { instance, error }),
     });
@@ -259,7 +263,7 @@ class Work implements OperatorWork {
     return gathered;
   }
 
-  #ports(): ConvergePorts {
+  #ports(): ReconcilePorts {
     const { clock, random, metrics, stopping, baseUrls, log } = this.#options;
     const source = this.#source;
     const measuring = measuringObserver(metrics);

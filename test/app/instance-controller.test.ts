@@ -1,7 +1,7 @@
 // When passes run: at changes, at times, and again for what could not be written, more and more seldom.
 import { afterEach, expect, test } from "@jest/globals";
 import { InstanceController } from "../../src/app/instance-controller.ts";
-import type { ConvergePorts } from "../../src/reconcile/ports.ts";
+import type { ReconcilePorts } from "../../src/reconcile/ports.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
@@ -37,7 +37,7 @@ function stage(): Stage {
   const stop = new AbortController();
   const random = seededRandom(7);
   const waf = new FakeWaf({ clock });
-  const ports: ConvergePorts = {
+  const ports: ReconcilePorts = {
     source,
     inventory: new MemoryInventory(),
     lifecycle: new MemoryLifecycle(),

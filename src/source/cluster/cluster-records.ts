@@ -36,9 +36,9 @@ export interface ClusterRecords {
   readonly inventory: Pick<InventoryConfigMaps, "load" | "save" | "remove">;
   readonly lifecycle: {
     /** Before the first write to the WAF. Undefined when it holds, or why it does not. */
-    hold(instance: ResourceMeta): Promise<string | undefined>;
+    ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
     /** After the last one. Undefined when the instance may go, or why it could not be let go. */
-    release(instance: ResourceMeta): Promise<string | undefined>;
+    removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   };
   readonly status: ClusterStatus;
   /** Lets go of inventories without an instance, now and then, until the signal aborts. Never rejects. */
@@ -122,11 +122,11 @@ class Records implements ClusterRecords {
   #lifecycle(finalizers: InstanceFinalizers): ClusterRecords["lifecycle"] {
     const { mayWrite } = this.#options;
     return {
-      hold: async (instance) => {
+      ensureFinalizer: async (instance) => {
         if (finalizers.hasFinalizer(instance)) return undefined;
         return mayWrite() ? holdProblem(await finalizers.ensureFinalizer(instance), instance) : notAllowed;
       },
-      release: async (instance) => {
+      removeFinalizer: async (instance) => {
         if (!mayWrite()) return notAllowed;
         const outcome = await finalizers.releaseFinalizer(instance);
         return outcome.state === "Failed" ? outcome.problem : undefined;
