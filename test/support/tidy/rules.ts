@@ -27,6 +27,7 @@ export async function findViolations(root: string, tables: Tables = { layers, ex
     clockRule,
     ipaddrRule,
     purePlanRule,
+    fileSizeRule,
   ];
   const found = [...rules.flatMap((rule) => rule(files)), ...fileNameRule(paths)];
   return [
@@ -85,6 +86,17 @@ const clockRule = codeRule(
   (path) => path === "src/async/clock.ts" || path.startsWith("src/simulator/"),
   "only src/async/clock.ts knows real time: take a Clock",
 );
+
+const fileLinesMax = 300;
+
+/** All lines count. The linter's limit leaves out blank lines and comments, and holds functions to 60 lines. */
+function fileSizeRule(files: readonly SourceFile[]): Violation[] {
+  return files.flatMap(({ path, text }) => {
+    const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+    if (lines <= fileLinesMax) return [];
+    return [{ rule: "file-size", path, message: `has ${lines} lines: split it, at most ${fileLinesMax} are allowed` }];
+  });
+}
 
 function layerOf(path: string): string {
   return layerOfRow(path.replace("src/", ""));

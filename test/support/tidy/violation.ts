@@ -8,6 +8,7 @@ export const ruleNames = [
   "clock",
   "ipaddr",
   "pure-plan",
+  "file-size",
   "file-names",
   "unused",
 ] as const;
