@@ -27,6 +27,7 @@ export async function findViolations(root: string, tables: Tables = { layers, ex
     clockRule,
     ipaddrRule,
     purePlanRule,
+    statusReadRule,
     fileSizeRule,
   ];
   const found = [...rules.flatMap((rule) => rule(files)), ...fileNameRule(paths)];
@@ -85,6 +86,17 @@ const clockRule = codeRule(
   /\bDate\s*\.\s*now\b|\bnew Date\s*\(\s*\)|\bsetTimeout\b|\bsetInterval\b|\bperformance\s*\.\s*now\b|\bhrtime\b|\bAbortSignal\s*\.\s*timeout\b|["'](?:node:)?timers/,
   (path) => path === "src/async/clock.ts" || path.startsWith("src/simulator/"),
   "only src/async/clock.ts knows real time: take a Clock",
+);
+
+/**
+ * A status is a report: no decision may depend on what an earlier run wrote there. Files that compute, pass on or print a
+ * status are exceptions with a reason each.
+ */
+const statusReadRule = codeRule(
+  "status-reads",
+  /status\s*(?:\?\.|\.)\s*read\b|\breadStatus\b|\{[^{}]*\bread\b[^{}]*\}\s*=[^;=]*status\b/i,
+  () => false,
+  "a status is a report and no data: take the fact from where it was decided",
 );
 
 const fileLinesMax = 300;

@@ -8,6 +8,7 @@ export const ruleNames = [
   "clock",
   "ipaddr",
   "pure-plan",
+  "status-reads",
   "file-size",
   "file-names",
   "unused",
