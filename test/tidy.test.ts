@@ -86,6 +86,7 @@ const expected: Readonly<Record<string, RuleName>> = {
   "src/plan": "layers",
   "src/reconcile/knows-logs.ts": "layers",
   "src/reconcile/knows-source.ts": "layers",
+  "src/reconcile/logs/knows-facts.ts": "layers",
   "src/reconcile/logs/knows-lists.ts": "layers",
   "src/simulator/knows-model.ts": "layers",
   "src/simulator/reads-environment.ts": "environment",
