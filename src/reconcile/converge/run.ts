@@ -7,7 +7,7 @@
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is called.
 import type { ObjectName } from "../../model/resource.ts";
-import { admitInstance } from "../../plan/instance/blocker.ts";
+import { admitInstance } from "../../plan/access/admit-instance.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
 import { decideDomain } from "../../plan/instance/domain.ts";
 import { findDrift } from "../../plan/instance/drift.ts";

@@ -4,7 +4,7 @@ import type { Gathered } from "../../model/gathered.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
-import { attemptOf } from "../../plan/instance/blocker.ts";
+import { attemptOf } from "../../plan/access/admit-instance.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 

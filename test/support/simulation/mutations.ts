@@ -171,7 +171,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "of two instances with one key the oldest works",
-    file: "src/plan/instance/blocker.ts",
+    file: "src/plan/access/admit-instance.ts",
     from: "if (oldest !== undefined && oldest !== instance.meta) {",
     to: "if (oldest !== undefined && oldest.name === '') {",
     foundBy: simulation,

@@ -34,7 +34,11 @@ export const layers: readonly Layer[] = [
     name: "plan",
     duty: "pure decisions: what is desired, what is managed, what to do",
     folders: [
-      { name: "plan/access", mayImport: ["model"], duty: "which namespaces may attach to an instance" },
+      {
+        name: "plan/access",
+        mayImport: ["model"],
+        duty: "which namespaces may attach, and when the WAF may be called at all",
+      },
       { name: "plan/lists", mayImport: ["model"], duty: "entries: guards, conflicts, ownership, order of writes" },
       {
         name: "plan/origins",
@@ -80,7 +84,7 @@ export const layers: readonly Layer[] = [
       { name: "reconcile/ports.ts", mayImport: ["model", "async", "plan/instance"], duty: "what the use cases need" },
       {
         name: "reconcile/*.ts",
-        mayImport: ["model", "plan/instance", "reconcile/converge"],
+        mayImport: ["model", "plan/instance"],
         duty: "the facts and the results of a run",
       },
       {
@@ -93,7 +97,6 @@ export const layers: readonly Layer[] = [
           "plan/instance",
           "reconcile/ports.ts",
           "reconcile/*.ts",
-          "reconcile/converge",
         ],
         duty: "status, conditions and events, from facts",
       },
@@ -101,13 +104,13 @@ export const layers: readonly Layer[] = [
         name: "reconcile/cache-clear",
         mayImport: [
           "model",
+          "async",
           "api",
           "plan/access",
           "plan/cache-clear",
           "reconcile/ports.ts",
           "reconcile/*.ts",
           "reconcile/status",
-          "reconcile/converge",
         ],
         duty: "cache clears that are due, and their records",
       },
@@ -117,6 +120,7 @@ export const layers: readonly Layer[] = [
           "model",
           "async",
           "api",
+          "plan/access",
           "plan/lists",
           "plan/instance",
           "plan/cache-clear",
@@ -129,7 +133,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "reconcile/logs",
-        mayImport: ["model", "async", "api", "plan/logs", "reconcile/ports.ts"],
+        mayImport: ["model", "async", "api", "plan/access", "plan/logs", "reconcile/ports.ts"],
         duty: "reads and forwards the logs of blocked requests",
       },
     ],
