@@ -8,7 +8,7 @@ import type { Approval } from "../../model/inventory.ts";
 /** The annotation on the instance that lets the removals with this hash through. */
 export const approvalAnnotation = "wafsync.dev/approve-removals";
 
-/** On lists shorter than this the share says nothing: one of three entries is 33 %. */
+/** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
 
 export interface RemovalRequest {
