@@ -15,7 +15,7 @@ import { baseUrlObjection } from "./base-url-policy.ts";
 import type { Leadership } from "./leadership.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import type { Stopping } from "./stopping.ts";
-import type { WafAccess } from "./waf-clients.ts";
+import type { WafClients } from "./waf-clients.ts";
 
 export interface LogForwardingParts {
   readonly api: ApiServer;
@@ -26,7 +26,7 @@ export interface LogForwardingParts {
   readonly stopping: Stopping;
   readonly baseUrls: BaseUrlPolicy;
   readonly log: Logger;
-  readonly access: WafAccess;
+  readonly wafClients: WafClients;
   readonly outputs: LogOutputs;
   readonly gather: ForwardLogsPorts["source"]["gather"];
   readonly source: Pick<ClusterSource, "objectOf" | "secretRefused">;
@@ -36,13 +36,13 @@ export interface LogForwardingParts {
 }
 
 export function logForwardingPorts(parts: LogForwardingParts): ForwardLogsPorts {
-  const { api, clock, random, metrics, leadership, stopping, baseUrls, access, outputs, source, records } = parts;
+  const { api, clock, random, metrics, leadership, stopping, baseUrls, wafClients, outputs, source, records } = parts;
   return {
     source: { gather: parts.gather },
     baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
     openLogs: (instance, key) => {
       metrics.addInstance(nameKey(instance.meta));
-      return access.open(instance, key);
+      return wafClients.open(instance, key);
     },
     outputOf: (output) => outputs.of(output),
     records: new LogRecordConfigMaps({

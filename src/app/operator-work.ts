@@ -24,9 +24,9 @@ import type { LogOutputs } from "./log-outputs.ts";
 import { createLogOutputs } from "./log-outputs.ts";
 import { measureOutcome, measuringObserver } from "./measure-reconciles.ts";
 import { tendLeftOut } from "./report-unattached.ts";
-import { ProblemLog } from "./throttled-log.ts";
+import { ThrottledLog } from "./throttled-log.ts";
 import type { Stopping } from "./stopping.ts";
-import { WafAccess } from "./waf-clients.ts";
+import { WafClients } from "./waf-clients.ts";
 
 export interface OperatorWork {
   /** Follows the objects of the cluster until the signal aborts. */
@@ -72,7 +72,7 @@ class Work implements OperatorWork {
   readonly #options: OperatorWorkOptions;
   readonly #source: ClusterSource;
   readonly #records: ClusterRecords;
-  readonly #access: WafAccess;
+  readonly #wafClients: WafClients;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
@@ -83,7 +83,7 @@ class Work implements OperatorWork {
   constructor(options: OperatorWorkOptions) {
     this.#options = options;
     const { api, clock, random, namespace, metrics, log, leadership, podName } = options;
-    const problems = new ProblemLog(log, clock);
+    const problems = new ThrottledLog(log, clock);
     this.#source = createClusterSource({
       api,
       clock,
@@ -112,7 +112,7 @@ class Work implements OperatorWork {
         if (instance !== undefined) this.#controller.lookAgain(instance, "status unwritten");
       },
     });
-    this.#access = new WafAccess({
+    this.#wafClients = new WafClients({
       clock,
       permit: () => this.#permission(),
       onCall: (instance, call) => metrics.wafCalled(instance, call),
@@ -129,7 +129,7 @@ class Work implements OperatorWork {
         measureOutcome(metrics, clock, (meta) => this.#records.status.read(meta), instance, outcome);
         if (end.end === "Gone" && outcome.facts !== undefined)
           log.info("instance released", { instance: nameKey(instance) });
-        if (end.end === "Gone") void this.#access.forget(nameKey(instance));
+        if (end.end === "Gone") void this.#wafClients.forget(nameKey(instance));
       },
       onError: (instance, error) => log.error("a pass failed unexpectedly", { instance, error }),
     });
@@ -173,7 +173,7 @@ class Work implements OperatorWork {
   }
 
   async close(eventFlushMs: number): Promise<void> {
-    await this.#access.close();
+    await this.#wafClients.close();
     await this.#outputs.close();
     await this.#records.close(eventFlushMs);
   }
@@ -200,7 +200,7 @@ class Work implements OperatorWork {
         ...this.#options,
         source: this.#source,
         records: this.#records,
-        access: this.#access,
+        wafClients: this.#wafClients,
         outputs: this.#outputs,
         gather: async (name) => await this.#gather(name),
         status: this.#loggedStatus(),
@@ -279,7 +279,7 @@ class Work implements OperatorWork {
       openWaf: (instance, key) => {
         // Before its first call, so that the figures of its first pass are not lost.
         metrics.addInstance(nameKey(instance.meta));
-        return this.#access.open(instance, key);
+        return this.#wafClients.open(instance, key);
       },
       clock,
       random,

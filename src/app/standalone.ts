@@ -24,7 +24,7 @@ import { InstanceController } from "./instance-controller.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
 import type { Stopping } from "./stopping.ts";
-import { WafAccess } from "./waf-clients.ts";
+import { WafClients } from "./waf-clients.ts";
 
 /** `run --once` gives up on an instance after this many passes in a row that failed. */
 const passesMax = 6;
@@ -81,7 +81,7 @@ export class Standalone {
   readonly #options: StandaloneOptions;
   readonly #source: DirectorySource;
   readonly #store: OpenedStore;
-  readonly #access: WafAccess;
+  readonly #wafClients: WafClients;
   readonly #ports: ConvergePorts;
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -89,7 +89,7 @@ export class Standalone {
     this.#source = source;
     this.#store = store;
     const { clock, isDryRun, stopping } = options;
-    this.#access = new WafAccess({
+    this.#wafClients = new WafClients({
       clock,
       permit: () => {
         if (isDryRun) return { permitted: false, reason: "This is a dry run: nothing is written." };
@@ -181,7 +181,7 @@ export class Standalone {
   /** Ends everything, the lock last. */
   async close(): Promise<void> {
     await this.#source.close();
-    await this.#access.close();
+    await this.#wafClients.close();
     await this.#store.close();
   }
 
@@ -237,7 +237,7 @@ export class Standalone {
       inventory,
       // Files that are gone are gone: nothing waits for them.
       lifecycle: { hold: async () => undefined, release: async () => undefined },
-      openWaf: (instance, key) => this.#access.open(instance, key),
+      openWaf: (instance, key) => this.#wafClients.open(instance, key),
       status: {
         read: (meta) => status.read(meta),
         write: async (meta, next) => await status.write(meta, next),

@@ -1,6 +1,6 @@
 // Writes what a pass knows to the status of the instance and of all that is attached to it. The port writes only what differs.
 import { isDeepStrictEqual } from "node:util";
-import { fewAtATime } from "../../async/map-concurrently.ts";
+import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -34,7 +34,7 @@ export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, fa
       cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
     }));
   }
-  await fewAtATime(facts.desired.rules, statusesAtOnceMax, async (rule) => {
+  await mapConcurrently(facts.desired.rules, statusesAtOnceMax, async (rule) => {
     if (rule.rule.meta.deleting || isToldAlready(rule.rule.meta)) return;
     const changedMs = memory.ruleChangedMs.get(rule.id);
     await write(status, rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));
@@ -65,7 +65,7 @@ export async function reportMoved(
     const before = status.read(meta) ?? {};
     if (toAll || hasMoved(before, statusAfter(before))) await write(status, meta, statusAfter);
   };
-  await fewAtATime(facts.desired.rules, statusesAtOnceMax, async (rule) => {
+  await mapConcurrently(facts.desired.rules, statusesAtOnceMax, async (rule) => {
     const changedMs = memory.ruleChangedMs.get(rule.id);
     await tell(rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));
   });
