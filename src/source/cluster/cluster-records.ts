@@ -1,5 +1,5 @@
-// What wafsync writes down in the cluster: inventories, the finalizer of instances, status and events. Every write is asked
-// for permission first, so that a process that lost its Lease writes nothing any more. Events are only told, never waited for.
+// What wafsync stores in the cluster: inventories, the finalizer of instances, status and events. Every write checks for
+// permission first, so that a process that has lost its Lease no longer writes. Events are fire-and-forget.
 import { apiGroup } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -13,37 +13,37 @@ import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizer
 import { createInventoryConfigMaps, type InventoryConfigMaps } from "./inventory-config-maps.ts";
 
 const sweepIntervalMs = 300_000;
-const notAllowed = "This process may not write now: it is ending, or does not hold the Lease.";
+const notAllowed = "This process may not write: it is stopping, or it does not hold the Lease.";
 
 export interface ClusterRecordsOptions {
   readonly api: ApiServer;
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** Watches this namespace alone; all of them if undefined. */
+  /** The only namespace to watch; all namespaces if undefined. */
   readonly namespace?: string;
   readonly source: Pick<ClusterSource, "objectOf" | "isSynced" | "hasGaps">;
-  /** Who reports events. */
+  /** The reporting instance of events. */
   readonly podName: string;
-  /** Asked right before every write. */
+  /** Called immediately before every write. */
   readonly mayWrite: () => boolean;
   readonly onEventDropped: (reason: EventDropReason) => void;
-  /** Told what could not be written, and why; with the object whose status it is. */
+  /** Called with what could not be written and why, and with the object if it was a status. */
   readonly onProblem: (problem: string, object?: ResourceRef) => void;
 }
 
 export interface ClusterRecords {
   readonly inventory: Pick<InventoryConfigMaps, "load" | "save" | "remove">;
   readonly lifecycle: {
-    /** Before the first write to the WAF. Undefined when it holds, or why it does not. */
+    /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
     hold(instance: ResourceMeta): Promise<string | undefined>;
-    /** After the last one. Undefined when the instance may go, or why it could not be let go. */
+    /** Removes the finalizer. Call it after the last write. Returns undefined, or why it could not be removed. */
     release(instance: ResourceMeta): Promise<string | undefined>;
   };
   readonly status: ClusterStatus;
-  /** Lets go of inventories without an instance, now and then, until the signal aborts. Never rejects. */
+  /** Periodically deletes inventories whose instance no longer exists, until the signal aborts. Never rejects. */
   tidyUp(signal: AbortSignal): Promise<void>;
-  /** Takes no more events, and gives those that wait this long to be written. */
+  /** Accepts no more events, and waits at most this long until the queued ones are written. */
   close(flushMs: number): Promise<void>;
 }
 
@@ -93,13 +93,15 @@ class Records implements ClusterRecords {
   async tidyUp(signal: AbortSignal): Promise<void> {
     const { clock, source, mayWrite, onProblem } = this.#options;
     while (!signal.aborted) {
-      // While a kind is missing, an instance that is not there may come back, and needs its inventory then.
-      // Not at once: what comes back after a restart gets the time to be listed.
+      // Sleep first, so that after a restart all objects are listed before the first sweep.
       await clock.sleep(sweepIntervalMs, signal);
       if (signal.aborted) return;
+      // While a CRD is missing, a missing instance may be restored and will need its inventory then.
       if (mayWrite() && source.isSynced() && !source.hasGaps()) {
         const swept = await this.#inventories.sweep();
-        for (const name of swept) onProblem(`The inventory of ${nameKey(name)} went, whose WafInstance is gone.`);
+        for (const name of swept) {
+          onProblem(`The inventory of ${nameKey(name)} was deleted, because its WafInstance no longer exists.`);
+        }
       }
     }
   }
@@ -156,7 +158,7 @@ function holdProblem(outcome: FinalizerOutcome, instance: ObjectName): string | 
     case "Done":
       return undefined;
     case "Gone":
-      return `WafInstance ${nameKey(instance)} is gone.`;
+      return `WafInstance ${nameKey(instance)} no longer exists.`;
     case "Deleting":
       return `WafInstance ${nameKey(instance)} is being deleted.`;
     case "Failed":

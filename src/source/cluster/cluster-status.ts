@@ -1,6 +1,6 @@
-// Status and events of the custom resources in a cluster. What was written last is read back even before the watch shows
-// it, so that a pass never builds on a status that it has itself replaced. Trouble is told to `onProblem`, and never fails
-// the work that is reported.
+// Status and events of the custom resources in a cluster. `read` returns what was written last even before the watch
+// shows it, so that a reconcile run never builds on a status that it has itself replaced. A failed write is reported to
+// `onProblem` and never fails the reconcile run.
 import { apiVersion } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import { LruMap } from "../../async/lru-map.ts";
@@ -19,11 +19,11 @@ const writtenMax = 20_000;
 type Status = Readonly<Record<string, unknown>>;
 
 export interface ClusterStatus {
-  /** The status as it stands there, as far as this process can know; undefined if there is none. */
+  /** The current status, as far as this process knows; undefined if there is none. */
   read(object: ResourceMeta): Status | undefined;
-  /** Written only where it differs, and never to another object of the same name. Never rejects. */
+  /** Writes the status if it differs, and never to another object of the same name. Never rejects. */
   write(object: ResourceMeta, status: Status): Promise<void>;
-  /** As `write`, made from the status as it is when its turn has come: for one of several writers. Undefined leaves it alone. */
+  /** Like `write` for several writers: computes the status from the current one; undefined leaves it unchanged. */
   update(object: ResourceMeta, change: (status: Status) => Status | undefined): Promise<void>;
   event(
     object: ResourceMeta,
@@ -37,7 +37,7 @@ export interface ClusterStatusOptions {
   /** The object as the watch last saw it. */
   readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
   readonly events: Pick<EventRecorder, "record">;
-  /** Told what could not be written, and why. */
+  /** Called with what could not be written, and why. */
   readonly onProblem?: (object: ResourceRef, problem: string) => void;
 }
 
@@ -76,7 +76,7 @@ class WrittenStatus implements ClusterStatus {
     if (object === undefined) return;
     const compute = ({ status }: ClusterObject): Status | undefined => {
       const desired = change(isRecord(status) ? status : {});
-      // As the API server will see it, so that equal is equal.
+      // As the API server will see it, so that the comparison is exact.
       return desired === undefined ? undefined : (JSON.parse(JSON.stringify(desired)) as Status);
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
