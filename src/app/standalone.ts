@@ -188,7 +188,7 @@ export class Standalone {
   /** An object that is created anew under an old name begins anew. What can't be read just now is not gone. */
   async #forgetGone(): Promise<void> {
     const { items, faults } = this.#source.snapshot();
-    if (faults.some(({ severity, passing }) => severity === "Error" || passing)) return;
+    if (faults.some(({ severity, isTransient }) => severity === "Error" || isTransient)) return;
     await this.#store.keepOnly([...items.values()].flatMap((item) => ("declared" in item ? [item.declared.meta] : [])));
   }
 
