@@ -1,7 +1,7 @@
 // Logs a recurring problem as a warning at most every 5 minutes, and every further occurrence at debug level.
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
-import type { Logger } from "../telemetry/log.ts";
+import type { LogFields, Logger } from "../telemetry/log.ts";
 
 const repeatMs = 300_000;
 const subjectsMax = 1_000;
@@ -17,7 +17,7 @@ export class ThrottledLog {
   }
 
   /** Problems with the same message, `subject` and `code` count as one. The message is constant. */
-  warn(message: string, details: { readonly subject: string; readonly code: string; readonly problem: string }): void {
+  warn(message: string, details: LogFields & { readonly subject: string; readonly code: string }): void {
     const key = `${message} ${details.subject} ${details.code}`;
     const nowMs = this.#clock.monotonicMs();
     const warnedMs = this.#warned.get(key);

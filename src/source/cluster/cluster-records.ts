@@ -6,7 +6,7 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import { eventApi } from "../../kube/event-api.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
-import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import type { ClusterSource } from "./cluster-source.ts";
 import { type ClusterStatus, createClusterStatus } from "./cluster-status.ts";
 import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
@@ -21,15 +21,15 @@ export interface ClusterRecordsOptions {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   /** The only namespace to watch; all namespaces if undefined. */
-  readonly namespace?: string;
+  readonly namespace: string | undefined;
   readonly source: Pick<ClusterSource, "objectOf" | "isSynced" | "hasGaps">;
   /** The reporting instance of events. */
   readonly podName: string;
   /** Called immediately before every write. */
   readonly mayWrite: () => boolean;
   readonly onEventDropped: (reason: EventDropReason) => void;
-  /** Called with what could not be written and why, and with the object if it was a status. */
-  readonly onProblem: (problem: string, object?: ResourceRef) => void;
+  /** Called when the inventory of an instance that no longer exists was deleted. */
+  readonly onInventoryDeleted: (instance: ObjectName) => void;
 }
 
 export interface ClusterRecords {
@@ -79,29 +79,18 @@ class Records implements ClusterRecords {
     });
     this.inventory = this.#inventory();
     this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf }));
-    this.status = this.#status(
-      createClusterStatus({
-        api,
-        clock,
-        objectOf,
-        events: this.#events,
-        onProblem: (object, problem) => options.onProblem(problem, object),
-      }),
-    );
+    this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
   }
 
   async tidyUp(signal: AbortSignal): Promise<void> {
-    const { clock, source, mayWrite, onProblem } = this.#options;
+    const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
     while (!signal.aborted) {
       // Sleep first, so that after a restart all objects are listed before the first sweep.
       await clock.sleep(sweepIntervalMs, signal);
       if (signal.aborted) return;
       // While a CRD is missing, a missing instance may be restored and will need its inventory then.
       if (mayWrite() && source.isSynced() && !source.hasGaps()) {
-        const swept = await this.#inventories.sweep();
-        for (const name of swept) {
-          onProblem(`The inventory of ${nameKey(name)} was deleted, because its WafInstance no longer exists.`);
-        }
+        for (const instance of await this.#inventories.sweep()) onInventoryDeleted(instance);
       }
     }
   }
@@ -140,12 +129,8 @@ class Records implements ClusterRecords {
     const { mayWrite } = this.#options;
     return {
       read: (object) => status.read(object),
-      write: async (object, next) => {
-        if (mayWrite()) await status.write(object, next);
-      },
-      update: async (object, change) => {
-        if (mayWrite()) await status.update(object, change);
-      },
+      write: async (object, next) => (mayWrite() ? await status.write(object, next) : undefined),
+      update: async (object, change) => (mayWrite() ? await status.update(object, change) : undefined),
       event: (object, event) => {
         if (mayWrite()) status.event(object, event);
       },

@@ -47,12 +47,15 @@ export class SimProcess {
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
     const ports = this.#ports();
     this.#controller = new InstanceController({
-      ports,
+      startRun: (instance) => ({
+        ports,
+        onOutcome: ({ end }) => world.note(this, `run of ${nameKey(instance)} ended: ${describeEnd(end)}`),
+        onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
+      }),
+      version: (instance) => ports.source.version(instance),
       clock,
       random: world.random,
       workers: 4,
-      onOutcome: (instance, { end }) => world.note(this, `pass over ${nameKey(instance)} ended: ${describeEnd(end)}`),
-      onError: (instance, error) => world.defect(this, `A pass over ${instance} threw ${describeError(error)}`),
     });
     for (const name of world.cluster.at(seen).instances.keys()) this.#wake(name, "start");
     void this.#controller.run(this.#stopping.signal).then(() => (this.ended = true));

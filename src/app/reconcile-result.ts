@@ -1,0 +1,18 @@
+// The result of a reconcile run as metrics and the log name it.
+import type { PassEnd } from "../reconcile/run-result.ts";
+import type { ReconcileResult } from "../telemetry/metrics-reconciles.ts";
+
+const results: Readonly<Record<PassEnd["end"], ReconcileResult>> = {
+  Done: "success",
+  Gone: "success",
+  Failed: "error",
+  Unsettled: "requeue",
+  Outdated: "requeue",
+  Blocked: "blocked",
+  Interrupted: "interrupted",
+};
+
+/** @param isDeferred The run only reported, because the backoff of an earlier one has not ended. */
+export function reconcileResult({ end }: PassEnd, isDeferred: boolean): ReconcileResult {
+  return isDeferred ? "requeue" : results[end];
+}
