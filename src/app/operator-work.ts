@@ -186,8 +186,8 @@ class Work implements OperatorWork {
     return {
       ports: operatorPorts(this.#parts(), loggedStatus(this.#statusOptions(), fields), log),
       onOutcome: (outcome, result, durationMs) => {
-        const isGone = outcome.end.end === "Gone";
-        log.debug("reconcile finished", { result, end: outcome.end.end, durationMs: Math.round(durationMs) });
+        const isGone = outcome.result.kind === "Gone";
+        log.debug("reconcile finished", { result, end: outcome.result.kind, durationMs: Math.round(durationMs) });
         if (isGone && outcome.facts !== undefined) log.info("instance released");
         measureOutcome(metrics, clock, instance, outcome);
         if (isGone) void this.#wafClients.forget(nameKey(instance));

@@ -6,7 +6,7 @@ import type { Inventory } from "../model/inventory.ts";
 import { summarizeLists } from "../plan/instance/plan.ts";
 import type { Plan } from "../plan/instance/plan.ts";
 import type { Pass } from "./converge/run-state.ts";
-import type { PassEnd } from "./run-result.ts";
+import type { RunResult } from "./run-result.ts";
 
 export interface Pace {
   readonly done: number;
@@ -15,12 +15,12 @@ export interface Pace {
   readonly perSecond: number | undefined;
 }
 
-export interface ConvergeFacts {
+export interface RunFacts {
   readonly gathered: Gathered;
   readonly desired: DesiredState;
   /** `Started`: nothing was read yet. */
   readonly phase: "Started" | "Applying" | "Ended";
-  readonly end: PassEnd | undefined;
+  readonly end: RunResult | undefined;
   /** Undefined as long as the WAF could not be read. */
   readonly observed: Observed | undefined;
   readonly plan: Plan | undefined;
@@ -41,12 +41,12 @@ const paceFrom = 5;
 export function factsOf(input: {
   readonly gathered: Gathered;
   readonly desired: DesiredState;
-  readonly phase: ConvergeFacts["phase"];
-  readonly end?: PassEnd;
+  readonly phase: RunFacts["phase"];
+  readonly end?: RunResult;
   readonly pass?: Pass | undefined;
   readonly nowMs: number;
   readonly retryAtMs?: number | undefined;
-}): ConvergeFacts {
+}): RunFacts {
   const { pass } = input;
   return {
     gathered: input.gathered,

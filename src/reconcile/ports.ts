@@ -79,7 +79,7 @@ export interface StatusPort {
 export type ClearCause = "WafCacheClear" | "Rollout";
 
 /** Looks on while an instance is reconciled: progress bars, metrics and logs. Must not throw. */
-export interface ConvergeObserver {
+export interface ReconcileObserver {
   planned?(instance: ObjectName, plan: Plan): void;
   operationDone?(instance: ObjectName, operation: Operation, left: number): void;
   /** The pass goes on by itself after the delay. */
@@ -88,10 +88,10 @@ export interface ConvergeObserver {
   /** A call to clear the cache has ended, whatever came of it. */
   clearTried?(instance: ObjectName, cause: ClearCause, isCleared: boolean): void;
   /** The instance goes, and so many entries and origins of wafsync stay on its WAF; undefined if it is not known how many. */
-  leftBehind?(instance: ObjectName, count: number | undefined): void;
+  orphaned?(instance: ObjectName, count: number | undefined): void;
 }
 
-export interface ConvergePorts {
+export interface ReconcilePorts {
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
   readonly source: SourcePort;
@@ -102,7 +102,7 @@ export interface ConvergePorts {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  readonly observer: ConvergeObserver;
+  readonly observer: ReconcileObserver;
   /** Aborts when the process is to end: no new call is begun. */
   readonly stopping: AbortSignal;
   /** Aborts a little later: a running call is given up. */

@@ -11,7 +11,7 @@ export type Blocker =
   | "InventoryUnwritable"
   | "DomainChanged";
 
-export type PassEnd =
+export type RunResult =
   | { readonly end: "Done" }
   /** All was tried, and the WAF still shows something else: somebody writes at the same time. */
   | { readonly end: "Unsettled" }

@@ -12,9 +12,9 @@ import { troubleOf } from "../status/trouble.ts";
 import type { ClearMemory } from "./clear-records.ts";
 import { keepRecord, keepRecordsOf, recordOf } from "./clear-records.ts";
 import { lookAtRollouts } from "./rollout-clears.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 import type { InstanceMemory } from "../converge/instance-memory.ts";
-import type { ConvergePorts, StatusPort } from "../ports.ts";
+import type { ReconcilePorts, StatusPort } from "../ports.ts";
 
 export interface ClearScene {
   readonly gathered: Gathered;
@@ -76,9 +76,9 @@ export function lookAtClears(status: StatusPort, memory: ClearMemory, scene: Cle
 
 /** The look at the end of a pass, or while the instance is left alone: what the end means for those that still wait. */
 export function lookAtEnd(
-  { status, clock }: Pick<ConvergePorts, "status" | "clock">,
+  { status, clock }: Pick<ReconcilePorts, "status" | "clock">,
   { cacheClears }: Pick<InstanceMemory, "cacheClears">,
-  facts: ConvergeFacts,
+  facts: RunFacts,
 ): ClearLook {
   const { gathered, inventory } = facts;
   const trouble = clearTroubleOf(facts);
@@ -92,7 +92,7 @@ export function lookAtEnd(
 
 /** Deletes the objects whose time after their finish is over, where objects can be deleted. */
 export async function removeOutlived(
-  { source, stopping }: Pick<ConvergePorts, "source" | "stopping">,
+  { source, stopping }: Pick<ReconcilePorts, "source" | "stopping">,
   { outlived }: ClearLook,
 ): Promise<void> {
   for (const { meta } of outlived) {
@@ -102,7 +102,7 @@ export async function removeOutlived(
 }
 
 /** What keeps the whole instance from being worked on, as it concerns cache clears. */
-export function clearTroubleOf({ end, desired }: Pick<ConvergeFacts, "end" | "desired">): ClearTrouble | undefined {
+export function clearTroubleOf({ end, desired }: Pick<RunFacts, "result" | "desired">): ClearTrouble | undefined {
   const trouble = troubleOf({ end, desired });
   if (trouble === undefined) {
     if (!desired.instance.meta.deleting) return undefined;

@@ -8,7 +8,7 @@ import { shortened } from "../status/rule-status.ts";
 import type { ClearMemory } from "./clear-records.ts";
 import { clearTroubleOf } from "./advance-clears.ts";
 import { lookAtRollouts, rolloutsIgnored } from "./rollout-clears.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 
 const messageLengthMax = 1024;
 
@@ -18,7 +18,7 @@ type WorkloadStatus = CacheClearStatus["workloads"][number];
 /** `status.cacheClear`; undefined if no workload is listed. What was there before stays while the inventory is not known. */
 export function rolloutsStatus(
   before: Partial<WafInstanceStatus>,
-  facts: ConvergeFacts,
+  facts: RunFacts,
   memory: Pick<ClearMemory, "notBeforeMs" | "rolloutFault">,
 ): WafInstanceStatus["cacheClear"] {
   const { gathered, inventory, nowMs } = facts;

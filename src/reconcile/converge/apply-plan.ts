@@ -7,7 +7,7 @@ import { backOffDelayMs } from "../../async/back-off.ts";
 import { clearDueCaches } from "./clear-caches.ts";
 import { observeList } from "./observe-waf.ts";
 import type { Pass } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
+import type { RunResult } from "../run-result.ts";
 import { isOutdated, movedDomain, recompile, record, refresh, replan, sameWaf } from "./run-state.ts";
 import { performOperation } from "./perform-operation.ts";
 import { settleAccepted, settleRead, settleRefused, settleUnknown } from "./write-ledger.ts";
@@ -31,10 +31,10 @@ interface Streak {
 }
 
 /** Does all operations of the pass's plan, and of every newer plan that takes its place. Undefined when none is left. */
-export async function applyPlan(pass: Pass, onProgress: () => Promise<void>): Promise<PassEnd | undefined> {
+export async function applyPlan(pass: Pass, onProgress: () => Promise<void>): Promise<RunResult | undefined> {
   const streak: Streak = { unknown: 0, rateLimited: 0 };
   for (let step = 0; step < stepsMax; step += 1) {
-    if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+    if (pass.ports.stopping.aborted) return { kind: "Interrupted" };
     if (isOutdated(pass)) {
       const ended = (await refresh(pass)) ?? (await record(pass));
       if (ended !== undefined) return ended;
@@ -57,7 +57,7 @@ export async function applyPlan(pass: Pass, onProgress: () => Promise<void>): Pr
     else pass.ports.observer.operationDone?.(pass.name, operation, pass.plan.operations.length - pass.next);
     await onProgress();
   }
-  return { end: "Unsettled" };
+  return { kind: "Unsettled" };
 }
 
 async function applyOperation(
@@ -65,7 +65,7 @@ async function applyOperation(
   operation: Operation,
   streak: Streak,
   onProgress: () => Promise<void>,
-): Promise<PassEnd | "Again" | undefined> {
+): Promise<RunResult | "Again" | undefined> {
   const result = await performOperation(pass.waf, operation, { signal: pass.ports.abandon });
   if (result.ok) {
     streak.unknown = 0;
@@ -83,39 +83,39 @@ async function applyOperation(
       // It was sent: if the API says next time that it is done already, it was this call that did it.
       settleUnknown(pass, operation);
       streak.rateLimited += 1;
-      if (streak.rateLimited > rateLimitedMax) return { end: "Failed", fault };
+      if (streak.rateLimited > rateLimitedMax) return { kind: "Failed", fault };
       return waitAsTold(pass, fault, streak.rateLimited, onProgress);
     case "OutcomeUnknown":
     case "TimedOut":
     case "ContractBroken":
       settleUnknown(pass, operation);
-      if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+      if (pass.ports.stopping.aborted) return { kind: "Interrupted" };
       streak.unknown += 1;
-      if (streak.unknown > unknownMax || isOriginOperation(operation)) return { end: "Failed", fault };
+      if (streak.unknown > unknownMax || isOriginOperation(operation)) return { kind: "Failed", fault };
       return readAgain(pass);
     case "Aborted":
     case "NotPermitted":
-      return { end: "Interrupted" };
+      return { kind: "Interrupted" };
     case "BadApiKey":
     case "MissingApiKey":
     case "NotFound":
     case "Unavailable":
-      return { end: "Failed", fault };
+      return { kind: "Failed", fault };
   }
 }
 
 /** Writes of origins change the inventory, which the next operation may depend on. */
-async function afterOrigin(pass: Pass, operation: Operation): Promise<PassEnd | undefined> {
+async function afterOrigin(pass: Pass, operation: Operation): Promise<RunResult | undefined> {
   if (!isOriginOperation(operation)) return undefined;
   replan(pass);
   return record(pass);
 }
 
 /** Reads the lists whose state is in doubt, and plans again from what they show. */
-export async function readAgain(pass: Pass): Promise<PassEnd | undefined> {
+export async function readAgain(pass: Pass): Promise<RunResult | undefined> {
   for (const list of pass.unread) {
     const read = await observeList(pass.waf, list, pass.desired, { signal: pass.ports.abandon });
-    if (!read.ok) return read.fault.code === "Aborted" ? { end: "Interrupted" } : { end: "Failed", fault: read.fault };
+    if (!read.ok) return read.fault.code === "Aborted" ? { kind: "Interrupted" } : { kind: "Failed", fault: read.fault };
     pass.observed = { ...pass.observed, lists: { ...pass.observed.lists, [list]: read.value } };
     settleRead(pass, list);
   }
@@ -128,7 +128,7 @@ async function waitAsTold(
   fault: WafFault,
   attempt: number,
   onProgress: () => Promise<void>,
-): Promise<"Again" | PassEnd> {
+): Promise<"Again" | RunResult> {
   const delayMs =
     fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random: pass.ports.random });
   pass.waiting = `the API asked to slow down, going on in ${Math.ceil(delayMs / 1000)} s`;
@@ -139,7 +139,7 @@ async function waitAsTold(
   await onProgress();
   await pass.ports.clock.sleep(delayMs - unsaidMs, pass.ports.stopping);
   pass.waiting = undefined;
-  return pass.ports.stopping.aborted ? { end: "Interrupted" } : "Again";
+  return pass.ports.stopping.aborted ? { kind: "Interrupted" } : "Again";
 }
 
 function isConfirmed(pass: Pass): boolean {
@@ -147,12 +147,12 @@ function isConfirmed(pass: Pass): boolean {
 }
 
 /** Reads the declared state where it lives. If that fails, no removal is planned. */
-export async function confirm(pass: Pass): Promise<PassEnd | undefined> {
+export async function confirm(pass: Pass): Promise<RunResult | undefined> {
   const confirmed = await pass.ports.source.confirm(pass.name);
   pass.confirmedMs = pass.ports.clock.nowMs();
   if (confirmed.state === "Read") {
-    if (confirmed.gathered === undefined) return { end: "Gone" };
-    if (!sameWaf(confirmed.gathered, pass.gathered)) return { end: "Outdated" };
+    if (confirmed.gathered === undefined) return { kind: "Gone" };
+    if (!sameWaf(confirmed.gathered, pass.gathered)) return { kind: "Outdated" };
     pass.gathered = confirmed.gathered;
   } else {
     const brokenSources = [...pass.gathered.brokenSources, confirmed.problem];

@@ -15,8 +15,8 @@ import { factsOf } from "../facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeWaf } from "./observe-waf.ts";
 import type { Pass } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
-import type { ConvergePorts, WafPort } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
+import type { ReconcilePorts, WafPort } from "../ports.ts";
 import { reportFacts } from "./report.ts";
 import { tellDrift } from "../status/emit-events.ts";
 
@@ -30,30 +30,30 @@ export interface Declared {
 /** Everything before the first write: may it work at all, what does the WAF show, is it the right WAF, what is the plan. */
 export async function beginPass(
   name: ObjectName,
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
   { version, gathered, desired }: Declared,
-): Promise<Pass | PassEnd> {
+): Promise<Pass | RunResult> {
   const startedMs = ports.clock.nowMs();
   const objection = precondition(gathered, ports);
   if ("end" in objection) return objection;
   memory.key = objection.key;
   const stored = await ports.inventory.load(name);
   if (stored.state === "Unreachable") {
-    return { end: "Blocked", blocker: "InventoryUnwritable", message: stored.problem };
+    return { kind: "Blocked", blocker: "InventoryUnwritable", message: stored.problem };
   }
   if (stored.state === "Unreadable") {
-    return { end: "Blocked", blocker: "InventoryUnreadable", message: stored.problem };
+    return { kind: "Blocked", blocker: "InventoryUnreadable", message: stored.problem };
   }
-  const unheld = await ports.lifecycle.hold(gathered.instance.meta);
-  if (unheld !== undefined) return { end: "Blocked", blocker: "InventoryUnwritable", message: unheld };
+  const unheld = await ports.lifecycle.ensureFinalizer(gathered.instance.meta);
+  if (unheld !== undefined) return { kind: "Blocked", blocker: "InventoryUnwritable", message: unheld };
   await reportFacts(ports, memory, factsOf({ gathered, desired, phase: "Started", nowMs: startedMs }));
   const waf = ports.openWaf(gathered.instance, objection.key);
   const read = await observeWaf(waf, desired, { signal: ports.abandon });
-  if (!read.ok) return read.fault.code === "Aborted" ? { end: "Interrupted" } : { end: "Failed", fault: read.fault };
+  if (!read.ok) return read.fault.code === "Aborted" ? { kind: "Interrupted" } : { kind: "Failed", fault: read.fault };
   const observed = read.value;
   const domain = decideDomain(gathered.instance, stored.inventory, observed.domain);
-  if (domain.state === "Changed") return { end: "Blocked", blocker: "DomainChanged", message: domain.message };
+  if (domain.state === "Changed") return { kind: "Blocked", blocker: "DomainChanged", message: domain.message };
   const inventory = withDrift(ports, memory, gathered, desired, observed, domain.inventory);
   const pass = newPass({ name, ports, memory, waf, startedMs, version, gathered, desired, observed, inventory });
   pass.revision = stored.revision;
@@ -63,21 +63,21 @@ export async function beginPass(
 }
 
 /** What must hold before the WAF is called at all. */
-function precondition(gathered: Gathered, ports: ConvergePorts): PassEnd | { readonly key: ApiKey } {
+function precondition(gathered: Gathered, ports: ReconcilePorts): RunResult | { readonly key: ApiKey } {
   const { instance, key, sameKey } = gathered;
   const objection = ports.baseUrlObjection(instance.baseUrl);
-  if (objection !== undefined) return { end: "Blocked", blocker: "BaseUrlNotAllowed", message: objection };
-  if (key.state === "Missing") return { end: "Blocked", blocker: "MissingApiKey", message: key.problem };
+  if (objection !== undefined) return { kind: "Blocked", blocker: "BaseUrlNotAllowed", message: objection };
+  if (key.state === "Missing") return { kind: "Blocked", blocker: "MissingApiKey", message: key.problem };
   const oldest = [instance.meta, ...sameKey].toSorted(byAge)[0];
   if (oldest !== undefined && oldest !== instance.meta) {
     const message = `WafInstance ${oldest.namespace}/${oldest.name} is older and has the same base URL and API key: delete one of the two, or give this one the key of another WAF.`;
-    return { end: "Blocked", blocker: "DuplicateKey", message };
+    return { kind: "Blocked", blocker: "DuplicateKey", message };
   }
   return { key: key.key };
 }
 
 function withDrift(
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
   gathered: Gathered,
   desired: DesiredState,

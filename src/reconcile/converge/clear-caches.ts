@@ -23,7 +23,7 @@ import {
 import { factsOf } from "../facts.ts";
 import type { Pass } from "./run-state.ts";
 import { changeInventory, movedDomain, record, replan } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
+import type { RunResult } from "../run-result.ts";
 import { reportClears } from "./report.ts";
 
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
@@ -33,7 +33,7 @@ const callIntervalMs = 2_000;
  * Looks at the cache clears if something else is declared or a time has come, and calls once if any is due. Cheap
  * otherwise, so that it can be asked before every write. Ends the pass for what concerns the whole instance.
  */
-export async function clearDueCaches(pass: Pass): Promise<PassEnd | undefined> {
+export async function clearDueCaches(pass: Pass): Promise<RunResult | undefined> {
   const { gathered, inventory, memory, ports } = pass;
   const nowMs = ports.clock.nowMs();
   if (pass.clearsSeen === gathered && nowMs < pass.clearsNextMs) return undefined;
@@ -50,18 +50,18 @@ export async function clearDueCaches(pass: Pass): Promise<PassEnd | undefined> {
   });
   await report(pass, look.finished);
   if (ended !== undefined || (look.due.length === 0 && !rollouts.isDue)) return ended;
-  if (ports.stopping.aborted) return { end: "Interrupted" };
+  if (ports.stopping.aborted) return { kind: "Interrupted" };
   return callOnce(pass, look, rollouts);
 }
 
-async function callOnce(pass: Pass, { due, waiting }: ClearLook, rollouts: RolloutLook): Promise<PassEnd | undefined> {
+async function callOnce(pass: Pass, { due, waiting }: ClearLook, rollouts: RolloutLook): Promise<RunResult | undefined> {
   const { clock } = pass.ports;
   const { handledTriggers } = pass.inventory;
   const ended = await remember(pass, { handledTriggers, rollouts: rolloutsBeforeCall(pass, rollouts) });
   if (ended !== undefined) return ended;
   for (const clear of due) keep(pass, clear, withAttempt(known(pass, clear), clock.nowMs()));
   await report(pass, due);
-  if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+  if (pass.ports.stopping.aborted) return { kind: "Interrupted" };
   const result = await pass.waf.clearCache({ signal: pass.ports.abandon });
   const nowMs = clock.nowMs();
   pass.memory.cacheClears.notBeforeMs = nowMs + callIntervalMs;
@@ -87,7 +87,7 @@ async function settleCleared(
   { all, by, caller }: Cleared,
   rollouts: RolloutLook,
   nowMs: number,
-): Promise<PassEnd | undefined> {
+): Promise<RunResult | undefined> {
   const times = { atMs: nowMs, clearedAtMs: nowMs };
   const finished = all.map((clear): readonly [DeclaredCacheClear, ClearRecord] => {
     const finish: ClearFinish =
@@ -110,10 +110,10 @@ async function settleFault(
   due: readonly DeclaredCacheClear[],
   rollouts: RolloutLook,
   fault: WafFault,
-): Promise<PassEnd | undefined> {
-  if (fault.code === "Aborted" || fault.code === "NotPermitted") return { end: "Interrupted" };
+): Promise<RunResult | undefined> {
+  if (fault.code === "Aborted" || fault.code === "NotPermitted") return { kind: "Interrupted" };
   // Whether a call that was given up took effect is not known: the next process begins it again.
-  if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+  if (pass.ports.stopping.aborted) return { kind: "Interrupted" };
   noteRolloutFault(pass, rollouts, fault, pass.ports.clock.nowMs());
   const { cacheClears } = pass.memory;
   for (const clear of due) {
@@ -124,14 +124,14 @@ async function settleFault(
   }
   await report(pass, due);
   const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
-  return isWrongKey ? { end: "Failed", fault } : undefined;
+  return isWrongKey ? { kind: "Failed", fault } : undefined;
 }
 
 /** Stores with the instance what was handled and what is tried, before anything is done about it. */
 async function remember(
   pass: Pass,
   next: Pick<Inventory, "handledTriggers" | "rollouts">,
-): Promise<PassEnd | undefined> {
+): Promise<RunResult | undefined> {
   const { handledTriggers, rollouts } = pass.inventory;
   if (next.handledTriggers === handledTriggers && next.rollouts === rollouts) return undefined;
   changeInventory(pass, (inventory) => ({ ...inventory, ...next }));

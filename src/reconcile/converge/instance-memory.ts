@@ -7,11 +7,11 @@ import type { LastSeen } from "../../plan/instance/drift.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { ClearMemory } from "../cache-clear/clear-records.ts";
 import { newClearMemory } from "../cache-clear/clear-records.ts";
-import type { PassEnd } from "../run-result.ts";
+import type { RunResult } from "../run-result.ts";
 
 export interface BackOff {
   readonly untilMs: number;
-  readonly end: PassEnd;
+  readonly end: RunResult;
   /** Another one is tried at once: somebody may have mended it. */
   readonly attempted: string;
 }

@@ -10,25 +10,25 @@ import type { Declared } from "./begin-pass.ts";
 import { beginPass } from "./begin-pass.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { Pass } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
-import type { ConvergePorts } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
+import type { ReconcilePorts } from "../ports.ts";
 
 /** How long a deletion waits for a WAF that can't be reached. */
 const releaseMsMax = 600_000;
 const uninstalling = "the kinds of wafsync are being removed from the API server";
 
 export interface Release {
-  readonly end: PassEnd;
+  readonly end: RunResult;
   readonly known: Pass | Declared;
 }
 
 /** Ends with `Gone` when the instance may go, and otherwise as a pass ends. */
 export async function releaseInstance(
   name: ObjectName,
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
   declared: Declared,
-  runPass: (pass: Pass) => Promise<PassEnd>,
+  runPass: (pass: Pass) => Promise<RunResult>,
 ): Promise<Release> {
   memory.releasingSinceMs ??= ports.clock.nowMs();
   const stored = await ports.inventory.load(name);
@@ -41,8 +41,8 @@ export async function releaseInstance(
   const nothing = withoutDeclarations(declared, memory, ports.clock.nowMs());
   const begun = await beginPass(name, portsOf(ports, nothing.gathered), memory, nothing);
   const end = "end" in begun ? begun : await runPass(begun);
-  if (end.end === "Interrupted") return { end, known: declared };
-  if (end.end === "Done" && !("end" in begun)) {
+  if (result.kind === "Interrupted") return { end, known: declared };
+  if (result.kind === "Done" && !("end" in begun)) {
     return await letGo(ports, declared, begun.inventory, "they could not be removed");
   }
   if (isHopeless(end) || ports.clock.nowMs() - memory.releasingSinceMs >= releaseMsMax) {
@@ -59,7 +59,7 @@ function leavesEntries({ instance }: Gathered): string | undefined {
 
 /** Lets the instance go, and tells what stays on the WAF. */
 async function letGo(
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   declared: Declared,
   inventory: Inventory | undefined,
   why: string | undefined,
@@ -70,13 +70,13 @@ async function letGo(
     const count = left === undefined ? "An unknown number of" : String(left);
     const message = `${count} entries and origins that wafsync added stay on the WAF: ${why ?? "the inventory can't be read"}.`;
     ports.status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message });
-    ports.observer.leftBehind?.(meta, left);
+    ports.observer.orphaned?.(meta, left);
   }
   // Should the kinds come back, and the instance with them, it finds again what is its own.
   const unremoved = why === uninstalling ? undefined : await ports.inventory.remove(meta);
-  const problem = unremoved ?? (await ports.lifecycle.release(meta));
-  if (problem === undefined) return { end: { end: "Gone" }, known: declared };
-  return { end: { end: "Blocked", blocker: "InventoryUnwritable", message: problem }, known: declared };
+  const problem = unremoved ?? (await ports.lifecycle.removeFinalizer(meta));
+  if (problem === undefined) return { end: { kind: "Gone" }, known: declared };
+  return { end: { kind: "Blocked", blocker: "InventoryUnwritable", message: problem }, known: declared };
 }
 
 /** The same instance with nothing declared, and guards that do not ask: its owner has asked for the deletion. */
@@ -111,11 +111,11 @@ function withoutExclusive(policy: Gathered["instance"]["policies"]["blocklist"])
 }
 
 /** Rules no longer matter, so changes of them are not looked at, and there is nothing to confirm. */
-function portsOf(ports: ConvergePorts, gathered: Gathered): ConvergePorts {
+function portsOf(ports: ReconcilePorts, gathered: Gathered): ReconcilePorts {
   const confirmed: ConfirmedGathering = { state: "Read", gathered };
   return {
     ...ports,
-    lifecycle: { hold: async () => undefined, release: async (meta) => await ports.lifecycle.release(meta) },
+    lifecycle: { hold: async () => undefined, release: async (meta) => await ports.lifecycle.removeFinalizer(meta) },
     source: {
       gather: async () => gathered,
       confirm: async () => confirmed,
@@ -125,17 +125,17 @@ function portsOf(ports: ConvergePorts, gathered: Gathered): ConvergePorts {
 }
 
 /** Without a key, or with the key of another WAF, waiting would change nothing. */
-function isHopeless(end: PassEnd): boolean {
-  if (end.end !== "Blocked") return false;
-  return end.blocker === "MissingApiKey" || end.blocker === "DomainChanged" || end.blocker === "DuplicateKey";
+function isHopeless(end: RunResult): boolean {
+  if (result.kind !== "Blocked") return false;
+  return result.blocker === "MissingApiKey" || result.blocker === "DomainChanged" || result.blocker === "DuplicateKey";
 }
 
-function reasonOf(end: PassEnd): string {
-  switch (end.end) {
+function reasonOf(end: RunResult): string {
+  switch (result.kind) {
     case "Blocked":
-      return end.message;
+      return result.message;
     case "Failed":
-      return end.fault.message;
+      return result.fault.message;
     case "Done":
     case "Unsettled":
     case "Outdated":

@@ -10,7 +10,7 @@ import { originStatus } from "../status/origin-status.ts";
 import { rolloutsStatus } from "../cache-clear/rollouts-status.ts";
 import { ruleStatus } from "../status/rule-status.ts";
 import { recordOf } from "../cache-clear/clear-records.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { StatusPort } from "../ports.ts";
@@ -22,7 +22,7 @@ interface ReportPorts {
   readonly status: StatusPort;
 }
 
-export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, facts: ConvergeFacts): Promise<void> {
+export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, facts: RunFacts): Promise<void> {
   const { status } = ports;
   const { meta } = facts.gathered.instance;
   // What an earlier pass said stays true while the WAF is read once more.
@@ -53,7 +53,7 @@ export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, fa
 export async function reportMoved(
   { status }: ReportPorts,
   memory: InstanceMemory,
-  facts: ConvergeFacts,
+  facts: RunFacts,
   { toAll, goesOn }: { readonly toAll: boolean; readonly goesOn: () => boolean },
 ): Promise<void> {
   await write(status, facts.gathered.instance.meta, (before) => ({
@@ -91,7 +91,7 @@ function gistOf(status: { readonly conditions?: readonly Condition[] }): unknown
 export async function reportClears(
   { status }: ReportPorts,
   memory: InstanceMemory,
-  facts: ConvergeFacts,
+  facts: RunFacts,
   clears: readonly DeclaredCacheClear[],
 ): Promise<void> {
   for (const clear of clears) {

@@ -14,12 +14,12 @@ import type { Observed } from "../../model/observed.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInstance } from "../../plan/instance/plan.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import type { PassEnd } from "../run-result.ts";
-import type { ConvergePorts, WafPort } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
+import type { ReconcilePorts, WafPort } from "../ports.ts";
 
 export interface Pass {
   readonly name: ObjectName;
-  readonly ports: ConvergePorts;
+  readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
   readonly startedMs: number;
@@ -91,11 +91,11 @@ export function isOutdated(pass: Pass): boolean {
 }
 
 /** Gathers anew and plans again. `Gone` if the instance is no more, `Outdated` if it is to be begun anew. */
-export async function refresh(pass: Pass): Promise<PassEnd | undefined> {
+export async function refresh(pass: Pass): Promise<RunResult | undefined> {
   pass.version = pass.ports.source.version(pass.name);
   const gathered = await pass.ports.source.gather(pass.name);
-  if (gathered === undefined) return { end: "Gone" };
-  if (!sameWaf(gathered, pass.gathered)) return { end: "Outdated" };
+  if (gathered === undefined) return { kind: "Gone" };
+  if (!sameWaf(gathered, pass.gathered)) return { kind: "Outdated" };
   pass.gathered = gathered;
   pass.confirmedMs = undefined;
   recompile(pass);
@@ -126,15 +126,15 @@ export function forgetsWhatIsThere({ plan, inventory, observed }: Pass): boolean
 }
 
 /** Writes the inventory of the plan before anything of the plan is done. */
-export async function record(pass: Pass): Promise<PassEnd | undefined> {
+export async function record(pass: Pass): Promise<RunResult | undefined> {
   if (!pass.plan.inventoryChanged && !pass.inventoryDirty) return undefined;
   const foreign = await ensureDomain(pass);
   if (foreign !== undefined) return foreign;
   const before = pass.inventory;
   const next = pass.plan.inventory;
   const saved = await pass.ports.inventory.save(pass.name, next, pass.revision);
-  if (saved.state === "Conflict") return { end: "Blocked", blocker: "InventoryConflict", message: saved.problem };
-  if (saved.state === "Failed") return { end: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
+  if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };
+  if (saved.state === "Failed") return { kind: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
   for (const list of listNames) {
     const live = pass.observed.lists[list];
     for (const entry of next.entries[list].keys()) {
@@ -156,21 +156,21 @@ export async function record(pass: Pass): Promise<PassEnd | undefined> {
  * Lists don't say whose they are. If the key was given to another WAF since the domain was read, what they show must not
  * make us forget anything: so the domain is read once more before the first record that goes by them.
  */
-async function ensureDomain(pass: Pass): Promise<PassEnd | undefined> {
+async function ensureDomain(pass: Pass): Promise<RunResult | undefined> {
   const { lists } = pass.observed;
   if (pass.listsOfDomain === lists) return undefined;
   const read = await pass.waf.readOrigins({ signal: pass.ports.abandon });
-  if (!read.ok) return read.fault.code === "Aborted" ? { end: "Interrupted" } : { end: "Failed", fault: read.fault };
+  if (!read.ok) return read.fault.code === "Aborted" ? { kind: "Interrupted" } : { kind: "Failed", fault: read.fault };
   const moved = movedDomain(pass, read.value.domain);
   if (moved === undefined) pass.listsOfDomain = lists;
   return moved;
 }
 
 /** Each accepted write names the domain that it was done for. Another one than was read ends the pass. */
-export function movedDomain({ observed }: Pass, domain: string): PassEnd | undefined {
+export function movedDomain({ observed }: Pass, domain: string): RunResult | undefined {
   if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
   const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
-  return { end: "Blocked", blocker: "DomainChanged", message };
+  return { kind: "Blocked", blocker: "DomainChanged", message };
 }
 
 /** Changes the inventory in memory; `record` stores it. The plan is made again, since it carries the inventory. */

@@ -16,13 +16,13 @@ import type { Declared } from "./begin-pass.ts";
 import { beginPass } from "./begin-pass.ts";
 import type { ClearLook } from "../cache-clear/advance-clears.ts";
 import { earliest, lookAtEnd, removeOutlived } from "../cache-clear/advance-clears.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 import { factsOf } from "../facts.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { Pass } from "./run-state.ts";
 import { forgetsWhatIsThere, record } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
-import type { ConvergePorts } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
+import type { ReconcilePorts } from "../ports.ts";
 import { releaseInstance } from "./release.ts";
 import { reportFacts } from "./report.ts";
 import { endProgress, reportProgress } from "./progress-reporter.ts";
@@ -34,10 +34,10 @@ const retryBaseMs = 1_000;
 const retryMsMax = 300_000;
 
 /** What became of a pass, and when to come back without being asked. */
-export interface ConvergeOutcome {
-  readonly end: PassEnd;
+export interface ReconcileOutcome {
+  readonly end: RunResult;
   /** The facts as they were reported; undefined where there was nothing to report on. */
-  readonly facts: ConvergeFacts | undefined;
+  readonly facts: RunFacts | undefined;
   readonly wakeAtMs: number | undefined;
   /** Cache clears that are neither finished nor suspended. */
   readonly pendingClears: number;
@@ -46,15 +46,15 @@ export interface ConvergeOutcome {
 }
 
 /** Runs one pass over one instance. Never throws for anything that the world does; reports on every object at its end. */
-export async function convergeInstance(
+export async function reconcileInstance(
   name: ObjectName,
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
-): Promise<ConvergeOutcome> {
+): Promise<ReconcileOutcome> {
   const version = ports.source.version(name);
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) {
-    return { end: { end: "Gone" }, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version };
+    return { end: { kind: "Gone" }, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version };
   }
   const desired = compileDesired(gathered, ports.clock.nowMs());
   const declared = { version, gathered, desired };
@@ -71,9 +71,9 @@ export async function convergeInstance(
 /** What a pass would do, without doing any of it: the reads of a pass, and its plan. Undefined if there is no such instance. */
 export async function previewInstance(
   name: ObjectName,
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
-): Promise<ConvergeFacts | undefined> {
+): Promise<RunFacts | undefined> {
   const version = ports.source.version(name);
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) return undefined;
@@ -83,7 +83,7 @@ export async function previewInstance(
   const facts =
     "end" in begun
       ? factsOf({ gathered, desired, phase: "Ended", end: begun, nowMs })
-      : factsOf({ ...begun, phase: "Ended", end: { end: "Done" }, pass: begun, nowMs });
+      : factsOf({ ...begun, phase: "Ended", end: { kind: "Done" }, pass: begun, nowMs });
   await reportFacts(ports, memory, facts);
   return facts;
 }
@@ -102,11 +102,11 @@ function attemptOf({ instance, key }: Gathered): string {
 }
 
 async function reportBackOff(
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
   { version, gathered, desired }: Declared,
-): Promise<ConvergeOutcome> {
-  const end: PassEnd = memory.backOff?.end ?? { end: "Unsettled" };
+): Promise<ReconcileOutcome> {
+  const end: RunResult = memory.backOff?.end ?? { kind: "Unsettled" };
   const nowMs = ports.clock.nowMs();
   const facts = factsOf({ gathered, desired, phase: "Ended", end, nowMs, retryAtMs: memory.backOff?.untilMs });
   const clears = lookAtEnd(ports, memory, facts);
@@ -115,7 +115,7 @@ async function reportBackOff(
   return { end, facts, ...wakeAt(memory.backOff?.untilMs, clears), version };
 }
 
-async function runPass(pass: Pass): Promise<PassEnd> {
+async function runPass(pass: Pass): Promise<RunResult> {
   // Nothing is recorded yet, which is how an instance looks that was just released: an old picture must not begin it anew.
   // Nor must it make us forget what a rule or origin retains that only this picture lacks.
   const gone = pass.revision === "" || forgetsWhatIsThere(pass) ? await confirm(pass) : undefined;
@@ -128,36 +128,36 @@ async function runPass(pass: Pass): Promise<PassEnd> {
 }
 
 /** Applies and verifies, until a verification finds nothing left to do. */
-async function applyAndVerify(pass: Pass): Promise<PassEnd> {
+async function applyAndVerify(pass: Pass): Promise<RunResult> {
   for (let round = 0; round < roundsMax; round += 1) {
     const ended = (await record(pass)) ?? (await applyPlan(pass, () => reportProgress(pass)));
     if (ended !== undefined) return ended;
-    if (pass.unread.size === 0) return { end: "Done" };
+    if (pass.unread.size === 0) return { kind: "Done" };
     const verified = await readAgain(pass);
     if (verified !== undefined) return verified;
-    if (pass.plan.operations.length === 0) return { end: "Done" };
+    if (pass.plan.operations.length === 0) return { kind: "Done" };
   }
-  return { end: "Unsettled" };
+  return { kind: "Unsettled" };
 }
 
 async function finish(
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
-  end: PassEnd,
+  end: RunResult,
   known: Pass | Declared,
-): Promise<ConvergeOutcome> {
+): Promise<ReconcileOutcome> {
   const nowMs = ports.clock.nowMs();
   const pass = "plan" in known ? known : undefined;
   if (pass !== undefined) rememberLists(pass, end, nowMs);
-  memory.failures = end.end === "Failed" || end.end === "Unsettled" ? memory.failures + 1 : 0;
-  if (end.end === "Failed") ports.observer.failed?.(known.gathered.instance.meta, end.fault);
+  memory.failures = result.kind === "Failed" || result.kind === "Unsettled" ? memory.failures + 1 : 0;
+  if (result.kind === "Failed") ports.observer.failed?.(known.gathered.instance.meta, result.fault);
   const wakeAtMs = wakeTime(end, known, memory, ports);
   memory.backOff =
-    wakeAtMs !== undefined && (end.end === "Failed" || end.end === "Unsettled")
+    wakeAtMs !== undefined && (result.kind === "Failed" || result.kind === "Unsettled")
       ? { untilMs: wakeAtMs, end, attempted: attemptOf(known.gathered) }
       : undefined;
   const facts = factsOf({ ...known, phase: "Ended", end, pass, nowMs, retryAtMs: wakeAtMs });
-  if (end.end === "Interrupted" || end.end === "Gone" || end.end === "Outdated") {
+  if (result.kind === "Interrupted" || result.kind === "Gone" || result.kind === "Outdated") {
     return { end, facts, wakeAtMs, pendingClears: 0, version: known.version };
   }
   const clears = lookAtEnd(ports, memory, facts);
@@ -172,34 +172,34 @@ function wakeAt(wakeAtMs: number | undefined, { due, waiting, nextMs }: ClearLoo
   return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
 }
 
-function rememberLists(pass: Pass, end: PassEnd, nowMs: number): void {
+function rememberLists(pass: Pass, end: RunResult, nowMs: number): void {
   const { memory } = pass;
   memory.lastObserved = pass.observed;
   // A list whose last writes are not confirmed says nothing about drift.
   const { domain, lists } = pass.observed;
   memory.lastSeen = pass.unread.size === 0 ? { domain, lists, removed: memory.removed } : undefined;
-  if (end.end === "Done") memory.lastSyncMs = nowMs;
+  if (result.kind === "Done") memory.lastSyncMs = nowMs;
 }
 
 /** When to run again without being asked: the next expiry or resync, or a back-off after a failure. */
 function wakeTime(
-  end: PassEnd,
+  end: RunResult,
   { gathered, desired }: Pick<Pass, "gathered" | "desired">,
   memory: InstanceMemory,
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
 ): number | undefined {
   const nowMs = ports.clock.nowMs();
   const resyncMs = nowMs + gathered.instance.resyncIntervalMs;
-  switch (end.end) {
+  switch (result.kind) {
     case "Done":
       return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs);
     case "Blocked":
-      if (end.blocker === "InventoryConflict" || end.blocker === "InventoryUnwritable") return nowMs + 2 * retryBaseMs;
+      if (result.blocker === "InventoryConflict" || result.blocker === "InventoryUnwritable") return nowMs + 2 * retryBaseMs;
       return Math.min(resyncMs, nowMs + retryMsMax);
     case "Failed":
     case "Unsettled": {
       const options = { baseMs: retryBaseMs, maxMs: retryMsMax, attempt: memory.failures, random: ports.random };
-      const toldMs = end.end === "Failed" ? (end.fault.retryAfterMs ?? 0) : 0;
+      const toldMs = result.kind === "Failed" ? (result.fault.retryAfterMs ?? 0) : 0;
       return nowMs + Math.max(upwardBackOffDelayMs(options), toldMs);
     }
     case "Outdated":

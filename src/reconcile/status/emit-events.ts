@@ -6,7 +6,7 @@ import { asSentence } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { heldMessage } from "./instance-status.ts";
 import { troubleOf } from "./trouble.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 import type { InstanceMemory } from "../converge/instance-memory.ts";
 import { forgetRulesBut } from "../converge/instance-memory.ts";
 import type { StatusPort } from "../ports.ts";
@@ -30,7 +30,7 @@ export function tellDrift(status: StatusPort, instance: ResourceMeta, drift: rea
 }
 
 /** At the end of a pass: what was done, and what changed since the last pass. */
-export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts): void {
+export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: RunFacts): void {
   const { meta } = facts.gathered.instance;
   const { added, removed, originsAdded } = facts.done;
   if (added + removed > 0) {
@@ -57,7 +57,7 @@ export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: C
   tellRules(status, memory, facts);
 }
 
-function tellHeld(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts, meta: ResourceMeta): void {
+function tellHeld(status: StatusPort, memory: InstanceMemory, facts: RunFacts, meta: ResourceMeta): void {
   const held = (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
   const heldText = held ? heldMessage(facts) : undefined;
   if (tellOnce(memory, "held", heldText) && heldText !== undefined) {
@@ -73,20 +73,20 @@ function tellContested(status: StatusPort, memory: InstanceMemory, plan: Plan, m
   }
 }
 
-function tellTrouble(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts, meta: ResourceMeta): void {
+function tellTrouble(status: StatusPort, memory: InstanceMemory, facts: RunFacts, meta: ResourceMeta): void {
   const trouble = troubleOf(facts);
   const isNew = tellOnce(memory, "trouble", trouble?.reason);
   if (!isNew) return;
   if (trouble !== undefined) {
     // What blocks it says more than that something is pending.
-    const reason = facts.end?.end === "Blocked" ? facts.end.blocker : trouble.reason;
+    const reason = facts.result?.kind === "Blocked" ? facts.result.blocker : trouble.reason;
     status.event(meta, { type: "Warning", reason, message: trouble.message });
   } else {
     status.event(meta, { type: "Normal", reason: "Recovered", message: "The WAF can be worked on again." });
   }
 }
 
-function tellRules(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts): void {
+function tellRules(status: StatusPort, memory: InstanceMemory, facts: RunFacts): void {
   for (const rule of facts.desired.rules) {
     if (rule.rule.meta.deleting) continue;
     if (facts.plan !== undefined) tellRefused(status, memory, rule, facts.plan);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredCacheClear } from "../../../src/model/declared.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import type { ConvergeOutcome } from "../../../src/reconcile/converge/run.ts";
+import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
 import { previewInstance } from "../../../src/reconcile/converge/run.ts";
 import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
 import { aCacheClear, addresses, anInstance, blocking } from "../../support/builders/declare.ts";
@@ -17,8 +17,8 @@ function aWorld(...cacheClears: readonly DeclaredCacheClear[]): ConvergeWorld {
 const serverError = { code: "OutcomeUnknown", message: "The WAF answered 500.", status: 500 } as const;
 
 /** Passes, each when the one before asked for it, until no clear is pending. */
-async function passesUntilCleared(world: ConvergeWorld, passesMax = 20): Promise<ConvergeOutcome[]> {
-  const outcomes: ConvergeOutcome[] = [];
+async function passesUntilCleared(world: ConvergeWorld, passesMax = 20): Promise<ReconcileOutcome[]> {
+  const outcomes: ReconcileOutcome[] = [];
   for (let count = 0; count < passesMax; count += 1) {
     const outcome = await world.pass();
     outcomes.push(outcome);
@@ -45,7 +45,7 @@ describe("A WafCacheClear", () => {
     const clear = aCacheClear("deploy", { trigger: "4f2a" });
     const world = aWorld(clear);
     const { end, wakeAtMs, pendingClears } = await world.pass();
-    expect({ end, pendingClears }).toEqual({ end: { end: "Done" }, pendingClears: 0 });
+    expect({ end, pendingClears }).toEqual({ end: { kind: "Done" }, pendingClears: 0 });
     expect(world.waf.cacheClears).toBe(1);
     expect(statusOf(world, clear)).toMatchObject({
       observedGeneration: 1,
@@ -256,7 +256,7 @@ describe("A cache clear during a long plan", () => {
       if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
     });
     const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    expect(end).toEqual({ kind: "Done" });
     expect(world.waf.writes().indexOf("ClearCache")).toBe(50);
     expect(world.waf.count("AddEntry")).toBe(200);
     expect(world.waf.count("ClearCache")).toBe(1);
@@ -287,7 +287,7 @@ describe("A call that fails", () => {
     const fault = { code: "BadApiKey", message: "The WAF refuses the API key (403).", status: 403 } as const;
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault });
     const { end, pendingClears } = await world.pass();
-    expect(end).toEqual({ end: "Failed", fault });
+    expect(end).toEqual({ kind: "Failed", fault });
     expect(pendingClears).toBe(0);
     expect(world.waf.count("ClearCache")).toBe(1);
     for (const clear of clears) {
@@ -308,7 +308,7 @@ describe("A call that fails", () => {
     });
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
     const first = await world.pass();
-    expect(first).toMatchObject({ end: { end: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
+    expect(first).toMatchObject({ end: { kind: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(complete(world, clear)).toBe("False Running");
     expect(world.status.condition(clear.meta, "Reconciling")).toBe("True ProgressingWithRetry");
@@ -360,7 +360,7 @@ describe("A call that fails", () => {
     const world = aWorld(clear);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: { code: "Rejected", message: "not now" } });
     const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    expect(end).toEqual({ kind: "Done" });
     expect(failed(world, clear)).toBe("True Rejected");
     expect(world.status.message(clear.meta, "Failed")).toContain('"not now"');
     expect(world.status.faults).toEqual([]);
@@ -390,7 +390,7 @@ describe("A call that fails", () => {
       if (name === "ClearCache") world.waf.domain = "other.example";
     });
     const { end } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect(end).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(failed(world, clear)).toBe("True DomainChanged");
     expect(world.status.faults).toEqual([]);
   });
@@ -442,7 +442,7 @@ describe("A process that is killed", () => {
       if (name === "ReadList" && list === "allowlist") world.stop();
     });
     const { end } = await world.pass();
-    expect(end).toEqual({ end: "Interrupted" });
+    expect(end).toEqual({ kind: "Interrupted" });
     expect(world.waf.count("ClearCache")).toBe(0);
     world.onCall(() => undefined);
     world.restart();

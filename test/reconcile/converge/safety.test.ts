@@ -43,7 +43,7 @@ describe("Before removals", () => {
     world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
     world.source.failConfirm("The API server does not answer.");
     const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    expect(end).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([...addresses(3), "192.0.2.1"]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
     expect(world.status.message(world.instance, "RemovalsHeld")).toContain("The API server does not answer.");
@@ -68,7 +68,7 @@ describe("Before removals", () => {
     world.source.freezeCache();
     world.declare({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
     const { end } = await world.pass();
-    expect(end).toEqual({ end: "Outdated" });
+    expect(end).toEqual({ kind: "Outdated" });
     expect(world.waf.lists.blocklist).toHaveLength(3);
   });
 
@@ -161,7 +161,7 @@ describe("Another domain", () => {
     world.waf.lists.blocklist.push("198.18.0.0", "203.0.113.9");
     const writes = world.waf.writes().length;
     const { end, wakeAtMs } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect(end).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
     expect(world.waf.writes()).toHaveLength(writes);
     expect(world.status.condition(world.instance, "Ready")).toBe("False DomainChanged");
@@ -180,7 +180,7 @@ describe("Another domain", () => {
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.domain = "staging.shop.example";
     });
-    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect((await world.pass()).end).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(world.waf.count("AddEntry")).toBe(2);
     expect(world.status.faults).toEqual([]);
   });
@@ -200,7 +200,7 @@ describe("The inventory", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Conflict");
     const { end, wakeAtMs } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "InventoryConflict" });
+    expect(end).toMatchObject({ kind: "Blocked", blocker: "InventoryConflict" });
     expect(world.waf.writes()).toEqual([]);
     expect(wakeAtMs).toBe(world.clock.nowMs() + 2_000);
     await world.pass();
@@ -271,7 +271,7 @@ describe("What must hold before the WAF is called", () => {
     expect(world.status.faults).toEqual([]);
     const younger = aMeta("WafInstance", "edge/younger", { createdAtMs: createdMs + 1 });
     world.declare({ sameKey: [younger] });
-    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect((await world.pass()).end).toEqual({ kind: "Done" });
   });
 });
 
@@ -316,7 +316,7 @@ describe("Under way", () => {
         if (call.name === "AddEntry" && world.waf.count("AddEntry") === 4) world[how]();
       });
       const { end } = await world.pass();
-      expect(end).toEqual({ end: "Interrupted" });
+      expect(end).toEqual({ kind: "Interrupted" });
       expect(world.waf.count("AddEntry")).toBe(4);
       world.restart();
       world.onCall(() => undefined);
@@ -335,7 +335,7 @@ describe("Under way", () => {
     const { promise } = world.begin();
     await world.clock.advance(10_000);
     world.stop();
-    expect((await promise).end).toEqual({ end: "Interrupted" });
+    expect((await promise).end).toEqual({ kind: "Interrupted" });
     expect(world.clock.nowMs()).toBe(startedMs + 10_000);
   });
 
@@ -345,7 +345,7 @@ describe("Under way", () => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3)
         world.declare({ instance: anInstance({ suspend: true }) });
     });
-    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect((await world.pass()).end).toEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(world.status.condition(world.instance, "Ready")).toBe("Unknown Suspended");
     expect(world.status.faults).toEqual([]);
@@ -359,8 +359,8 @@ describe("Under way", () => {
       world.declare({ key: { state: "Present", key: new ApiKey("the-next-key") } });
     });
     const [first, second] = await world.passesUntilDone();
-    expect(first).toMatchObject({ end: { end: "Outdated" }, wakeAtMs: world.clock.nowMs() });
-    expect(second?.end).toEqual({ end: "Done" });
+    expect(first).toMatchObject({ end: { kind: "Outdated" }, wakeAtMs: world.clock.nowMs() });
+    expect(second?.end).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toHaveLength(9);
     expect(world.status.eventReasons()).not.toContain("Contested");
   });
@@ -371,7 +371,7 @@ describe("Under way", () => {
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3) world.source.remove(instance);
     });
-    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect((await world.pass()).end).toEqual({ kind: "Gone" });
     expect(world.waf.count("AddEntry")).toBe(3);
   });
 
@@ -560,7 +560,7 @@ describe("What can't be told from a list", () => {
       world.waf.lists.blocklist = [];
     });
     const { end } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect(end).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
   });
 
@@ -573,7 +573,7 @@ describe("What can't be told from a list", () => {
       world.waf.domain = "staging.example";
       world.waf.origins.clear();
     });
-    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect((await world.pass()).end).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
   });
 
@@ -585,7 +585,7 @@ describe("What can't be told from a list", () => {
     await world.clock.advanceUntil(() => world.waf.count("AddEntry") === 1, 60_000);
     world.declare({ rules: [] });
     await world.clock.advanceUntil(isOver, 60_000);
-    expect((await promise).end).toEqual({ end: "Done" });
+    expect((await promise).end).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -595,7 +595,7 @@ describe("What can't be told from a list", () => {
     world.source.freezeCache();
     world.source.remove(world.instance);
     const { end } = await world.pass();
-    expect(end).toEqual({ end: "Gone" });
+    expect(end).toEqual({ kind: "Gone" });
     expect(world.waf.writes()).toEqual([]);
     expect(world.inventory.saves).toEqual([]);
   });

@@ -5,7 +5,7 @@ import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { ConvergeObserver, ConvergePorts, StatusPort, WafPort } from "../../../src/reconcile/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, StatusPort, WafPort } from "../../../src/reconcile/ports.ts";
 import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
@@ -109,7 +109,7 @@ export class SimProcess {
     return value;
   }
 
-  #ports(): ConvergePorts {
+  #ports(): ReconcilePorts {
     const world = this.#world;
     return {
       baseUrlObjection: () => undefined,
@@ -158,7 +158,7 @@ export class SimProcess {
     };
   }
 
-  #observer(): ConvergeObserver {
+  #observer(): ReconcileObserver {
     const say = (text: string): void => this.#world.printed(this, text);
     return {
       operationDone: (_, operation) => say(JSON.stringify(operation)),
