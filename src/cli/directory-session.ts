@@ -102,7 +102,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   for (const fault of faults) {
     const isError = fault.severity === "Error";
     // What passes by itself is no news to somebody who follows the files while she edits them.
-    if (!isError && fault.passing && printed !== undefined) continue;
+    if (!isError && fault.isTransient && printed !== undefined) continue;
     lines.push(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
   }
   for (const { place, problem } of unattached) {
