@@ -1,6 +1,6 @@
 // Which texts are hosts and base URLs. Each rule is CEL at admission and a function elsewhere, and both give one answer.
 import { isIPv4, isIPv6 } from "node:net";
-import { z } from "zod";
+import * as z from "zod";
 import { matchRule } from "./schema-parts.ts";
 import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
 
