@@ -13,7 +13,6 @@ import { emptySnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { faultText } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
-import { watchDirectory } from "./watch-directory.ts";
 
 /** A pass that met a file on the move is repeated at once, this many times. */
 const passesMax = 8;
@@ -136,6 +135,9 @@ class WatchedDirectory implements DirectorySource {
     const { clock, logger, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     let seen = this.#version;
+    // `wafsync plan` never watches, so it does not load what watching needs.
+    const { watchDirectory } = await import("./watch-directory.ts");
+    if (stop.aborted) return;
     const look = async (): Promise<"Settled" | "LookAgain"> => {
       // Without waiting: an address to block is wanted at once, and removals are held until the next look.
       const snapshot = await this.#inTurn(async () => await this.#pass());
