@@ -178,10 +178,16 @@ export const layers: readonly Layer[] = [
           "reconcile/status",
           "reconcile/logs",
           "app",
+          "cli/commands",
           "cli/logs",
           "cli/report",
         ],
         duty: "one file for each command, and what several of them share",
+      },
+      {
+        name: "cli/commands",
+        mayImport: ["plan/logs", "cli/*.ts"],
+        duty: "the options of each command, without the code that runs it",
       },
       {
         name: "cli/logs",

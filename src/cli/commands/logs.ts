@@ -1,8 +1,8 @@
 // The options of `wafsync logs`.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { withLogSourceOptions } from "./add-log-source-options.ts";
-import type { WholeNumber } from "./add-log-source-options.ts";
+import { collect, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
+import type { SetExitCode } from "./option-groups.ts";
 
 const formats = ["ndjson", "csv", "table", "json"];
 
@@ -16,16 +16,12 @@ Examples:
   $ wafsync logs -f waf/ --follow -o ndjson | jq .request_path
 `;
 
-function collectTexts(text: string, before: readonly string[]): readonly string[] {
-  return [...before, text];
-}
-
 /** Values that hold no comma may be told together. */
 function collectList(text: string, before: readonly string[]): readonly string[] {
   return [...before, ...text.split(",").map((one) => one.trim())];
 }
 
-export function addLogsCommand(program: Command, wholeNumber: WholeNumber, setExitCode: (code: number) => void): void {
+export function addLogsCommand(program: Command, setExitCode: SetExitCode): void {
   const command = program
     .command("logs")
     .description("Print the requests that the WAF blocked, or write them to a file.")
@@ -39,15 +35,15 @@ export function addLogsCommand(program: Command, wholeNumber: WholeNumber, setEx
     .option("--output <file>", "write the rows to a file that must not be there yet")
     .option("--resume", "go on with a file that was not finished", false)
     .option("--country <codes>", "only of these countries, for example CN,RU", collectList, [])
-    .option("--reason <text>", "only with this in the block reason; may be given again", collectTexts, [])
+    .option("--reason <text>", "only with this in the block reason; may be given again", collect, [])
     .option("--client <addresses>", "only of these IP addresses or networks", collectList, [])
     .option("--status <codes>", "only with these HTTP statuses, for example 403 or 4xx", collectList, [])
-    .option("--path <text>", "only with this in the path; with *, the whole path; may be given again", collectTexts, [])
+    .option("--path <text>", "only with this in the path; with *, the whole path; may be given again", collect, [])
     .option("--follow", "go on with what comes, until stopped", false)
     .option("--interval <seconds>", "with --follow: how often to look", wholeNumber(5, 86_400), 60)
     .option("--lookback <days>", "with --follow: how late rows may arrive", wholeNumber(0, 30), 2)
     .option("--page-size <n>", "rows of one call", wholeNumber(1, 10_000), 10_000);
-  withLogSourceOptions(command, wholeNumber)
+  withLogSourceOptions(command)
     .addHelpText("after", examples)
     .action(async (options) => {
       const { runLogs } = await import("../logs-command.ts");

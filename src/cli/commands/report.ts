@@ -1,7 +1,7 @@
 // The options of `wafsync report`.
 import type { Command } from "commander";
-import { withLogSourceOptions } from "../logs/add-log-source-options.ts";
-import type { WholeNumber } from "../logs/add-log-source-options.ts";
+import { wholeNumber, withLogSourceOptions } from "./option-groups.ts";
+import type { SetExitCode } from "./option-groups.ts";
 
 const examples = `
 The page needs no network. Dates are days of UTC: 2026-11-21, today, yesterday, or 7d for seven days ago. Both ends are
@@ -15,11 +15,7 @@ Examples:
 Exit codes: 0 all is in the report, 1 something is missing, and the page says what, 2 something is wrong, 130 stopped.
 `;
 
-export function addReportCommand(
-  program: Command,
-  wholeNumber: WholeNumber,
-  setExitCode: (code: number) => void,
-): void {
+export function addReportCommand(program: Command, setExitCode: SetExitCode): void {
   const command = program
     .command("report")
     .description("Make a page about the requests that the WAF blocked: when, why, from where, and whom to block next.")
@@ -27,7 +23,7 @@ export function addReportCommand(
     .option("--to <date>", "last day", "today")
     .option("--output <file>", "where to write the page; - for the standard output", "report.html")
     .option("--top <n>", "clients, reasons and paths to show", wholeNumber(1, 100), 20);
-  withLogSourceOptions(command, wholeNumber)
+  withLogSourceOptions(command)
     .addHelpText("after", examples)
     .action(async (options) => {
       const { runReport } = await import("../report-command.ts");
