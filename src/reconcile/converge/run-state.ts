@@ -12,6 +12,7 @@ import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
+import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeList } from "./observe-waf.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
@@ -42,7 +43,7 @@ export class Run {
   readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
-  readonly ledger = new WriteLedger();
+  readonly ledger: WriteLedger;
   readonly clears = new ClearSchedule();
   readonly progress: ProgressReporter;
   readonly #startedMs: number;
@@ -63,13 +64,14 @@ export class Run {
     this.ports = ports;
     this.memory = memory;
     this.waf = waf;
+    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
     this.progress = new ProgressReporter(ports, memory, startedMs);
     this.#startedMs = startedMs;
     this.#followsSource = followsSource;
     this.#view = view;
     this.#stored = stored.inventory;
     this.#revision = stored.revision;
-    this.#plan = planInstance({ ...view, nowMs: startedMs });
+    this.#plan = planInstance({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
   }
 
   get view(): View {
@@ -102,7 +104,7 @@ export class Run {
     const desired = gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs);
     this.#view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(this.#view.observed);
-    const plan = planInstance({ ...this.#view, observed, nowMs });
+    const plan = planInstance({ ...this.#view, observed, olderRefusals: this.memory.olderRefusals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;
