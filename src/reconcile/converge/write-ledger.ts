@@ -194,6 +194,10 @@ export class WriteLedger {
   }
 }
 
+export function isRemoval(operation: Operation): boolean {
+  return operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin";
+}
+
 function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
   if (operation.kind === "RemoveEntry") return "";
   return versionOfRules(desired.lists[operation.list].get(operation.entry) ?? []);

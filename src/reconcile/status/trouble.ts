@@ -50,6 +50,7 @@ function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
   switch (blocker) {
     case "InventoryConflict":
     case "InventoryUnwritable":
+    case "Unconfirmed":
       return {
         status: "False",
         reason: "Pending",
