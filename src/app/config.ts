@@ -10,6 +10,8 @@ export interface Environment {
   readonly nodeDebug: string | undefined;
   /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. */
   readonly otlpEndpoint: string | undefined;
+  /** `XDG_CACHE_HOME`: the folder of the user for caches. */
+  readonly cacheHome: string | undefined;
 }
 
 export function readEnvironment(): Environment {
@@ -23,5 +25,6 @@ export function readEnvironment(): Environment {
     podNamespace: value("POD_NAMESPACE"),
     nodeDebug: value("NODE_DEBUG"),
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
+    cacheHome: value("XDG_CACHE_HOME"),
   };
 }

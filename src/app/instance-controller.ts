@@ -8,11 +8,11 @@ import type { WorkResult } from "../async/workers.ts";
 import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
-import { convergeInstance } from "../reconcile/converge/run.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import { reconcileInstance } from "../reconcile/converge/run.ts";
 import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
-import type { ConvergePorts } from "../reconcile/ports.ts";
+import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 import { reconcileResult } from "./reconcile-result.ts";
 
@@ -23,9 +23,9 @@ const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
 /** What one run works with, created when it starts. */
 export interface InstanceRun {
-  readonly ports: ConvergePorts;
+  readonly ports: ReconcilePorts;
   /** Called at the end of the run. Must not throw. */
-  readonly onOutcome?: (outcome: ConvergeOutcome, result: ReconcileResult, durationMs: number) => void;
+  readonly onOutcome?: (outcome: ReconcileOutcome, result: ReconcileResult, durationMs: number) => void;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
   readonly onError?: (error: unknown) => void;
 }
@@ -110,9 +110,9 @@ export class InstanceController {
     this.#memories.set(key, memory);
     const formerBackOff = memory.backOff;
     const startMs = clock.monotonicMs();
-    let outcome: ConvergeOutcome;
+    let outcome: ReconcileOutcome;
     try {
-      outcome = await convergeInstance(name, ports, memory);
+      outcome = await reconcileInstance(name, ports, memory);
     } catch (error) {
       measured?.ended("error", clock.monotonicMs() - startMs);
       onError?.(error);
@@ -122,25 +122,25 @@ export class InstanceController {
     // A run during the backoff of an earlier one only reports; a run that fails begins a new backoff.
     const isBackingOff = memory.backOff !== undefined;
     const isDeferred = isBackingOff && memory.backOff === formerBackOff;
-    const result = reconcileResult(outcome.end, isDeferred);
+    const result = reconcileResult(outcome.result, isDeferred);
     measured?.ended(result, durationMs);
     onOutcome?.(outcome, result, durationMs);
     return this.#workResult(key, outcome, isBackingOff && !isDeferred);
   }
 
-  #workResult(key: string, outcome: ConvergeOutcome, hasFailed: boolean): WorkResult {
-    const { end, version } = outcome;
+  #workResult(key: string, outcome: ReconcileOutcome, hasFailed: boolean): WorkResult {
+    const { result, version } = outcome;
     const isUnwritten = this.#unwritten.delete(key);
     if (!isUnwritten) this.#requeues.delete(key);
     const requeueAtMs = isUnwritten ? this.#options.clock.nowMs() + this.#requeueDelayMs(key) : undefined;
     const wakeAtMs = earliest(outcome.wakeAtMs, requeueAtMs);
     this.#settled.delete(key);
-    if (end.end === "Gone") this.#memories.delete(key);
+    if (result.kind === "Gone") this.#memories.delete(key);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
     // A change that came during the run and that the run has taken into account needs no run of its own.
-    if (end.end === "Done") this.#settled.set(key, { version, untilMs: wakeAtMs });
+    if (result.kind === "Done") this.#settled.set(key, { version, untilMs: wakeAtMs });
     if (hasFailed || isUnwritten) return { kind: "Failed", wakeAtMs };
-    return { kind: "Settled", wakeAtMs, priority: end.end === "Done" ? "Resync" : "Retry" };
+    return { kind: "Settled", wakeAtMs, priority: result.kind === "Done" ? "Resync" : "Retry" };
   }
 
   #requeueDelayMs(key: string): number {

@@ -12,6 +12,8 @@ import type { OperatorParts } from "./operator-ports.ts";
 export interface LogForwardingParts extends Omit<OperatorParts, "records"> {
   readonly api: ApiServer;
   readonly outputs: LogOutputs;
+  /** What the instance's key belongs to, as its last reconcile run found. */
+  readonly domainOf: ForwardLogsPorts["domainOf"];
 }
 
 /** @returns Makes the ports of one run; `log` has the fields of that run. */
@@ -28,6 +30,7 @@ export function logForwardingPorts(
   return (status, log) => ({
     source: { gather },
     baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
+    domainOf: parts.domainOf,
     openLogs: (instance, key) => {
       metrics.addInstance(nameKey(instance.meta));
       return wafClients.open(instance, key);

@@ -3,16 +3,16 @@ import type { Clock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
-import type { ConvergeObserver } from "../reconcile/ports.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import type { ReconcileObserver } from "../reconcile/ports.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { readinessOf } from "./readiness.ts";
 
-export function measuringObserver(metrics: Metrics): ConvergeObserver {
+export function measuringObserver(metrics: Metrics): ReconcileObserver {
   return {
     planned: (instance, plan) => metrics.planMade(nameKey(instance), plan.operations),
     clearTried: (instance, cause, isCleared) => metrics.clearTried(nameKey(instance), cause, isCleared),
-    leftBehind: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
+    orphaned: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
     operationDone(instance, operation) {
       if (operation.kind === "AddEntry") metrics.entryWritten(nameKey(instance), operation.list, "Added");
       if (operation.kind === "RemoveEntry") metrics.entryWritten(nameKey(instance), operation.list, "Removed");
@@ -21,10 +21,10 @@ export function measuringObserver(metrics: Metrics): ConvergeObserver {
 }
 
 /** Call this at the end of every run. Removes the series of an instance that no longer exists. */
-export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectName, outcome: ConvergeOutcome): void {
-  const { end, facts } = outcome;
+export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectName, outcome: ReconcileOutcome): void {
+  const { result, facts } = outcome;
   const name = nameKey(instance);
-  if (end.end === "Gone") {
+  if (result.kind === "Gone") {
     metrics.forgetInstance(name);
     return;
   }
@@ -32,7 +32,7 @@ export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectN
   if (facts === undefined) return;
   const isReady = readinessOf(outcome);
   if (isReady !== undefined) metrics.ready(name, isReady);
-  if (end.end === "Done") metrics.synced(name, clock.nowMs());
+  if (result.kind === "Done") metrics.synced(name, clock.nowMs());
   for (const list of listNames) {
     const figures = facts.lists?.[list];
     if (figures !== undefined) metrics.listSeen(name, list, figures);

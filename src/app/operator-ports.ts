@@ -2,7 +2,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -29,7 +29,7 @@ export interface OperatorParts {
 }
 
 /** @param log With the fields of the run. */
-export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ConvergePorts {
+export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ReconcilePorts {
   const { clock, random, metrics, leadership, stopping, baseUrls, source, records, wafClients } = parts;
   return {
     source: {

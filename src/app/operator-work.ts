@@ -78,6 +78,8 @@ class Work implements OperatorWork {
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
   readonly #changed = new ChangeSignal();
+  /** What the key of each instance belongs to, as its last run found. */
+  readonly #domains = new Map<string, string>();
   #running: Promise<unknown> = Promise.resolve();
   #isWorking = false;
 
@@ -186,20 +188,36 @@ class Work implements OperatorWork {
     return {
       ports: operatorPorts(this.#parts(), loggedStatus(this.#statusOptions(), fields), log),
       onOutcome: (outcome, result, durationMs) => {
-        const isGone = outcome.end.end === "Gone";
-        log.debug("reconcile finished", { result, end: outcome.end.end, durationMs: Math.round(durationMs) });
+        const isGone = outcome.result.kind === "Gone";
+        log.debug("reconcile finished", { result, end: outcome.result.kind, durationMs: Math.round(durationMs) });
         if (isGone && outcome.facts !== undefined) log.info("instance released");
         measureOutcome(metrics, clock, instance, outcome);
-        if (isGone) void this.#wafClients.forget(nameKey(instance));
+        this.#noteDomain(instance, outcome.facts?.inventory?.domain);
+        if (!isGone) return;
+        this.#domains.delete(nameKey(instance));
+        void this.#wafClients.forget(nameKey(instance));
       },
       onError: (error) => log.error("reconcile panicked", { error }),
     };
   }
 
+  /** Log forwarding waits for the domain, which belongs to every entry. */
+  #noteDomain(instance: ObjectName, domain: string | undefined): void {
+    const name = nameKey(instance);
+    if (domain === undefined || this.#domains.get(name) === domain) return;
+    this.#domains.set(name, domain);
+    this.#forwarding.wake(instance, "domain known");
+  }
+
   #makeForwarding(): LogForwardingController {
     const { clock, random, metrics } = this.#options;
     const queueObserver = metrics.queue("logs");
-    const portsOf = logForwardingPorts({ ...this.#parts(), api: this.#options.api, outputs: this.#outputs });
+    const portsOf = logForwardingPorts({
+      ...this.#parts(),
+      api: this.#options.api,
+      outputs: this.#outputs,
+      domainOf: (instance) => this.#domains.get(nameKey(instance)),
+    });
     const controller = new LogForwardingController({
       startRun: (instance, reasons) => {
         const fields = runFields(instance, reasons);

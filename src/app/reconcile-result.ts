@@ -1,8 +1,8 @@
 // The result of a reconcile run as metrics and the log name it.
-import type { PassEnd } from "../reconcile/run-result.ts";
+import type { RunResult } from "../reconcile/run-result.ts";
 import type { ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 
-const results: Readonly<Record<PassEnd["end"], ReconcileResult>> = {
+const results: Readonly<Record<RunResult["kind"], ReconcileResult>> = {
   Done: "success",
   Gone: "success",
   Failed: "error",
@@ -13,6 +13,6 @@ const results: Readonly<Record<PassEnd["end"], ReconcileResult>> = {
 };
 
 /** @param isDeferred The run only reported, because the backoff of an earlier one has not ended. */
-export function reconcileResult({ end }: PassEnd, isDeferred: boolean): ReconcileResult {
-  return isDeferred ? "requeue" : results[end];
+export function reconcileResult({ kind }: RunResult, isDeferred: boolean): ReconcileResult {
+  return isDeferred ? "requeue" : results[kind];
 }

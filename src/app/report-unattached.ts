@@ -1,12 +1,12 @@
 // Objects outside every reconcile run: those whose instance does not exist, and invalid ones. Their status says why. A
 // deleted instance that is invalid loses its finalizer, so that it does not stay in Terminating for ever.
-import type { ConvergePorts } from "../reconcile/ports.ts";
+import type { ReconcilePorts } from "../reconcile/ports.ts";
 import { reportUnattached } from "../reconcile/status/report-unattached.ts";
 import type { UnattachedObject } from "../reconcile/status/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 
 export type UnattachedSource = Pick<ClusterSource, "unattached" | "invalid">;
-export type UnattachedPorts = Pick<ConvergePorts, "status" | "lifecycle">;
+export type UnattachedPorts = Pick<ReconcilePorts, "status" | "lifecycle">;
 
 /** Writes only changed statuses; call it after changes and periodically. Never rejects. */
 export async function reconcileUnattached(
@@ -19,7 +19,7 @@ export async function reconcileUnattached(
   await reportUnattached(ports.status, [...unattached, ...invalid], nowMs);
   for (const { meta, message } of invalid) {
     if (meta.kind !== "WafInstance" || !meta.deleting) continue;
-    if ((await ports.lifecycle.release(meta)) !== undefined) continue;
+    if ((await ports.lifecycle.removeFinalizer(meta)) !== undefined) continue;
     const kept = `The entries that wafsync added stay on the WAF, because this object is invalid: ${message}`;
     ports.status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: kept });
   }

@@ -6,12 +6,12 @@ import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import { lookAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
-import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
-import { convergeInstance, previewInstance } from "../reconcile/converge/run.ts";
-import type { ConvergeFacts } from "../reconcile/facts.ts";
+import { advanceClearsAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import { reconcileInstance, previewInstance } from "../reconcile/converge/run.ts";
+import type { RunFacts } from "../reconcile/facts.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
-import type { ConvergeObserver, ConvergePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
@@ -43,18 +43,18 @@ export interface StandaloneOptions {
   readonly random: () => number;
   readonly redactor: Redactor;
   readonly stopping: Stopping;
-  readonly observer: ConvergeObserver;
+  readonly observer: ReconcileObserver;
   /** Called for every event. */
   readonly onEvent?: StatusPort["event"];
 }
 
 export interface InstanceResult {
   readonly instance: ObjectName;
-  readonly outcome: ConvergeOutcome;
+  readonly outcome: ReconcileOutcome;
 }
 
 export interface Preview {
-  readonly facts: ConvergeFacts;
+  readonly facts: RunFacts;
   /** Cache clears that a run would handle: one call clears for all of them. */
   readonly pendingClears: readonly DeclaredCacheClear[];
 }
@@ -82,7 +82,7 @@ export class Standalone {
   readonly #source: DirectorySource;
   readonly #store: OpenedStore;
   readonly #wafClients: WafClients;
-  readonly #ports: ConvergePorts;
+  readonly #ports: ReconcilePorts;
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
     this.#options = options;
@@ -106,7 +106,7 @@ export class Standalone {
   }
 
   /** Instances with managed entries that are no longer declared: their entries stay on the WAF. */
-  async leftBehind(): Promise<readonly ObjectName[]> {
+  async orphaned(): Promise<readonly ObjectName[]> {
     const declared = new Set(this.#source.instances().map(nameKey));
     return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)));
   }
@@ -199,18 +199,18 @@ export class Standalone {
     const memory = newInstanceMemory();
     const facts = await previewInstance(name, this.#ports, memory);
     if (facts === undefined) return undefined;
-    const { due, waiting } = lookAtEnd(this.#ports, memory, facts);
+    const { due, waiting } = advanceClearsAtEnd(this.#ports, memory.cacheClears, facts);
     await reportFacts(this.#ports, memory, facts);
-    return { facts, pendingClears: facts.end?.end === "Done" ? [...due, ...waiting] : [] };
+    return { facts, pendingClears: facts.result?.kind === "Done" ? [...due, ...waiting] : [] };
   }
 
   async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
     const { clock, stopping, observer } = this.#options;
     const memory = newInstanceMemory();
     for (let failures = 0, clearRuns = 0; ;) {
-      const outcome = await convergeInstance(instance, this.#ports, memory);
-      const { end, wakeAtMs, pendingClears } = outcome;
-      const isForClears = end.end === "Done" && pendingClears > 0;
+      const outcome = await reconcileInstance(instance, this.#ports, memory);
+      const { result, wakeAtMs, pendingClears } = outcome;
+      const isForClears = result.kind === "Done" && pendingClears > 0;
       failures = hasFailedTransiently(outcome) ? failures + 1 : 0;
       clearRuns += isForClears ? 1 : 0;
       const runsAgain = isForClears ? clearRuns < clearRunsMax : failures > 0 && failures < failuresMax;
@@ -218,14 +218,14 @@ export class Standalone {
       const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
       const why = isForClears
         ? `${pendingClears === 1 ? "1 cache clear is" : `${pendingClears} cache clears are`} pending`
-        : `${end.end === "Failed" ? end.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
+        : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
       observer.waiting?.(instance, why, delayMs);
       await clock.sleep(delayMs, stopping.stop);
       if (stopping.stop.aborted) return { instance, outcome };
     }
   }
 
-  #makePorts(source: DirectorySource, inventory: InventoryPort, status: StatusPort): ConvergePorts {
+  #makePorts(source: DirectorySource, inventory: InventoryPort, status: StatusPort): ReconcilePorts {
     const { clock, random, observer, stopping, baseUrls, redactor, onEvent } = this.#options;
     return {
       source: {
@@ -239,7 +239,7 @@ export class Standalone {
       },
       inventory,
       // There is no finalizer: a deleted file is deleted at once.
-      lifecycle: { hold: async () => undefined, release: async () => undefined },
+      lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
       status: {
         read: (meta) => status.read(meta),
@@ -260,9 +260,9 @@ export class Standalone {
 }
 
 /** Whether the next run may succeed without a change. It cannot after an invalid key, for example. */
-function hasFailedTransiently({ end }: ConvergeOutcome): boolean {
-  if (end.end === "Unsettled" || end.end === "Outdated") return true;
-  if (end.end !== "Failed") return false;
-  const { code } = end.fault;
+function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
+  if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
+  if (result.kind !== "Failed") return false;
+  const { code } = result.fault;
   return code !== "BadApiKey" && code !== "MissingApiKey" && code !== "NotFound" && code !== "ContractBroken";
 }

@@ -127,8 +127,8 @@ async function runOnce(files: ScratchDirectory, laterMs: number): Promise<Instan
 async function runUntilSynced(files: ScratchDirectory, laterMs = 0): Promise<void> {
   for (let run = 1; run <= runsMax; run += 1) {
     const { outcome } = await runOnce(files, laterMs);
-    told.push(JSON.stringify(outcome.end));
-    if (outcome.end.end === "Done" && outcome.facts?.plan?.operations.length === 0) return;
+    told.push(JSON.stringify(outcome.result));
+    if (outcome.result.kind === "Done" && outcome.facts?.plan?.operations.length === 0) return;
   }
   throw new Error(`The declared state was not reached: ${told.join("\n")}`);
 }

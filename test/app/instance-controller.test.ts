@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { InstanceController } from "../../src/app/instance-controller.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import type { ConvergePorts } from "../../src/reconcile/ports.ts";
+import type { ReconcilePorts } from "../../src/reconcile/ports.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
@@ -52,7 +52,7 @@ function stage({ latencyMs = 0 } = {}): Stage {
   const waf = new FakeWaf({ clock, latencyMs });
   const inventory = new MemoryInventory();
   const metrics = createMetrics({ version: "1", withProcess: false });
-  const ports: ConvergePorts = {
+  const ports: ReconcilePorts = {
     source,
     inventory,
     lifecycle: new MemoryLifecycle(),

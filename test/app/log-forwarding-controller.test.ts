@@ -35,6 +35,7 @@ function stage({ fault, baseUrlObjection }: Options = {}) {
   const ports: ForwardLogsPorts = {
     source: { gather: async () => gathered({ instance: enabled }) },
     baseUrlObjection: () => baseUrlObjection,
+    domainOf: () => "shop.example",
     openLogs: () => ({
       queryLogs: async () => (fault === undefined ? { ok: true, value: page } : { ok: false, fault }),
       scrollLogs: async () => ({ ok: true, value: page }),

@@ -1,7 +1,7 @@
 // What an outcome says about an instance agrees with what its status says, and is measured without reading that status.
 import { expect, test } from "@jest/globals";
 import { measureOutcome } from "../../src/app/measure-reconciles.ts";
-import type { ConvergeOutcome } from "../../src/reconcile/converge/run.ts";
+import type { ReconcileOutcome } from "../../src/reconcile/converge/finish.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { aRule, anInstance, instanceName } from "../support/builders/declare.ts";
 import { ConvergeWorld } from "../support/worlds/converge-world.ts";
@@ -21,7 +21,7 @@ const situations: readonly [string, (world: ConvergeWorld) => void][] = [
 ];
 const older = { ...anInstance({ name: "edge/older" }).meta, createdAtMs: 0 };
 
-async function readyMetric(outcome: ConvergeOutcome): Promise<boolean> {
+async function readyMetric(outcome: ReconcileOutcome): Promise<boolean> {
   const metrics = createMetrics({ version: "1", withProcess: false });
   const world = new ConvergeWorld();
   measureOutcome(metrics, world.clock, instanceName, outcome);

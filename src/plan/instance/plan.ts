@@ -83,7 +83,7 @@ export function planInstance(input: PlanInput): Plan {
       waits: heldBySources[list].length > 0,
       size: observed.lists[list].size + drafts[list].adds.length,
     })),
-    desired.instance.guards,
+    desired.removalGuards,
     desired.instance.meta.annotations[approvalAnnotation],
     inventory.approval,
   );

@@ -36,9 +36,9 @@ export interface ClusterRecords {
   readonly inventory: Pick<InventoryConfigMaps, "load" | "save" | "remove">;
   readonly lifecycle: {
     /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
-    hold(instance: ResourceMeta): Promise<string | undefined>;
+    ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
     /** Removes the finalizer. Call it after the last write. Returns undefined, or why it could not be removed. */
-    release(instance: ResourceMeta): Promise<string | undefined>;
+    removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   };
   readonly status: ClusterStatus;
   /** Periodically deletes inventories whose instance no longer exists, until the signal aborts. Never rejects. */
@@ -113,11 +113,11 @@ class Records implements ClusterRecords {
   #lifecycle(finalizers: InstanceFinalizers): ClusterRecords["lifecycle"] {
     const { mayWrite } = this.#options;
     return {
-      hold: async (instance) => {
+      ensureFinalizer: async (instance) => {
         if (finalizers.hasFinalizer(instance)) return undefined;
         return mayWrite() ? holdProblem(await finalizers.ensureFinalizer(instance), instance) : notAllowed;
       },
-      release: async (instance) => {
+      removeFinalizer: async (instance) => {
         if (!mayWrite()) return notAllowed;
         const outcome = await finalizers.releaseFinalizer(instance);
         return outcome.state === "Failed" ? outcome.problem : undefined;

@@ -13,7 +13,6 @@ import { emptySnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { faultText } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
-import { watchDirectory } from "./watch-directory.ts";
 
 /** `load` scans again, at most this many times in all, while files change during the scan. */
 const scansMax = 8;
@@ -136,6 +135,9 @@ class WatchedDirectory implements DirectorySource {
     const { clock, logger, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     let seen = this.#version;
+    // `wafsync plan` never watches, so it does not load what watching needs.
+    const { watchDirectory } = await import("./watch-directory.ts");
+    if (stop.aborted) return;
     const scan = async (): Promise<"Settled" | "Rescan"> => {
       // Without waiting for stable files: a new address is blocked at once, and removals are blocked until the next scan.
       const snapshot = await this.#inTurn(async () => await this.#scan());

@@ -42,8 +42,8 @@ describe("Before removals", () => {
     const world = await worldAfter(3);
     world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
     world.source.failConfirm("The API server does not answer.");
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([...addresses(3), "192.0.2.1"]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
     expect(world.status.message(world.instance, "RemovalsHeld")).toContain("The API server does not answer.");
@@ -67,8 +67,8 @@ describe("Before removals", () => {
     const world = await worldAfter(3);
     world.source.freezeCache();
     world.declare({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Outdated" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Outdated" });
     expect(world.waf.lists.blocklist).toHaveLength(3);
   });
 
@@ -160,8 +160,8 @@ describe("Another domain", () => {
     world.waf.lists.blocklist.splice(0);
     world.waf.lists.blocklist.push("198.18.0.0", "203.0.113.9");
     const writes = world.waf.writes().length;
-    const { end, wakeAtMs } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
     expect(world.waf.writes()).toHaveLength(writes);
     expect(world.status.condition(world.instance, "Ready")).toBe("False DomainChanged");
@@ -180,7 +180,7 @@ describe("Another domain", () => {
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.domain = "staging.shop.example";
     });
-    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(world.waf.count("AddEntry")).toBe(2);
     expect(world.status.faults).toEqual([]);
   });
@@ -189,7 +189,7 @@ describe("Another domain", () => {
     const world = new ConvergeWorld({
       declared: { instance: anInstance({ expectedDomain: "other.example" }), rules: [blocking("feed", addresses(2))] },
     });
-    expect((await world.pass()).end).toMatchObject({ blocker: "DomainChanged" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "DomainChanged" });
     expect(world.waf.writes()).toEqual([]);
     expect(world.inventory.saves).toEqual([]);
   });
@@ -199,8 +199,8 @@ describe("The inventory", () => {
   test("that somebody else wrote ends the pass without a write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Conflict");
-    const { end, wakeAtMs } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "InventoryConflict" });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "InventoryConflict" });
     expect(world.waf.writes()).toEqual([]);
     expect(wakeAtMs).toBe(world.clock.nowMs() + 2_000);
     await world.pass();
@@ -215,14 +215,14 @@ describe("The inventory", () => {
       world.inventory.put(world.instance, world.owned());
       world.declare({ rules: [blocking("feed", addresses(6))] });
     });
-    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryConflict" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryConflict" });
     expect(world.waf.count("AddEntry")).toBe(2);
   });
 
   test("that can't be written ends the pass without a write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Failed");
-    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryUnwritable" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
     expect(world.waf.writes()).toEqual([]);
     expect(world.status.faults).toEqual([]);
   });
@@ -230,7 +230,7 @@ describe("The inventory", () => {
   test("that can't be read stops everything, and says so", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.makeUnreadable("ConfigMap shop-wafsync-inventory-0 is damaged.");
-    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryUnreadable" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnreadable" });
     expect(world.waf.calls).toEqual([]);
     expect(world.status.condition(world.instance, "Ready")).toBe("False InventoryUnreadable");
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryUnreadable");
@@ -246,7 +246,7 @@ describe("What must hold before the WAF is called", () => {
   test("an allowed base URL", async () => {
     const world = new ConvergeWorld();
     world.baseUrlObjection = "spec.baseUrl is not https.";
-    expect((await world.pass()).end).toMatchObject({ blocker: "BaseUrlNotAllowed" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "BaseUrlNotAllowed" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False BaseUrlNotAllowed");
     expect(world.waf.calls).toEqual([]);
     expect(world.status.faults).toEqual([]);
@@ -255,7 +255,7 @@ describe("What must hold before the WAF is called", () => {
   test("a key", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1))] } });
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
-    expect((await world.pass()).end).toMatchObject({ blocker: "MissingApiKey" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "MissingApiKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False MissingApiKey");
     expect(world.waf.calls).toEqual([]);
     expect(world.status.faults).toEqual([]);
@@ -264,14 +264,14 @@ describe("What must hold before the WAF is called", () => {
   test("no older instance with the same key", async () => {
     const older = aMeta("WafInstance", "edge/older", { createdAtMs: createdMs - 1 });
     const world = new ConvergeWorld({ declared: { sameKey: [older] } });
-    expect((await world.pass()).end).toMatchObject({ blocker: "DuplicateKey" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "DuplicateKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False Conflict");
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance edge/older is older");
     expect(world.waf.calls).toEqual([]);
     expect(world.status.faults).toEqual([]);
     const younger = aMeta("WafInstance", "edge/younger", { createdAtMs: createdMs + 1 });
     world.declare({ sameKey: [younger] });
-    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
   });
 });
 
@@ -315,8 +315,8 @@ describe("Under way", () => {
       world.onCall((call) => {
         if (call.name === "AddEntry" && world.waf.count("AddEntry") === 4) world[how]();
       });
-      const { end } = await world.pass();
-      expect(end).toEqual({ end: "Interrupted" });
+      const { result } = await world.pass();
+      expect(result).toEqual({ kind: "Interrupted" });
       expect(world.waf.count("AddEntry")).toBe(4);
       world.restart();
       world.onCall(() => undefined);
@@ -335,7 +335,7 @@ describe("Under way", () => {
     const { promise } = world.begin();
     await world.clock.advance(10_000);
     world.stop();
-    expect((await promise).end).toEqual({ end: "Interrupted" });
+    expect((await promise).result).toEqual({ kind: "Interrupted" });
     expect(world.clock.nowMs()).toBe(startedMs + 10_000);
   });
 
@@ -345,7 +345,7 @@ describe("Under way", () => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3)
         world.declare({ instance: anInstance({ suspend: true }) });
     });
-    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(world.status.condition(world.instance, "Ready")).toBe("Unknown Suspended");
     expect(world.status.faults).toEqual([]);
@@ -359,8 +359,8 @@ describe("Under way", () => {
       world.declare({ key: { state: "Present", key: new ApiKey("the-next-key") } });
     });
     const [first, second] = await world.passesUntilDone();
-    expect(first).toMatchObject({ end: { end: "Outdated" }, wakeAtMs: world.clock.nowMs() });
-    expect(second?.end).toEqual({ end: "Done" });
+    expect(first).toMatchObject({ result: { kind: "Outdated" }, wakeAtMs: world.clock.nowMs() });
+    expect(second?.result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toHaveLength(9);
     expect(world.status.eventReasons()).not.toContain("Contested");
   });
@@ -371,7 +371,7 @@ describe("Under way", () => {
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3) world.source.remove(instance);
     });
-    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.waf.count("AddEntry")).toBe(3);
   });
 
@@ -497,7 +497,7 @@ describe("A fight over an entry", () => {
         object: "WafInstance edge/shop",
         type: "Warning",
         reason: "DriftDetected",
-        message: "1 declared entry had been removed by somebody else and is added again: 192.0.2.1.",
+        message: "1 declared entry had been removed by another writer and is added again: 192.0.2.1.",
       },
     ]);
   });
@@ -559,8 +559,8 @@ describe("What can't be told from a list", () => {
       world.waf.domain = "staging.example";
       world.waf.lists.blocklist = [];
     });
-    const { end } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    const { result } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
   });
 
@@ -573,7 +573,7 @@ describe("What can't be told from a list", () => {
       world.waf.domain = "staging.example";
       world.waf.origins.clear();
     });
-    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
   });
 
@@ -585,7 +585,7 @@ describe("What can't be told from a list", () => {
     await world.clock.advanceUntil(() => world.waf.count("AddEntry") === 1, 60_000);
     world.declare({ rules: [] });
     await world.clock.advanceUntil(isOver, 60_000);
-    expect((await promise).end).toEqual({ end: "Done" });
+    expect((await promise).result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -594,8 +594,8 @@ describe("What can't be told from a list", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.source.freezeCache();
     world.source.remove(world.instance);
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Gone" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Gone" });
     expect(world.waf.writes()).toEqual([]);
     expect(world.inventory.saves).toEqual([]);
   });

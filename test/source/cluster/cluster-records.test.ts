@@ -64,8 +64,8 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
   }
 
   test("without permission nothing is written, and whoever asks is told", async () => {
-    expect(await records.lifecycle.hold(meta)).toContain("may not write");
-    expect(await records.lifecycle.release(meta)).toContain("may not write");
+    expect(await records.lifecycle.ensureFinalizer(meta)).toContain("may not write");
+    expect(await records.lifecycle.removeFinalizer(meta)).toContain("may not write");
     expect(await records.inventory.load(meta)).toMatchObject({ state: "Loaded", revision: "" });
     expect(await records.inventory.save(meta, emptyInventory, "")).toMatchObject({ state: "Failed" });
     expect(await records.inventory.remove(meta)).toContain("may not write");
@@ -76,15 +76,15 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
 
   test("with it the finalizer is on before anything else, costs no second request, and is taken off again", async () => {
     mayWrite = true;
-    expect(await records.lifecycle.hold(meta)).toBeUndefined();
+    expect(await records.lifecycle.ensureFinalizer(meta)).toBeUndefined();
     expect((await stored()).metadata.finalizers).toEqual(["wafsync.dev/release-entries"]);
     await waitFor("the watch", waitMs, async () =>
       source.objectOf(meta)?.metadata.finalizers === undefined ? undefined : true,
     );
     const before = client.sent.length;
-    expect(await records.lifecycle.hold(meta)).toBeUndefined();
+    expect(await records.lifecycle.ensureFinalizer(meta)).toBeUndefined();
     expect(client.sent.length).toBe(before);
-    expect(await records.lifecycle.release(meta)).toBeUndefined();
+    expect(await records.lifecycle.removeFinalizer(meta)).toBeUndefined();
     expect((await stored()).metadata.finalizers).toBeUndefined();
   });
 

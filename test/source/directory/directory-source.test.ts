@@ -390,4 +390,14 @@ describe("a watched directory", () => {
     expect(reports).toEqual([]);
     await scratch[Symbol.asyncDispose]();
   });
+
+  test("ends when it is closed before it began", async () => {
+    await using scratch = await scratchDirectory(files);
+    const source = sourceOf(scratch.path);
+    const reports: string[] = [];
+    const watching = source.watch(() => reports.push("change"), new AbortController().signal);
+    await source.close();
+    await watching;
+    expect(reports).toEqual([]);
+  });
 });
