@@ -2,6 +2,7 @@
 import type { BackOff } from "../async/back-off.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
+import { earliest } from "../async/earliest.ts";
 import type { QueueObserver, QueuePriority, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
 import type { WorkResult } from "../async/workers.ts";
@@ -147,10 +148,6 @@ export class InstanceController {
     const attempt = this.#requeues.get(key) ?? 1;
     return upwardBackOffDelayMs({ ...requeueBackOff, attempt, random: this.#options.random });
   }
-}
-
-function earliest(left: number | undefined, right: number | undefined): number | undefined {
-  return left === undefined || right === undefined ? (left ?? right) : Math.min(left, right);
 }
 
 function parseName(key: string): ObjectName {

@@ -189,7 +189,7 @@ class Work implements OperatorWork {
       ports: operatorPorts(this.#parts(), loggedStatus(this.#statusOptions(), fields), log),
       onOutcome: (outcome, result, durationMs) => {
         const isGone = outcome.result.kind === "Gone";
-        log.debug("reconcile finished", { result, end: outcome.result.kind, durationMs: Math.round(durationMs) });
+        log.debug("reconcile finished", { result, outcome: outcome.result.kind, durationMs: Math.round(durationMs) });
         if (isGone && outcome.facts !== undefined) log.info("instance released");
         measureOutcome(metrics, clock, instance, outcome);
         this.#noteDomain(instance, outcome.facts?.inventory?.domain);

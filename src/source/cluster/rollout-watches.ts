@@ -161,7 +161,8 @@ export class RolloutWatches {
     const { namespace = "", name } = object.metadata;
     const key = workloadKey({ kind, namespace, name });
     if (!this.#listed().has(key)) return;
-    // It may have been complete before anybody asked for it, and not be for the moment: after an annotation, for example.
+    // The rollout may have been complete before the instance listed it, and look incomplete now, for example after a change
+    // of an annotation.
     const before = this.#known.get(key) ?? (type === "Changed" ? knownOf(change.old, undefined) : undefined);
     if (type === "Deleted") this.#known.delete(key);
     else {
@@ -180,7 +181,7 @@ export class RolloutWatches {
   }
 }
 
-/** A rollout that was complete once stays so: a scale afterwards does not undo it. */
+/** A rollout that has been complete stays complete: scaling afterwards does not change that. */
 function knownOf({ seen, consents }: WorkloadObject, before: Known | undefined): Known {
   const identity = [seen.uid, seen.revision, seen.content].join(" ");
   const former = before?.identity === identity ? before : undefined;
@@ -197,7 +198,7 @@ function knownOf({ seen, consents }: WorkloadObject, before: Known | undefined):
   };
 }
 
-/** The same for what is not there and for what does not agree: nobody learns from it what another namespace has. */
+/** The same for a missing workload and one that does not allow it, so that it reveals nothing about another namespace. */
 function unseenProblem(instance: ObjectName, workload: WorkloadRef): string {
   const { kind, name, namespace } = workload;
   if (namespace === instance.namespace) return `There is no ${kind} ${name} in namespace ${namespace}.`;
