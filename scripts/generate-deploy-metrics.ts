@@ -44,7 +44,7 @@ export async function exampleText(): Promise<string> {
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   metrics.addInstance("edge/shop");
   metrics.leading("wafsync-operator", true);
-  metrics.queue("instances").follow(() => ({ depth: 0, delayed: 0, running: 0, longestRunningMs: 0, unfinishedMs: 0 }));
+  metrics.queue("instances").follow(() => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
   metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
   return metrics.text();
 }

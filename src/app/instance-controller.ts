@@ -79,7 +79,7 @@ export class InstanceController {
       handle: async (key, reasons) => await this.#handle(key, reasons),
       onRetry: (key, _delayMs, error) => onError?.(key, error),
     });
-    await this.#queue.shutDown("abort");
+    await this.#queue.shutDown();
   }
 
   async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {

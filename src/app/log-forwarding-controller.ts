@@ -56,7 +56,7 @@ export class LogForwardingController {
       handle: async (key) => await this.#handle(key),
       onRetry: (key, _delayMs, error) => onError(key, error),
     });
-    await this.#queue.shutDown("abort");
+    await this.#queue.shutDown();
   }
 
   async #handle(key: string): Promise<WorkResult> {

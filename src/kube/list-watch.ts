@@ -35,8 +35,6 @@ export interface ListWatchHealth {
   readonly activity: ListWatchActivity;
   /** Whether the store was complete at least once. */
   readonly isSynced: boolean;
-  /** When the server last confirmed that the store is complete, by list, change or bookmark; milliseconds since 1970. */
-  readonly lastSyncedMs: number | undefined;
   /** Complete lists after the first one. */
   readonly relists: number;
   /** The latest failure; undefined again once the server has confirmed the store. */
@@ -52,7 +50,6 @@ export interface ListWatchOptions<T extends KubeObject> {
   /** All namespaces if undefined. */
   readonly namespace?: string;
   readonly labelSelector?: string;
-  readonly fieldSelector?: string;
   /** Is written by this list-watch and by nobody else. */
   readonly store: ObjectStore<T>;
   /** Makes an object smaller before it is stored; must keep its metadata's name, namespace, uid and resourceVersion. */
@@ -87,7 +84,6 @@ class Watcher<T extends KubeObject> {
   readonly #synced = Promise.withResolvers<true>();
   #state: ListWatchState | undefined;
   #lists = 0;
-  #lastSyncedMs: number | undefined;
   #lastFault: ApiFault | undefined;
 
   constructor(options: ListWatchOptions<T>) {
@@ -99,7 +95,6 @@ class Watcher<T extends KubeObject> {
     return {
       activity: this.#state?.activity ?? "Listing",
       isSynced: this.#lists > 0,
-      lastSyncedMs: this.#lastSyncedMs,
       relists: Math.max(0, this.#lists - 1),
       lastFault: this.#lastFault,
     };
@@ -185,12 +180,11 @@ class Watcher<T extends KubeObject> {
     return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal });
   }
 
-  #scope(): { readonly namespace?: string; readonly labelSelector?: string; readonly fieldSelector?: string } {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
+  #scope(): { readonly namespace?: string; readonly labelSelector?: string } {
+    const { namespace, labelSelector } = this.#options;
     return {
       ...(namespace === undefined ? {} : { namespace }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
     };
   }
 
@@ -240,7 +234,6 @@ class Watcher<T extends KubeObject> {
   /** The server has just told us something while we were watching: the store is as new as that. */
   #confirm(): void {
     if (this.#state?.activity !== "Watching") return;
-    this.#lastSyncedMs = this.#options.clock.nowMs();
     this.#lastFault = undefined;
   }
 

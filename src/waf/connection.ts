@@ -2,12 +2,8 @@
 // requests at once.
 import { Client, buildConnector } from "undici";
 import type { Dispatcher } from "undici";
-import type { Clock } from "../async/clock.ts";
-import { DeadlineTimer } from "./deadline-timer.ts";
 
 export interface Connection {
-  /** Of the request that is under way. */
-  readonly deadline: DeadlineTimer;
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Drops the connection and whatever waits for it, also while it is being opened; the next request opens another. */
   reset(): void;
@@ -50,13 +46,11 @@ export const openClient: OpenTransport = (origin) => {
 };
 
 export class LaneConnection implements Connection {
-  readonly deadline: DeadlineTimer;
   readonly #origin: string;
   readonly #open: OpenTransport;
   #transport: Transport | undefined;
 
-  constructor(origin: string, open: OpenTransport, clock: Clock) {
-    this.deadline = new DeadlineTimer(clock);
+  constructor(origin: string, open: OpenTransport) {
     this.#origin = origin;
     this.#open = open;
   }
@@ -73,7 +67,6 @@ export class LaneConnection implements Connection {
 
   /** Ends a running request as a network error. Resolves when the socket is gone. */
   async close(): Promise<void> {
-    this.deadline.close();
     await this.#drop();
   }
 
