@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import { createApiServer } from "../../src/kube/api-server.ts";
-import { staticCredentials } from "../../src/kube/credentials.ts";
+import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
 
 test("closing ends connections that are still being opened, so that the process can end", async () => {
   const accepted = Promise.withResolvers<Socket>();
@@ -13,7 +13,7 @@ test("closing ends connections that are still being opened, so that the process 
   silent.listen(0, "127.0.0.1");
   await once(silent, "listening");
   const { port } = silent.address() as AddressInfo;
-  const credentials = staticCredentials({ server: `https://127.0.0.1:${port}`, token: "any" });
+  const credentials = clusterCredentials({ server: `https://127.0.0.1:${port}`, token: "any" });
   const api = createApiServer({ credentials, clock: realClock });
   const asked = api.request({ method: "GET", path: "/version", timeoutMs: 60_000 });
   const socket = await accepted.promise;

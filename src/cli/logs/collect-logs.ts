@@ -54,7 +54,7 @@ export interface Following {
   /** How many days before today are looked at again for rows that arrive late. */
   readonly lookbackDays: number;
   readonly intervalMs: number;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "nowMs" | "sleep">;
 }
 
 /** Reads what is there, and then what comes, until it is stopped. */

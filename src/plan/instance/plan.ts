@@ -137,7 +137,6 @@ function draftList(
     adds.push({ list, entry, rules });
   }
   const { removals, retained } = removableEntries({
-    list,
     exclusive: desired.instance.policies[list] === "Exclusive",
     owned: inventory.entries[list],
     wanted: desired.lists[list],

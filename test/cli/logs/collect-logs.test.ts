@@ -127,7 +127,6 @@ describe("following", () => {
       // The clock of the follower is the simulator's, which goes on by an hour at each look.
       const clock = {
         nowMs: () => world.time.nowMs,
-        monotonicMs: () => 0,
         sleep: async () => {
           world.time.nowMs += hourMs;
           if (world.time.nowMs >= end) world.stopping.abort();
@@ -160,7 +159,6 @@ describe("following", () => {
     let looks = 0;
     const clock = {
       nowMs: () => world.time.nowMs,
-      monotonicMs: () => 0,
       sleep: async () => {
         looks += 1;
         if (looks === 3) world.stopping.abort();

@@ -30,7 +30,7 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
   metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
   const queue = metrics.queue("instances");
   const reconciles = metrics.reconciles("instances");
-  queue.follow(() => ({ depth: 1, delayed: 0, running: 1, longestRunningMs: 5, unfinishedMs: 5 }));
+  queue.follow(() => ({ depth: 1, longestRunningMs: 5, unfinishedMs: 5 }));
   return {
     metrics,
     work() {

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
 import { createApiServer } from "../../../src/kube/api-server.ts";
-import { staticCredentials } from "../../../src/kube/credentials.ts";
+import { clusterCredentials } from "../../support/builders/cluster-credentials.ts";
 import type { DeclaredInstance, WorkloadRef } from "../../../src/model/declared.ts";
 import type { WorkloadSight } from "../../../src/model/workload.ts";
 import { RolloutWatches } from "../../../src/source/cluster/rollout-watches.ts";
@@ -47,7 +47,7 @@ class World {
 
   constructor(server: ScriptedApiServer, namespace?: string) {
     this.server = server;
-    const api = createApiServer({ credentials: staticCredentials({ server: server.url }), clock: realClock });
+    const api = createApiServer({ credentials: clusterCredentials({ server: server.url }), clock: realClock });
     this.watches = new RolloutWatches({
       api,
       clock: realClock,

@@ -11,5 +11,6 @@ export function fastClock(timesAsFast: number, laterMs = 0): Clock {
     nowMs: () => startMs + passedMs(),
     monotonicMs: () => startMonotonicMs + passedMs(),
     sleep: async (delayMs, signal) => await realClock.sleep(delayMs / timesAsFast, signal),
+    schedule: (delayMs, act) => realClock.schedule(delayMs / timesAsFast, act),
   };
 }
