@@ -138,8 +138,8 @@ async function runOnce(files: ScratchDirectory): Promise<InstanceResult> {
 async function runUntilSynced(files: ScratchDirectory): Promise<void> {
   for (let run = 1; run <= runsMax; run += 1) {
     const { outcome } = await runOnce(files);
-    told.push(JSON.stringify(outcome.end));
-    if (outcome.end.end === "Done" && outcome.facts?.plan?.operations.length === 0) return;
+    told.push(JSON.stringify(outcome.result));
+    if (outcome.result.kind === "Done" && outcome.facts?.plan?.operations.length === 0) return;
   }
   throw new Error(`The declared state was not reached: ${told.join("\n")}`);
 }

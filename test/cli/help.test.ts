@@ -2,11 +2,12 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { keySpellings, testKey } from "../support/worlds/waf-folder.ts";
+import { commandNames } from "../support/processes/program-help.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { keySpellings, testKey } from "../support/worlds/waf-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
-const commands = ["plan", "apply", "run", "clear-cache", "operator", "logs", "report", "simulator"];
+const commands = await commandNames();
 const unknownOption = "--no-such-option-at-all";
 
 /** The words of a command line up to the first thing that the shell would take for itself. */

@@ -120,7 +120,7 @@ describe("a cache clear", () => {
     folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
     const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
     expect(applied.code).toBe(0);
-    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: a cache clear is still to be done\n$/);
+    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: 1 cache clear is pending\n$/);
     expect(instanceIn(applied.stdout).objects).toContainEqual(
       expect.objectContaining({ kind: "WafCacheClear", ready: "True", progress: "release-1" }),
     );

@@ -127,7 +127,7 @@ await describeOperator("the forwarding of logs", (world) => {
     await operator.end();
     const elected = ["--leader-elect", "--lease-namespace", "wafsync-system", "--lease-name", "logs"];
     const first = await world().startOperator({ podName: "first", parameters: elected });
-    await first.process.hasPrinted(/"msg":"working"/);
+    await first.process.hasPrinted(/"msg":"leading"/);
     const second = await world().startOperator({ podName: "second", parameters: elected });
     const { namespace, waf } = await world().newInstance("replicas", { logs });
     const wanted = block(waf, 1100, 60);
@@ -138,7 +138,7 @@ await describeOperator("the forwarding of logs", (world) => {
     wanted.push(...block(waf, 2500, 50, wanted.length));
     await world().patch(instance(namespace, ""), { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
     const { stdout } = await first.end();
-    await second.process.hasPrinted(/"msg":"working"/);
+    await second.process.hasPrinted(/"msg":"leading"/);
     const rows = (): string[] => {
       return [...rowsOf(stdout, namespace), ...rowsOf(second.process.printed(), namespace)].sort();
     };

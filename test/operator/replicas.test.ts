@@ -43,7 +43,7 @@ await describeOperator("two replicas", (world) => {
     await world().allReady(namespace);
     expect([await leads(first), await leads(second)]).toEqual([true, false]);
     expect((await second.health("/readyz")).status).toBe(200);
-    expect(second.log().filter(({ msg }) => msg === "pass ended")).toEqual([]);
+    expect(second.log().filter(({ msg }) => msg === "reconcile finished")).toEqual([]);
   });
 
   test("the leader that is asked to end gives the Lease back, and the other one goes on at once", async () => {
@@ -99,7 +99,7 @@ await describeOperator("two replicas", (world) => {
       expect(waf.view.counters.requests).toBe(requests);
       settings.latencyMs = 0;
       await world().eventually("the other one goes on", () => waf.view.blocklist.length === 1_521);
-      expect(other.log().filter(({ msg }) => msg === "working")).toHaveLength(1);
+      expect(other.log().filter(({ msg }) => msg === "leading")).toHaveLength(1);
       await world().allReady(namespace);
     } finally {
       await proxy.close();

@@ -29,6 +29,7 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
   metrics.leading("wafsync-operator", true);
   metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
   const queue = metrics.queue("instances");
+  const reconciles = metrics.reconciles("instances");
   queue.follow(() => ({ depth: 1, delayed: 0, running: 1, longestRunningMs: 5, unfinishedMs: 5 }));
   return {
     metrics,
@@ -40,6 +41,7 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
       metrics.planMade(instance, [{ kind: "AddEntry" }]);
       metrics.entryWritten(instance, "blocklist", "Added");
       metrics.synced(instance, realClock.nowMs() - 5000);
+      reconciles.ended("success", 7);
       queue.added();
       queue.waited(3);
       queue.worked(7);
@@ -69,7 +71,7 @@ await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test("promtool takes the rules, and each alert comes when it should and not before", async () => {
+  test("promtool accepts the rules, and each alert fires when it should and not before", async () => {
     const checked = await runTool(files.promtool, ["check", "rules", "--lint=all", "--lint-fatal", rulesFile]);
     expect(checked.stdout).toContain("SUCCESS");
     await runTool(files.promtool, ["test", "rules", join(folder, "alerts.test.yaml")]);
@@ -85,7 +87,7 @@ await describeWithTools("the monitoring", ["promtool", "prometheus"], ({ files }
     expect(checked.stderr + checked.stdout).toBe("");
   });
 
-  test("every query of the dashboard has an answer with data", async () => {
+  test("every query of the dashboard returns data", async () => {
     const queries = dashboardQueries().map((query) =>
       query.replaceAll("$__rate_interval", "10s").replaceAll("$waf_instance", ".*"),
     );

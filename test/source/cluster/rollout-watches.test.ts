@@ -177,7 +177,7 @@ test("A workload elsewhere that does not agree looks like none, and is seen as s
 test("Where one namespace alone is watched, others are out of reach", async () => {
   const world = await World.begin("edge");
   world.declare(["edge/a", [{ ...web, namespace: "elsewhere" }]]);
-  expect(world.sight()).toMatchObject({ state: "Unseen", problem: expect.stringContaining("out of its reach") });
+  expect(world.sight()).toMatchObject({ state: "Unseen", problem: expect.stringContaining("cannot see namespace") });
   await waitFor("a watch", patienceMs, async () => (world.server.requests.length > 0 ? true : undefined));
   expect(world.server.requests[0]?.path).toBe("/apis/apps/v1/namespaces/edge/deployments");
 });
