@@ -100,7 +100,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
     operator: async () => {
       const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
       const operator = start("operator", "--kubeconfig", inFolder("kubeconfig.yaml"), ...ports);
-      await operator.hasPrinted(/"msg":"objects can't be read"/u);
+      await operator.hasPrinted(/"msg":"watch failed"/u);
       expect(operator.printed()).toContain("ECONNREFUSED");
       operator.child.kill("SIGTERM");
       expect(await operator.ended).toMatchObject({ code: 0 });
