@@ -35,6 +35,7 @@ export const fastTests: readonly string[] = [
   "test/simulation/mutations.test.ts",
   "test/telemetry/",
   "test/tidy.test.ts",
+  "test/time-limits.test.ts",
 ];
 
 /** Suites in those folders that need a control plane, or take longer than all others together. */

@@ -47,7 +47,7 @@ export async function exampleText(): Promise<string> {
   metrics.addInstance("edge/shop");
   metrics.leading("wafsync-operator", true);
   metrics.reconciles("instances");
-  metrics.queue("instances").follow(() => ({ depth: 0, delayed: 0, running: 0, longestRunningMs: 0, unfinishedMs: 0 }));
+  metrics.queue("instances").follow(() => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
   metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
   return metrics.text();
 }

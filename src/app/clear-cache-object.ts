@@ -1,5 +1,6 @@
 // Clears the cache of an instance through the operator: creates a WafCacheClear and waits for its result. Only the operator
-// has the API key, and its calls with one key stay sequential. The command needs only the rights to create and get objects.
+// has the API key, and its calls with one key stay sequential. The command needs the rights to create and get the objects; with
+// the right to get the WafInstance, it refuses a name that does not exist before it creates anything.
 //
 // With a trigger, the name of the object is derived from it, so that another command with the same trigger finds the same
 // object. An object that failed is kept, and the next attempt creates another one with a number appended to its name.
@@ -32,6 +33,8 @@ const type: ResourceType = {
   namespaced: true,
 };
 
+const instanceType: ResourceType = { ...type, plural: kinds.WafInstance.plural };
+
 export interface ClearObjectOptions {
   readonly api: ApiServer;
   readonly instance: ObjectName;
@@ -60,7 +63,11 @@ export type ClearObjectOutcome =
   | (Outcome & { readonly state: "Created" | "Stopped" | "TimedOut" })
   /** `reason` is that of the condition `Complete` or `Failed`. */
   | (Outcome & { readonly state: "Cleared" | "Failed"; readonly reason: string; readonly attempts: number })
-  /** The API server refused the request or could not be reached. */
+  /** The trigger was handled before: nothing was done. */
+  | (Outcome & { readonly state: "AlreadyHandled"; readonly attempts: number })
+  /** There is no such instance: nothing was created. */
+  | (Outcome & { readonly state: "NoInstance" })
+  /** The API server refused it, or could not be reached. */
   | (Outcome & { readonly state: "NotCreated"; readonly fault: ApiFault });
 
 interface ClearObject extends KubeObject {
@@ -74,20 +81,39 @@ interface ClearObject extends KubeObject {
 /** Never rejects because of the cluster. */
 export async function clearThroughObject(options: ClearObjectOptions): Promise<ClearObjectOutcome> {
   const giveUpMs = options.clock.monotonicMs() + options.deadlineMs;
+  const missing = await missingInstance(options, giveUpMs);
+  if (missing !== undefined) return missing;
   for (let number = 1; number <= objectsMax; number += 1) {
     const found = await createOrFind(options, number, giveUpMs);
     if (!found.ok) return { state: "NotCreated", object: undefined, message: found.fault.message, fault: found.fault };
     const { object, isNew } = found.value;
-    // Only an object of a trigger can have failed before: without a trigger, every object is new.
-    if (!isNew && outcomeOf(object)?.state === "Failed") continue;
+    // Without a trigger every object is a new one, so only those of a trigger can be over already.
+    const before = isNew ? undefined : outcomeOf(object);
+    if (before?.state === "Failed") continue;
+    if (before?.state === "Cleared") return alreadyHandled(before);
     return options.waits ? await waitFor(options, object, giveUpMs) : created(object, isNew);
   }
   const message = `All ${objectsMax} objects for this trigger failed: see their status, delete them, or use another trigger.`;
   return { state: "Failed", object: undefined, message, reason: "BackoffLimitExceeded", attempts: 0 };
 }
 
+/** An object for an instance that does not exist would wait for one, and clear the cache as soon as it is created. */
+async function missingInstance(options: ClearObjectOptions, giveUpMs: number): Promise<ClearObjectOutcome | undefined> {
+  const { api, instance } = options;
+  const read = await tryUntil(options, giveUpMs, async () => {
+    return await getObject<KubeObject>(api, instanceType, instance, { timeoutMs: requestTimeoutMs });
+  });
+  // Without the right to read it, the operator reports on the object that there is no such instance.
+  if (read.ok || read.fault.code !== "NotFound") return undefined;
+  return { state: "NoInstance", object: undefined, message: `There is no WafInstance ${nameKey(instance)}.` };
+}
+
+function alreadyHandled({ object, message, attempts }: Outcome & { readonly attempts: number }): ClearObjectOutcome {
+  return { state: "AlreadyHandled", object, message, attempts };
+}
+
 function created(object: ClearObject, isNew: boolean): ClearObjectOutcome {
-  const message = isNew ? "It was created." : "It already exists.";
+  const message = isNew ? "It was created." : "It exists already.";
   return outcomeOf(object) ?? { state: "Created", object: keyOf(object), message };
 }
 
@@ -148,6 +174,7 @@ async function waitFor(
   let reported = "";
   for (let seen: ClearObject = object; ;) {
     const outcome = outcomeOf(seen);
+    if (outcome?.state === "Cleared" && outcome.reason === "AlreadyHandled") return alreadyHandled(outcome);
     if (outcome !== undefined) return outcome;
     const message = messageOf(seen);
     if (message !== reported) options.onMessage(message);

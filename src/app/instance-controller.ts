@@ -91,7 +91,7 @@ export class InstanceController {
       signal,
       handle: async (key, reasons) => await this.#handle(key, reasons),
     });
-    await this.#queue.shutDown("abort");
+    await this.#queue.shutDown();
   }
 
   async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {

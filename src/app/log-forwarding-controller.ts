@@ -65,7 +65,7 @@ export class LogForwardingController {
       signal,
       handle: async (key, reasons) => await this.#handle(key, reasons),
     });
-    await this.#queue.shutDown("abort");
+    await this.#queue.shutDown();
   }
 
   async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {

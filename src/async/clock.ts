@@ -1,5 +1,4 @@
 // The only module that knows real time. Everything else is handed a Clock, so that tests decide what time it is.
-import { setTimeout as sleepFor } from "node:timers/promises";
 
 export interface Clock {
   /** Milliseconds since 1970. */
@@ -8,7 +7,12 @@ export interface Clock {
   monotonicMs(): number;
   /** Resolves after the delay, or as soon as the signal aborts: never rejects, so look at the signal afterwards. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `act` once after the delay, unless the function that it returns is called before. `act` must not throw. */
+  schedule(delayMs: number, act: () => void): CancelTimer;
 }
+
+/** Calling it again, or after the time has come, does nothing. */
+export type CancelTimer = () => void;
 
 /** Node fires timers of more than this at once. */
 const delayMsMax = 2 ** 31 - 1;
@@ -16,8 +20,25 @@ const delayMsMax = 2 ** 31 - 1;
 export const realClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  async sleep(delayMs, signal) {
-    const bounded = Math.min(Math.max(delayMs, 0), delayMsMax);
-    await sleepFor(bounded, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  sleep: async (delayMs, signal) => await sleepBy(realClock, delayMs, signal),
+  schedule(delayMs, act) {
+    const timer = setTimeout(act, Math.min(Math.max(delayMs, 0), delayMsMax));
+    return () => clearTimeout(timer);
   },
 };
+
+/** The `sleep` of a clock that has a `schedule`. */
+export function sleepBy(clock: Pick<Clock, "schedule">, delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cancel = clock.schedule(delayMs, () => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    });
+    const stop = (): void => {
+      cancel();
+      resolve();
+    };
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

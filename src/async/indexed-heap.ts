@@ -21,11 +21,6 @@ export class IndexedHeap<Key> {
     return this.#positions.has(key);
   }
 
-  /** Keys in no particular order. */
-  keys(): Iterable<Key> {
-    return this.#positions.keys();
-  }
-
   rankOf(key: Key): number | undefined {
     const position = this.#positions.get(key);
     return position === undefined ? undefined : this.#nodes[position]?.rank;

@@ -5,11 +5,11 @@
 // Delays are monotonic time. The queue holds at most one entry per key that exists; a reason is for logs, not identity.
 import { backOffDelayMs } from "./back-off.ts";
 import type { BackOff } from "./back-off.ts";
-import type { Clock } from "./clock.ts";
+import type { CancelTimer, Clock } from "./clock.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
 
 /** Most urgent first. */
-export const queuePriorities = ["Deletion", "Change", "Retry", "Resync"] as const;
+export const queuePriorities = ["Change", "Retry", "Resync"] as const;
 export type QueuePriority = (typeof queuePriorities)[number];
 
 /** How long a key waits until it counts as one priority more urgent. */
@@ -40,18 +40,13 @@ export interface QueueObserver {
 export interface QueueStats {
   /** Keys that could be worked on now. */
   readonly depth: number;
-  readonly delayed: number;
-  readonly running: number;
   readonly longestRunningMs: number;
   /** The sum over all keys that are being worked on. */
   readonly unfinishedMs: number;
 }
 
-/** `drain` still hands out what is ready; `abort` drops it. Both wait for the keys that are being worked on. */
-export type ShutDownMode = "drain" | "abort";
-
 export interface KeyedQueueOptions {
-  readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
+  readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
   /** At least 0, less than 1. */
   readonly random: () => number;
   readonly retryBackOff?: BackOff;
@@ -75,7 +70,7 @@ function levelOf(priority: QueuePriority): number {
 }
 
 export class KeyedQueue<Key> {
-  readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
+  readonly #clock: Pick<Clock, "monotonicMs" | "schedule">;
   readonly #random: () => number;
   readonly #retryBackOff: BackOff;
   readonly #observer: QueueObserver;
@@ -84,7 +79,7 @@ export class KeyedQueue<Key> {
   readonly #delayed = new IndexedHeap<Key>();
   readonly #failures = new Map<Key, number>();
   readonly #takers = new Set<(item: QueueItem<Key> | undefined) => void>();
-  #timer: { readonly atMs: number; readonly cancel: AbortController } | undefined;
+  #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #running = 0;
   #shutDown: { readonly ended: Promise<void>; readonly end: () => void } | undefined;
 
@@ -156,7 +151,7 @@ export class KeyedQueue<Key> {
 
   /**
    * The next key to work on, now or once there is one. Whoever gets a key calls `done` with it, whatever happens.
-   * @returns `undefined` once the signal aborts or the queue is shut down and has nothing left.
+   * @returns `undefined` once the signal aborts or the queue is shut down.
    */
   async get(signal?: AbortSignal): Promise<QueueItem<Key> | undefined> {
     this.#promoteDue();
@@ -193,22 +188,21 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Takes no more keys from now on and drops all delayed ones. Aborting after draining began drops the rest too.
-   * @returns When nothing is being worked on any more, and after `drain` nothing waits either.
+   * Takes no more keys from now on, and drops all that wait.
+   * @returns When nothing is being worked on any more.
    */
-  async shutDown(mode: ShutDownMode): Promise<void> {
-    if (this.#shutDown === undefined) this.#promoteDue();
+  async shutDown(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#shutDown ??= { ended: promise, end: resolve };
-    for (const key of this.#delayed.keys()) {
-      if (this.#entries.get(key)?.runningSinceMs === undefined) this.#entries.delete(key);
-    }
     this.#delayed.clear();
-    this.#timer?.cancel.abort();
+    this.#ready.clear();
+    for (const [key, entry] of this.#entries) {
+      entry.again = false;
+      if (entry.runningSinceMs === undefined) this.#entries.delete(key);
+    }
+    this.#timer?.cancel();
     this.#timer = undefined;
-    if (mode === "abort") this.#dropReady();
-    this.#handOut();
-    if (this.#ready.size === 0) for (const give of this.#takers) give(undefined);
+    for (const give of this.#takers) give(undefined);
     this.#endIfIdle();
     await this.#shutDown.ended;
   }
@@ -223,8 +217,7 @@ export class KeyedQueue<Key> {
       longestRunningMs = Math.max(longestRunningMs, nowMs - runningSinceMs);
       unfinishedMs += nowMs - runningSinceMs;
     }
-    const delayed = this.#delayed.size;
-    return { depth: this.#ready.size, delayed, running: this.#running, longestRunningMs, unfinishedMs };
+    return { depth: this.#ready.size, longestRunningMs, unfinishedMs };
   }
 
   #entryOf(key: Key): Entry {
@@ -292,26 +285,17 @@ export class KeyedQueue<Key> {
   #armTimer(): void {
     const head = this.#delayed.peek();
     if (head === undefined || (this.#timer?.atMs ?? Infinity) <= head.rank) return;
-    this.#timer?.cancel.abort();
-    const cancel = new AbortController();
-    const timer = { atMs: head.rank, cancel };
-    this.#timer = timer;
-    void this.#clock.sleep(head.rank - this.#clock.monotonicMs(), cancel.signal).then(() => {
-      if (this.#timer !== timer) return;
+    this.#timer?.cancel();
+    const cancel = this.#clock.schedule(head.rank - this.#clock.monotonicMs(), () => {
       this.#timer = undefined;
       this.#promoteDue();
       this.#handOut();
       this.#armTimer();
     });
-  }
-
-  #dropReady(): void {
-    for (const key of this.#ready.keys()) this.#entries.delete(key);
-    this.#ready.clear();
-    for (const entry of this.#entries.values()) entry.again = false;
+    this.#timer = { atMs: head.rank, cancel };
   }
 
   #endIfIdle(): void {
-    if (this.#running === 0 && this.#ready.size === 0) this.#shutDown?.end();
+    if (this.#running === 0) this.#shutDown?.end();
   }
 }

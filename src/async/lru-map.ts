@@ -8,10 +8,6 @@ export class LruMap<Key, Value> {
     this.#limit = limit;
   }
 
-  get size(): number {
-    return this.#values.size;
-  }
-
   get(key: Key): Value | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;

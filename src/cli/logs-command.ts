@@ -11,7 +11,6 @@ import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-che
 import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
 import { collectRange, followLogs } from "./logs/collect-logs.ts";
 import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
-import { keepHeapSmall } from "./logs/frugal-memory.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
@@ -26,7 +25,6 @@ import { terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
-  keepHeapSmall();
   const today = dayOf(realClock.nowMs());
   const request = readLogRequest(options, today);
   const source = await findLogSource(options);

@@ -41,12 +41,14 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
       );
     throw new CommandError(message);
   });
-  for (const line of describeSimulator(simulator)) process.stdout.write(`${line}\n`);
-  if (options.key.length === 0) process.stdout.write(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
-  await new Promise<void>((resolve) => {
+  // Before anything is printed: whoever waits for the first line may stop the simulator at once.
+  const stopped = new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
   });
+  for (const line of describeSimulator(simulator)) process.stdout.write(`${line}\n`);
+  if (options.key.length === 0) process.stdout.write(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
+  await stopped;
   await simulator.close();
   return 0;
 }

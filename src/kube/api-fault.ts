@@ -25,7 +25,7 @@ export function faultOfResponse(status: number, body: string, retryAfter: string
   if (isStatusObject(parsed)) return faultOfStatus(parsed, status, retryAfterMs(retryAfter));
   const text = body.trim().slice(0, 200);
   const message = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
-  return { code: codeOf(status, ""), status, message, reason: "", causes: [], ...retryAfterMs(retryAfter) };
+  return { code: codeOf(status, ""), status, message, causes: [], ...retryAfterMs(retryAfter) };
 }
 
 /** The fault that a Status object reports: the object of an ERROR event in a watch, or the body of a failed request. */
@@ -44,7 +44,6 @@ export function faultOfStatus(
     code: codeOf(status, reason),
     status,
     message: message === "" ? `HTTP ${status} ${reason}`.trim() : message,
-    reason,
     causes: causesOf(details["causes"]),
     ...detailDelay,
     ...headerDelay,

@@ -39,8 +39,6 @@ export interface ApiFault {
   readonly message: string;
   /** The HTTP status, or the code of a Status object in a watch; undefined if there was no response. */
   readonly status?: number;
-  /** `reason` of the Status object, for example `Expired`; empty if there was none. */
-  readonly reason: string;
   /** `details.causes[].reason` of the Status object, at most 20. */
   readonly causes: readonly string[];
   /** The delay that the server asked for, if any. */
@@ -53,5 +51,5 @@ export type ApiResult<T> =
 
 /** A fault that was not reported by a server. */
 export function localFault(code: ApiFaultCode, message: string): ApiFault {
-  return { code, message, reason: "", causes: [] };
+  return { code, message, causes: [] };
 }

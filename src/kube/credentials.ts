@@ -31,38 +31,6 @@ export interface Credentials {
   resolve(options: { readonly renew: boolean }): Promise<ServerAccess>;
 }
 
-export interface StaticCredentialsOptions {
-  readonly server: string;
-  /** PEM text. */
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  /** Read again each time, so that a rotated certificate is seen; wins over `ca`. */
-  readonly caFile?: string;
-  readonly token?: string;
-  /** Read again each time; wins over `token`. */
-  readonly tokenFile?: string;
-}
-
-/** Credentials from plain values and files. */
-export function staticCredentials(options: StaticCredentialsOptions): Credentials {
-  return {
-    async resolve() {
-      const ca = options.caFile === undefined ? options.ca : await readFile(options.caFile, "utf8");
-      const token = options.tokenFile === undefined ? options.token : await readToken(options.tokenFile);
-      return {
-        server: options.server,
-        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-        tls: {
-          ...(ca === undefined ? {} : { ca }),
-          ...(options.cert === undefined ? {} : { cert: options.cert }),
-          ...(options.key === undefined ? {} : { key: options.key }),
-        },
-      };
-    },
-  };
-}
-
 /**
  * Reads a kubeconfig: the given file, or by kubectl's rules ($KUBECONFIG, ~/.kube/config, the service account of the pod).
  * Throws for a file that can't be read and for a context that is not in it.

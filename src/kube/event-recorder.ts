@@ -78,16 +78,6 @@ export class EventRecorder {
     } else this.#drop("Spam");
   }
 
-  /** How many Event objects wait to be written. */
-  get pending(): number {
-    return this.#pending.size;
-  }
-
-  /** Whether every note was written or dropped. */
-  get idle(): boolean {
-    return this.#sending === undefined;
-  }
-
   /** Takes no more notes and writes those that wait, for at most so long. */
   async stop(timeoutMs: number): Promise<void> {
     this.#accepting = false;

@@ -68,7 +68,6 @@ export class LeaseElector {
   readonly #timings: LeaseTimings;
   readonly #stop = new AbortController();
   readonly #lost = Promise.withResolvers<string>();
-  readonly #lostSignal = new AbortController();
   readonly #leading = Promise.withResolvers<boolean>();
   #state: ElectorState = initialElectorState;
   #standing: LeaseStanding = "Waiting";
@@ -85,18 +84,8 @@ export class LeaseElector {
     return this.#lost.promise;
   }
 
-  /** Aborts when the Lease is lost: for the request in flight. */
-  get lostSignal(): AbortSignal {
-    return this.#lostSignal.signal;
-  }
-
   get standing(): LeaseStanding {
     return this.#standing;
-  }
-
-  /** Who held the Lease when it was last looked at; undefined if nobody. */
-  get holder(): string | undefined {
-    return this.#state.seen?.state === "Held" ? this.#state.seen.holder : undefined;
   }
 
   /** Resolves with true when writes may start, and with false if this process ends without ever leading. */
@@ -260,10 +249,7 @@ export class LeaseElector {
     if (standing === "Lost" || standing === "Ended" || (standing === "Closed" && hold === undefined)) {
       this.#leading.resolve(false);
     }
-    if (lost !== undefined) {
-      this.#lostSignal.abort();
-      this.#lost.resolve(lost);
-    }
+    if (lost !== undefined) this.#lost.resolve(lost);
     this.#options.onStanding?.(standing, lost ?? "");
   }
 

@@ -35,8 +35,6 @@ export interface ListWatchHealth {
   readonly activity: ListWatchActivity;
   /** Whether the store has been complete at least once. */
   readonly isSynced: boolean;
-  /** When a list, a change or a bookmark last confirmed that the store is complete; milliseconds since 1970. */
-  readonly lastSyncedMs: number | undefined;
   /** Complete lists after the first one. */
   readonly relists: number;
   /** The latest failure; undefined again once the server has confirmed the store. */
@@ -52,7 +50,6 @@ export interface ListWatchOptions<T extends KubeObject> {
   /** All namespaces if undefined. */
   readonly namespace?: string;
   readonly labelSelector?: string;
-  readonly fieldSelector?: string;
   /** Only this list-watch may write to it. */
   readonly store: ObjectStore<T>;
   /** Reduces an object before it is stored; must keep name, namespace, uid and resourceVersion of its metadata. */
@@ -82,7 +79,6 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
   readonly #synced = Promise.withResolvers<true>();
   #state: ListWatchState | undefined;
   #lists = 0;
-  #lastSyncedMs: number | undefined;
   #lastFault: ApiFault | undefined;
 
   constructor(options: ListWatchOptions<T>) {
@@ -95,7 +91,6 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     return {
       activity: this.#state?.activity ?? "Listing",
       isSynced: this.#lists > 0,
-      lastSyncedMs: this.#lastSyncedMs,
       relists: Math.max(0, this.#lists - 1),
       lastFault: this.#lastFault,
     };
@@ -181,12 +176,11 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal });
   }
 
-  #scope(): { readonly namespace?: string; readonly labelSelector?: string; readonly fieldSelector?: string } {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
+  #scope(): { readonly namespace?: string; readonly labelSelector?: string } {
+    const { namespace, labelSelector } = this.#options;
     return {
       ...(namespace === undefined ? {} : { namespace }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
     };
   }
 
@@ -236,7 +230,6 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
   /** Called for every line of a watch: the store is now as new as that line. */
   #confirm(): void {
     if (this.#state?.activity !== "Watching") return;
-    this.#lastSyncedMs = this.#options.clock.nowMs();
     this.#lastFault = undefined;
   }
 

@@ -113,7 +113,10 @@ function shardOf(key: string, count: number): number {
   return best;
 }
 
-/** FNV-1a over UTF-16 units. */
+/**
+ * FNV-1a over UTF-16 units. It must stay as it is: with another hash, lines of stored inventories would move between shards,
+ * and a crash during the first save after the upgrade would lose entries.
+ */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);

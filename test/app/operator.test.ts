@@ -11,6 +11,7 @@ import { createNamespace, installDefinitions, waitFor } from "../support/builder
 import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
 import { addresses, collectionOf, instance, keySecret, rule } from "../support/builders/manifests.ts";
 import type { Manifest } from "../support/builders/manifests.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { startOperator } from "../support/processes/operator-process.ts";
 import type { OperatorProcess, OperatorStart } from "../support/processes/operator-process.ts";
 
@@ -80,7 +81,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     await isReady(process);
     expect(await process.metric('wafsync_watch_synced{kind="wafiprules"}')).toBe(1);
     expect(await process.end("SIGTERM")).toMatchObject({ code: 0, signal: undefined });
-  }, 120_000);
+  });
 
   test.each([
     ["a kubeconfig that is not there", ["--kubeconfig", "nowhere.yaml"], /--kubeconfig/],
@@ -113,7 +114,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     await createAll(cluster, keySecret(namespace, key), instance(namespace, simulator.baseUrl));
     const process = await start();
     await hasReason(instance(namespace, simulator.baseUrl), "Ready", "Ready");
-    simulator.settings.latencyMs = 1_500;
+    simulator.settings.latencyMs = slow(1_000);
     await createAll(cluster, rule(namespace, "list", addresses(50)));
     await waitFor("the first address", waitMs, async () => (view?.blocklist.length === 1 ? true : undefined));
     const before = view?.counters.byEndpoint["POST /api/blocklist_ip"] ?? 0;
@@ -128,7 +129,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     expect(view?.counters.byEndpoint["POST /api/blocklist_ip"]).toBe(50);
     await deleteManifest(cluster, instance(namespace, simulator.baseUrl));
     await waitFor("an empty list", waitMs, async () => (view?.blocklist.length === 0 ? true : undefined));
-  }, 120_000);
+  });
 
   test("in one namespace it works with the rights of its Role, and says of what is out of reach that it is", async () => {
     const { expectKubectl } = { expectKubectl: cluster.expectKubectl.bind(cluster) };
@@ -162,7 +163,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     await deleteManifest(cluster, mine);
     await waitFor("the end of the instance", waitMs, async () => ((await read(mine)) === undefined ? true : undefined));
     expect(simulator.wafs()[0]?.blocklist).toEqual([]);
-  }, 120_000);
+  });
 
   test("a base URL that it may not call is not called, and a request for a reconcile is heard", async () => {
     const namespace = await createNamespace(cluster, "urls");
@@ -188,7 +189,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     expect(simulator.wafs()[0]?.counters.requests).toBe(requests);
     // Of two instances with one key the older one wins, and the next test has another one.
     await deleteManifest(cluster, declared);
-  }, 120_000);
+  });
 
   test("an instance that only a newer wafsync understands is told so, and can still be deleted", async () => {
     const namespace = await createNamespace(cluster, "newer");
@@ -216,7 +217,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
       const listed = await cluster.expectKubectl(["get", "events", "-n", namespace]);
       return listed.includes("EntriesLeftBehind") ? true : undefined;
     });
-  }, 120_000);
+  });
 
   test("the key is in nothing that was ever printed", () => {
     expect(everythingPrinted()).toContain("leading");

@@ -71,7 +71,7 @@ test("Every command line in the documentation is one that wafsync takes", async 
     if (complaint !== `error: unknown option '${unknownOption}'`) wrong.push(`${line}: ${complaint}`);
   }
   expect(wrong).toEqual([]);
-}, 60_000);
+});
 
 describe("NODE_DEBUG, which makes Node.js print requests with their keys", () => {
   test.each(["undici", "http", "fetch,net", "*"])("%s keeps wafsync from starting, with the way out", async (value) => {

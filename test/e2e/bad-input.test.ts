@@ -139,7 +139,7 @@ beforeAll(async () => {
   await folder.files.write("good.yaml", ruleDocument("good", { addresses: [good] }));
   for (const [file, { content }] of Object.entries(cases)) await folder.files.write(file, content);
   planned = await runWafsync(["plan", ...folder.from]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();

@@ -54,7 +54,7 @@ export interface Following {
   /** How many days before today are read again for late rows. */
   readonly lookbackDays: number;
   readonly intervalMs: number;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, "nowMs" | "sleep">;
 }
 
 /** Reads the existing rows, and then new ones until it is stopped. */

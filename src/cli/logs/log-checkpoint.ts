@@ -49,7 +49,7 @@ export async function loadCheckpoint(outputFile: string): Promise<LogCheckpoint 
   const checkpoint = parseCheckpoint(text);
   if (checkpoint !== undefined) return checkpoint;
   throw new CommandError(
-    `${path} was changed by another program`,
+    `${path} is damaged, or was written by another version of wafsync`,
     `Remove it and ${outputFile}, and start again without --resume.`,
   );
 }

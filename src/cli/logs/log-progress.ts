@@ -11,7 +11,7 @@ const barWidth = 24;
 
 export class LogProgress {
   readonly #terminal: Terminal;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #startMs: number;
   #total: number | undefined;
   #read = 0;
@@ -20,7 +20,7 @@ export class LogProgress {
   #drawnMs: number;
   #isShown = false;
 
-  constructor(terminal: Terminal, clock: Clock) {
+  constructor(terminal: Terminal, clock: Pick<Clock, "monotonicMs">) {
     this.#terminal = terminal;
     this.#clock = clock;
     this.#startMs = clock.monotonicMs();

@@ -121,7 +121,7 @@ function draftRule(
   const { rule } = gatheredRule;
   const list = listOf(rule);
   const id = nameKey(rule.meta);
-  const base = { rule, id, list, rejected: [], declared: 0, expired: false, entries: new Set<Entry>() };
+  const base = { rule, id, list, rejected: [], expired: false, entries: new Set<Entry>() };
   const labels = gathered.namespaceLabels.get(rule.meta.namespace);
   const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
   if (attachment.state !== "Allowed") {
@@ -143,7 +143,6 @@ function draftRule(
     ...base,
     ...verdictOf(read.missing, read.invalid, refused),
     entries: expired ? new Set() : entries,
-    declared: read.entries.size + read.invalid.length,
     rejected: [...read.invalid, ...refused],
     expiresAtMs,
     expired,

@@ -17,8 +17,6 @@ export interface CompiledRule {
   readonly message: string;
   /** What it wants on its list; nothing once it has expired. */
   readonly entries: ReadonlySet<Entry>;
-  /** How many different entries it declares, good and bad. */
-  readonly declared: number;
   readonly rejected: readonly RejectedEntry[];
   readonly expiresAtMs: number | undefined;
   readonly expired: boolean;

@@ -7,7 +7,7 @@ import { dayNumber } from "../../support/worlds/log-world.ts";
 function screen(isInteractive: boolean): {
   terminal: Terminal;
   texts: string[];
-  clock: { nowMs: () => number; monotonicMs: () => number; sleep: () => Promise<void> };
+  clock: { monotonicMs: () => number };
   pass: (ms: number) => void;
 } {
   const texts: string[] = [];
@@ -18,7 +18,7 @@ function screen(isInteractive: boolean): {
     write: (text: string) => void texts.push(text.replaceAll("\r\u001B[2K", "")),
     line: (text = "") => void texts.push(`${text}\n`),
   };
-  const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs, sleep: async () => await Promise.resolve() };
+  const clock = { monotonicMs: () => nowMs };
   return { terminal, texts, clock, pass: (ms) => void (nowMs += ms) };
 }
 

@@ -49,7 +49,7 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     const gathered = await source.gather({ namespace, name: "waf" });
     if (gathered === undefined) throw new Error("no instance");
     ({ meta } = gathered.instance);
-  }, 60_000);
+  });
   afterAll(async () => {
     end.abort();
     await running;

@@ -41,7 +41,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await createAll(cluster, keySecret(namespace, "a-first-key-0123"), instance(namespace, baseUrl));
     await source.whenSynced();
     await seen(instance(namespace, baseUrl));
-  }, 60_000);
+  });
   afterAll(async () => {
     end.abort();
     await running;
@@ -269,7 +269,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await waitFor("a ready source", 60_000, async () => (source.notReadyBecause() === undefined ? true : undefined));
     expect((await gather()).brokenSources.join()).toContain("be restored within 5 minutes");
     expect(source.hasGaps()).toBe(true);
-  }, 120_000);
+  });
 
   test("while the instances themselves are uninstalled, it says so", async () => {
     const held = { metadata: { finalizers: ["test.dev/hold"] } };
@@ -278,5 +278,5 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await waitFor("the uninstallation", waitMs, async () => ((await source.isUninstalling()) ? true : undefined));
     await patchObject(cluster, instance(namespace, baseUrl), { metadata: { finalizers: null } });
     expect(changes.length).toBeGreaterThan(0);
-  }, 60_000);
+  });
 });

@@ -2,7 +2,6 @@
 // becomes of them when others delete them.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
-import { difference, intersection, union } from "../../../src/model/entry-set.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
@@ -112,15 +111,14 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
         const outcome = await save(open(client), name, after);
         const found = await load(name);
         const [old, wanted, now] = [entriesOf(before), entriesOf(after), entriesOf(found)];
-        expect([...difference(intersection(old, wanted), now)]).toEqual([]);
-        expect([...difference(now, union(old, wanted))]).toEqual([]);
+        expect([...old.keys()].filter((entry) => wanted.has(entry) && !now.has(entry))).toEqual([]);
+        expect([...now.keys()].filter((entry) => !old.has(entry) && !wanted.has(entry))).toEqual([]);
         expect(await save(open(), name, after)).toBe("Saved");
         expect(await load(name)).toEqual(after);
         if (outcome === "Saved" && client.sent.filter((sent) => !sent.startsWith("GET")).length < writes) break;
         expect(writes).toBeLessThan(60);
       }
     },
-    60_000,
   );
 
   test("of two who know the same version one saves, and the other learns of it", async () => {
@@ -132,7 +130,8 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
     expect(await left.save(name, owning(301), seenLeft.revision)).toMatchObject({ state: "Saved" });
     const lost = await right.save(name, owning(299), seenRight.revision);
     expect(lost).toMatchObject({ state: "Conflict" });
-    expect([...difference(entriesOf(owning(300)), entriesOf(await load(name)))]).toEqual([]);
+    const kept = entriesOf(await load(name));
+    expect([...entriesOf(owning(300)).keys()].filter((entry) => !kept.has(entry))).toEqual([]);
   });
 
   test("two who both find nothing can't both begin", async () => {
@@ -205,7 +204,7 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
       expect(await stored(name)).toEqual([]);
       if (problem === undefined) break;
     }
-  }, 60_000);
+  });
 
   test("an instance that comes back with another UID takes its inventory over, unless nothing may be written", async () => {
     const name = await newName();

@@ -9,6 +9,7 @@ import {
   createDirectorySource,
 } from "../../../src/source/directory/directory-source.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
+import { slow } from "../../support/processes/slowness.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
 const main = { namespace: "shop", name: "main" };
@@ -346,7 +347,7 @@ describe("a watched directory", () => {
   });
 
   test("reports a removed file at once, and again when it was quiet long enough to be believed", async () => {
-    await using watch = await watched(files, undefined, { quietMs: 200 });
+    await using watch = await watched(files, undefined, { quietMs: slow(200) });
     await rm(join(watch.path, "rule.yaml"));
     const first = await watch.until(({ rules }) => rules.length === 0);
     expect(first.faults).toMatchObject([{ isTransient: true, blocksRemovals: "All" }]);

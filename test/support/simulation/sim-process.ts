@@ -182,12 +182,6 @@ export class SimProcess {
           return await act(connection);
         }),
       pauseUntil: (timeMs) => held.pauseUntil(timeMs),
-      get waiting() {
-        return held.waiting;
-      },
-      get pausedForMs() {
-        return held.pausedForMs;
-      },
       release: async () => await held.release(),
     };
     const port = createWafClient({
