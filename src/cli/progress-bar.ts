@@ -1,4 +1,4 @@
-// Progress of calls: one line that is redrawn on a terminal, a plain line now and then elsewhere.
+// The progress of calls: one line that is redrawn on a terminal, or a plain line from time to time elsewhere.
 import type { Clock } from "../async/clock.ts";
 import { durationInWords } from "../reconcile/status/trouble.ts";
 import type { Terminal } from "./terminal.ts";
@@ -7,7 +7,7 @@ const barWidth = 28;
 const clearLine = "\u001B[2K";
 const redrawIntervalMs = 80;
 const plainIntervalMs = 5_000;
-/** Fewer calls than this say nothing about the pace. */
+/** The pace is shown from this many calls on. */
 const paceFrom = 5;
 
 export class ProgressBar {
@@ -29,7 +29,7 @@ export class ProgressBar {
     this.#drawnMs = terminal.isInteractive ? Number.NEGATIVE_INFINITY : this.#startMs;
   }
 
-  /** One call is done, so many are left. */
+  /** Call this after each call; `left` is the number of remaining calls. */
   advance(left: number): void {
     this.#done += 1;
     this.#left = left;
@@ -37,14 +37,14 @@ export class ProgressBar {
     this.#drawIfDue();
   }
 
-  /** The work waits; it goes on by itself. */
+  /** The work waits and will continue by itself. */
   wait(why: string): void {
     this.#note = why;
     this.#drawnMs = Number.NEGATIVE_INFINITY;
     this.#drawIfDue();
   }
 
-  /** Ends the line, with a blank one after it. Nothing stays of it if there was no call. */
+  /** Ends the line, with a blank one after it. Removes it if there was no call. */
   end(): void {
     if (!this.#terminal.isInteractive) return;
     this.#note = "";

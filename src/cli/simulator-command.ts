@@ -1,4 +1,4 @@
-// `wafsync simulator`: the WAF API from memory, until a signal comes.
+// `wafsync simulator`: serves the WAF API from memory until a signal.
 import { describeSimulator, startSimulator } from "../simulator/start-simulator.ts";
 import { overlapModes } from "../simulator/simulator-world.ts";
 import { spellingModes } from "../simulator/spelling.ts";
@@ -17,7 +17,7 @@ export interface SimulatorOptions {
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
 
-/** @returns 0 when it was stopped by a signal. */
+/** @returns 0 if it was stopped by a signal. */
 export async function runSimulator(options: SimulatorOptions): Promise<number> {
   const given = options.key.length === 0 ? [`${demoKey}=${demoDomain}`] : options.key;
   const keys = given.map((text) => {
@@ -56,6 +56,6 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
 function oneOf<T extends string>(option: string, text: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
   if (found === undefined)
-    throw new CommandError(`${option} ${text} is not known`, `Write one of ${choices.join(", ")}.`);
+    throw new CommandError(`${option} ${text}: unknown value`, `Choose one of ${choices.join(", ")}.`);
   return found;
 }

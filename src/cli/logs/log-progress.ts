@@ -1,11 +1,11 @@
-// How far the reading of logs is: one line that is redrawn on a terminal, a plain line now and then elsewhere.
+// The progress of reading logs: one line that is redrawn on a terminal, or a plain line from time to time elsewhere.
 import type { Clock } from "../../async/clock.ts";
 import { durationInWords } from "../../reconcile/status/trouble.ts";
 import type { Terminal } from "../terminal.ts";
 
 const redrawIntervalMs = 100;
 const plainIntervalMs = 5_000;
-/** Too short a time says nothing about the pace. */
+/** The pace is shown after this time. */
 const paceAfterMs = 500;
 const barWidth = 24;
 
@@ -27,12 +27,12 @@ export class LogProgress {
     this.#drawnMs = terminal.isInteractive ? Number.NEGATIVE_INFINITY : this.#startMs;
   }
 
-  /** How many rows there will be, as far as is known. */
+  /** The expected number of rows, as far as known. */
   expect(total: number): void {
     this.#total = total;
   }
 
-  /** So many more rows were read. */
+  /** Call this with the number of rows that were read since. */
   advance(rows: number, day: string): void {
     this.#read += rows;
     this.#day = day;
@@ -40,14 +40,14 @@ export class LogProgress {
     this.#drawIfDue();
   }
 
-  /** The reading waits; it goes on by itself. */
+  /** The reader waits and will continue by itself. */
   wait(why: string): void {
     this.#note = why;
     if (this.#terminal.isInteractive) this.#redraw();
     else this.#terminal.line(why);
   }
 
-  /** Takes the line away, for something else to be printed. */
+  /** Removes the line, so that something else can be printed. */
   clear(): void {
     if (this.#isShown) this.#terminal.write("\r\u001B[2K");
     this.#isShown = false;
@@ -89,7 +89,7 @@ export class LogProgress {
   }
 }
 
-/** A number as people read it: `250,000`. */
+/** A number with thousands separators: `250,000`. */
 export function inWords(count: number): string {
   return count.toLocaleString("en-US");
 }
