@@ -20,7 +20,7 @@ describeBundle("the bundle, alone in a folder without node_modules", () => {
     const built = join(folder, "built", "wafsync.mjs");
     await execute(process.execPath, ["scripts/build.ts", built], { cwd: root });
     await copyFile(built, join(folder, "wafsync.mjs"));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await rm(folder, { recursive: true, force: true });

@@ -1,7 +1,6 @@
-// What a newcomer copies: the examples work as they stand, and the YAML and the links of the documentation are right.
-import { existsSync } from "node:fs";
+// What a newcomer copies: the examples work as they stand.
 import { cp, readFile, readdir, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parseAllDocuments } from "yaml";
 import { isOurs, parseResource } from "../src/api/parse-resource.ts";
@@ -101,40 +100,3 @@ test("the ConfigMap of the cluster example is watched", async () => {
   const configMap = documentsOf(text).find(({ kind }) => kind === "ConfigMap");
   expect(configMap).toMatchObject({ metadata: { labels: { "wafsync.dev/watch": "true" } } });
 });
-
-describe("the documentation", () => {
-  test("shows every kind in the README, and no YAML of it is wrong", async () => {
-    const pages = ["README.md", ...(await filesBelow("docs", ".md"))];
-    const shown: Record<string, string[]> = {};
-    for (const page of pages) {
-      const text = await readFile(join(root, page), "utf8");
-      const documents = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].flatMap(([, block = ""]) => documentsOf(block));
-      expect([page, ...faultsOf(documents)]).toEqual([page]);
-      shown[page] = documents.map(({ kind }) => kind ?? "");
-    }
-    expect(shown["README.md"]).toEqual(expect.arrayContaining(kinds));
-  });
-
-  test("has no link to a page or a heading that is not there", async () => {
-    const pages = ["README.md", "CHANGELOG.md", "examples/README.md", ...(await filesBelow("docs", ".md"))];
-    const dead: string[] = [];
-    for (const page of pages) {
-      const text = (await readFile(join(root, page), "utf8")).replaceAll(/^```.*?^```$/gms, "");
-      for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-        if (/^[a-z]+:/.test(target)) continue;
-        const [path = "", heading] = target.split("#");
-        const file = path === "" ? join(root, page) : join(root, dirname(page), path);
-        const isThere = existsSync(file) && (heading === undefined || (await headingsOf(file)).has(heading));
-        if (!isThere) dead.push(`${page}: ${target}`);
-      }
-    }
-    expect(dead).toEqual([]);
-  });
-});
-
-/** As code hosts name them. */
-async function headingsOf(file: string): Promise<ReadonlySet<string>> {
-  const text = await readFile(file, "utf8");
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase());
-  return new Set(headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
-}

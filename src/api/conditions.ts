@@ -1,6 +1,6 @@
 // The conditions of a status: their shape, and the one way to change them.
 // `lastTransitionTime` moves only when `status` changes, as Kubernetes' own controllers keep it.
-import { z } from "zod";
+import * as z from "zod";
 import { conditionStatuses, type ConditionStatus } from "./condition-fact.ts";
 import type { ConditionType, ReasonOf } from "./reasons.ts";
 import { dateTime } from "./schema-parts.ts";

@@ -12,7 +12,7 @@ export const syncedFact = {
     Expired: {
       statuses: ["True"],
       kinds: ["WafIpRule"],
-      meaning: "The time of the rule is over, and its entries are off the WAF.",
+      meaning: "The rule has expired, and its entries are off the WAF.",
       action: "Delete the rule, or give it a later `spec.expiresAt`.",
     },
     Observed: {
@@ -83,7 +83,7 @@ export const syncedFact = {
     },
     Contested: {
       statuses: ["False"],
-      meaning: "Somebody else keeps undoing these changes, so wafsync pauses for a growing time.",
+      meaning: "Another writer keeps reverting these changes, so wafsync pauses for a growing time.",
       action: "Find the other writer: a second cluster, a script or a person with the same key.",
     },
     PrimaryOrigin: {
@@ -117,11 +117,6 @@ export const removalsHeldFact = {
       statuses: ["True"],
       meaning: "The record of what wafsync added can't be read, so what is its own is not known.",
       action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
-    },
-    NotConfirmed: {
-      statuses: ["True"],
-      meaning: "The last look at the declared objects before the removal failed, or showed that they are still wanted.",
-      action: "Wait, it is tried again. If it stays, check the operator's connection to the API server.",
     },
   },
 } as const satisfies ConditionFact;

@@ -1,21 +1,18 @@
-// Turns what passes tell into metrics.
+// Turns what reconcile runs report into metrics.
 import type { Clock } from "../async/clock.ts";
-import { findCondition } from "../api/conditions.ts";
-import type { Condition } from "../api/conditions.ts";
 import { listNames } from "../model/declared.ts";
-import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeOutcome } from "../reconcile/converge/run.ts";
-import type { ConvergeObserver } from "../reconcile/ports.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import type { ReconcileObserver } from "../reconcile/ports.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { readinessOf } from "./readiness.ts";
 
-type ReadStatus = (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
-
-export function measuringObserver(metrics: Metrics): ConvergeObserver {
+export function measuringObserver(metrics: Metrics): ReconcileObserver {
   return {
     planned: (instance, plan) => metrics.planMade(nameKey(instance), plan.operations),
     clearTried: (instance, cause, isCleared) => metrics.clearTried(nameKey(instance), cause, isCleared),
-    leftBehind: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
+    orphaned: (_instance, count) => metrics.entriesOrphaned(count ?? 1),
     operationDone(instance, operation) {
       if (operation.kind === "AddEntry") metrics.entryWritten(nameKey(instance), operation.list, "Added");
       if (operation.kind === "RemoveEntry") metrics.entryWritten(nameKey(instance), operation.list, "Removed");
@@ -23,24 +20,19 @@ export function measuringObserver(metrics: Metrics): ConvergeObserver {
   };
 }
 
-/** At the end of a pass. An instance that is gone loses its series. */
-export function measureOutcome(
-  metrics: Metrics,
-  clock: Clock,
-  readStatus: ReadStatus,
-  instance: ObjectName,
-  { end, facts }: ConvergeOutcome,
-): void {
+/** Call this at the end of every run. Removes the series of an instance that no longer exists. */
+export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectName, outcome: ReconcileOutcome): void {
+  const { result, facts } = outcome;
   const name = nameKey(instance);
-  if (end.end === "Gone") {
+  if (result.kind === "Gone") {
     metrics.forgetInstance(name);
     return;
   }
   metrics.addInstance(name);
   if (facts === undefined) return;
-  const conditions = (readStatus(facts.gathered.instance.meta)?.["conditions"] ?? []) as readonly Condition[];
-  metrics.ready(name, findCondition(conditions, "Ready")?.status === "True");
-  if (end.end === "Done") metrics.synced(name, clock.nowMs());
+  const isReady = readinessOf(outcome);
+  if (isReady !== undefined) metrics.ready(name, isReady);
+  if (result.kind === "Done") metrics.synced(name, clock.nowMs());
   for (const list of listNames) {
     const figures = facts.lists?.[list];
     if (figures !== undefined) metrics.listSeen(name, list, figures);

@@ -129,9 +129,14 @@ export class KeyedQueue<Key> {
     const attempt = this.failures(key) + 1;
     this.#failures.set(key, attempt);
     const delayMs = backOffDelayMs({ ...this.#retryBackOff, attempt, random: this.#random });
+    this.retryAfter(key, delayMs, reason);
+    return delayMs;
+  }
+
+  /** As `retry`, for a caller with a backoff of its own: only counts the retry and makes the key ready after the delay. */
+  retryAfter(key: Key, delayMs: number, reason: string): void {
     this.#observer.retried();
     this.addAfter(key, delayMs, { priority: "Retry", reason });
-    return delayMs;
   }
 
   /** The key has succeeded, or is gone: its next back-off starts anew. Wakes that are due stay. */

@@ -1,7 +1,7 @@
 // `wafsync apply` and `wafsync run --once`: bring every WAF to its declared state and end.
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeObserver } from "../reconcile/ports.ts";
+import type { ReconcileObserver } from "../reconcile/ports.ts";
 import type { InstanceResult } from "../app/standalone.ts";
 import type { DirectoryOptions, Session } from "./directory-session.ts";
 import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
@@ -60,7 +60,7 @@ function isIncomplete(view: InstanceView): boolean {
   return view.held.length > 0 || view.objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
 }
 
-function progressObserver(bars: Map<string, ProgressBar>, notes: Terminal): ConvergeObserver {
+function progressObserver(bars: Map<string, ProgressBar>, notes: Terminal): ReconcileObserver {
   const barOf = (name: string): ProgressBar => {
     const known = bars.get(name);
     if (known !== undefined) return known;

@@ -27,7 +27,7 @@ export interface ClearCacheClusterOptions {
 const namePattern = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const triggerLengthMax = 253;
 
-/** @returns 0 cleared, or asked for without `--wait`; 2 not; 130 if it was stopped. */
+/** @returns 0 cleared, handled before, or asked for without `--wait`; 2 not; 130 if it was stopped. */
 export async function runClearCacheInCluster(options: ClearCacheClusterOptions): Promise<number> {
   const { trigger = "", output } = options;
   if (trigger.length > triggerLengthMax)
@@ -57,7 +57,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
   await api.close();
   process.off("SIGINT", stop).off("SIGTERM", stop);
   stopping.done();
-  const isDone = outcome.state === "Cleared" || outcome.state === "Created";
+  const isDone = outcome.state === "Cleared" || outcome.state === "Created" || outcome.state === "AlreadyHandled";
   const text = output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, instance, options);
   const stream = isDone || output === "json" ? process.stdout : process.stderr;
   stream.write(`${text}\n`);
@@ -96,7 +96,7 @@ function parseInstance(text: string, namespaceDefault: string): ObjectName {
 function describeOutcome(
   outcome: ClearObjectOutcome,
   instance: ObjectName,
-  { namespace }: ClearCacheClusterOptions,
+  { namespace, trigger = "" }: ClearCacheClusterOptions,
 ): string {
   const object = outcome.object === undefined ? "" : `WafCacheClear ${outcome.object}`;
   switch (outcome.state) {
@@ -104,6 +104,10 @@ function describeOutcome(
       return `${object} was asked for; --wait waits for its end.`;
     case "Cleared":
       return `The cache of WafInstance ${nameKey(instance)} is cleared (${object}, ${outcome.reason}). ${outcome.message}`;
+    case "AlreadyHandled":
+      return `The cache of WafInstance ${nameKey(instance)} was cleared for trigger ${JSON.stringify(trigger)} before (${object}): nothing was done.`;
+    case "NoInstance":
+      return `wafsync: no cache was cleared: there is no WafInstance ${nameKey(instance)}\n  Nothing was created. "kubectl get wafinstances -A" lists the instances of the cluster.`;
     case "Failed":
       return `wafsync: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
     case "TimedOut":
@@ -119,8 +123,7 @@ function describeOutcome(
 
 function hintOf({ code }: ApiFault, namespace: string): string {
   if (code === "Forbidden")
-    return `\n  It takes the rights to create and get wafcacheclears in namespace ${namespace}.`;
-  if (code === "NotFound")
-    return `\n  Is there a namespace ${namespace}, and are wafsync's custom resource definitions installed?`;
+    return `\n  You need the rights to create and get wafcacheclears in namespace ${namespace}.`;
+  if (code === "NotFound") return `\n  Does namespace ${namespace} exist, and are the CRDs of wafsync installed?`;
   return "";
 }

@@ -9,7 +9,7 @@ import type { StoppingControl } from "../app/stopping.ts";
 import { createStopping } from "../app/stopping.ts";
 import { Redactor } from "../model/redactor.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ConvergeObserver, StatusPort } from "../reconcile/ports.ts";
+import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
@@ -43,7 +43,7 @@ export async function withSession(
   options: DirectoryOptions,
   how: {
     readonly isDryRun: boolean;
-    readonly observer?: (notes: Terminal) => ConvergeObserver;
+    readonly observer?: (notes: Terminal) => ReconcileObserver;
     readonly onEvent?: (notes: Terminal) => StatusPort["event"];
   },
   work: (session: Session) => Promise<number>,
@@ -102,13 +102,13 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   for (const fault of faults) {
     const isError = fault.severity === "Error";
     // What passes by itself is no news to somebody who follows the files while she edits them.
-    if (!isError && fault.passing && printed !== undefined) continue;
+    if (!isError && fault.isTransient && printed !== undefined) continue;
     lines.push(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
   }
   for (const { place, problem } of unattached) {
     lines.push(`${paintNotes("red", "error")} ${place}: spec.instanceRef: ${problem}`);
   }
-  for (const name of await standalone.leftBehind()) {
+  for (const name of await standalone.orphaned()) {
     lines.push(
       `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is declared no more, but wafsync has added entries to its WAF. They stay there: declare it again without rules to have them removed.`,
     );

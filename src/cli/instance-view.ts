@@ -5,7 +5,7 @@ import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { Operation } from "../model/operation.ts";
-import type { ConvergeFacts } from "../reconcile/facts.ts";
+import type { RunFacts } from "../reconcile/facts.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
 
 export interface ObjectView {
@@ -53,7 +53,7 @@ export interface InstanceView {
   readonly trouble: string | undefined;
   readonly added: number;
   readonly removed: number;
-  readonly lists: ConvergeFacts["lists"];
+  readonly lists: RunFacts["lists"];
   readonly operations: readonly OperationView[];
   readonly held: readonly OperationView[];
   readonly approve: string | undefined;
@@ -71,7 +71,7 @@ export interface ObjectLook {
 
 /** @param pendingClears cache clears that a run would see to: they come before all other calls */
 export function viewInstance(
-  facts: ConvergeFacts,
+  facts: RunFacts,
   look: ObjectLook,
   pendingClears: readonly DeclaredCacheClear[] = [],
 ): InstanceView {
@@ -89,7 +89,7 @@ export function viewInstance(
     place: meta.location,
     domain: observed?.domain,
     primaryOrigin: observed?.primaryOrigin,
-    end: facts.end === undefined ? "Running" : facts.end.end,
+    end: facts.result === undefined ? "Running" : facts.result.kind,
     trouble: troubleOf(facts)?.message,
     added: facts.done.added + facts.done.originsAdded,
     removed: facts.done.removed + facts.done.originsRemoved,
@@ -106,13 +106,13 @@ export function viewInstance(
 
 /** The same for a command that ends now: nothing is tried again by itself. */
 export function viewResult(
-  facts: ConvergeFacts,
+  facts: RunFacts,
   look: ObjectLook,
   pendingClears: readonly DeclaredCacheClear[] = [],
 ): InstanceView {
   const view = viewInstance(facts, look, pendingClears);
-  if (facts.end?.end !== "Failed") return view;
-  const { code, message } = facts.end.fault;
+  if (facts.result?.kind !== "Failed") return view;
+  const { code, message } = facts.result.fault;
   const isKey = code === "BadApiKey" || code === "MissingApiKey";
   const hint = isKey ? " Put the right key into the Secret of spec.apiKeySecretRef, or into WAFSYNC_API_KEY." : "";
   return { ...view, trouble: `${message}${hint}` };
@@ -155,7 +155,7 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
   return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
 }
 
-function heldOperations({ plan }: ConvergeFacts): OperationView[] {
+function heldOperations({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
     const held = [...(plan?.held?.removals[list] ?? []), ...(plan?.heldBySources[list] ?? [])];

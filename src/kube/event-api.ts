@@ -1,4 +1,4 @@
-// The requests on Events over an API client.
+// The requests on Events.
 import type { ApiServer } from "./api-server.ts";
 import type { EventApi } from "./event-recorder.ts";
 import type { ResourceType } from "./resource-path.ts";

@@ -1,4 +1,4 @@
-// The requests on finalizers over an API client.
+// The requests on finalizers.
 import type { ApiServer } from "./api-server.ts";
 import type { FinalizerApi } from "./finalizer.ts";
 import { getObject, jsonPatchObject } from "./verbs.ts";

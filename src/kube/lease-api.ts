@@ -1,4 +1,4 @@
-// The requests on one Lease over an API client, which should serve nothing else.
+// The requests on one Lease. Use an API client that serves nothing else.
 import type { ApiServer } from "./api-server.ts";
 import type { LeaseApi } from "./lease.ts";
 import type { ObjectAddress, ResourceType } from "./resource-path.ts";

@@ -1,4 +1,4 @@
-// The requests on the status of objects over an API client.
+// The requests on the status of objects.
 import type { ApiServer } from "./api-server.ts";
 import type { StatusApi } from "./status-writer.ts";
 import { getObject, mergePatchObject } from "./verbs.ts";

@@ -1,79 +1,67 @@
-// What a pass knows at one moment, as plain facts: status, events and commands are all made from these.
+// What a reconcile run knows at one moment, as plain facts: status, events and commands are all made from these.
 import type { Gathered } from "../model/gathered.ts";
-import type { DesiredState } from "../plan/instance/desired.ts";
-import type { Observed } from "../model/observed.ts";
 import type { Inventory } from "../model/inventory.ts";
-import { summarizeLists } from "../plan/instance/plan.ts";
+import type { Observed } from "../model/observed.ts";
+import type { DesiredState } from "../plan/instance/desired.ts";
 import type { Plan } from "../plan/instance/plan.ts";
-import type { Pass } from "./converge/run-state.ts";
-import type { PassEnd } from "./run-result.ts";
+import type { RunResult } from "./run-result.ts";
+
+/** How many writes the API accepted in this run. */
+export interface WritesDone {
+  readonly added: number;
+  readonly removed: number;
+  readonly originsAdded: number;
+  readonly originsRemoved: number;
+}
+
+export const nothingDone: WritesDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0 };
 
 export interface Pace {
   readonly done: number;
   readonly left: number;
-  /** Undefined until enough was done to tell. */
+  /** Undefined until enough writes were made to tell. */
   readonly perSecond: number | undefined;
 }
 
-export interface ConvergeFacts {
+export interface RunFacts {
   readonly gathered: Gathered;
   readonly desired: DesiredState;
   /** `Started`: nothing was read yet. */
   readonly phase: "Started" | "Applying" | "Ended";
-  readonly end: PassEnd | undefined;
+  /** Undefined until the run has ended. */
+  readonly result: RunResult | undefined;
   /** Undefined as long as the WAF could not be read. */
   readonly observed: Observed | undefined;
   readonly plan: Plan | undefined;
-  /** The list counts of the plan, brought up to date with what was done since. */
+  /** The list counts of the plan, updated with the writes since. */
   readonly lists: Plan["lists"] | undefined;
   readonly inventory: Inventory | undefined;
-  readonly done: Pass["done"];
+  readonly done: WritesDone;
   readonly pace: Pace | undefined;
-  /** Why the pass waits just now. */
+  /** Why the run is waiting at the moment. */
   readonly waiting: string | undefined;
   readonly nowMs: number;
   readonly retryAtMs: number | undefined;
 }
 
-/** Fewer writes than this say nothing about the pace. */
-const paceFrom = 5;
-
-export function factsOf(input: {
-  readonly gathered: Gathered;
-  readonly desired: DesiredState;
-  readonly phase: ConvergeFacts["phase"];
-  readonly end?: PassEnd;
-  readonly pass?: Pass | undefined;
-  readonly nowMs: number;
-  readonly retryAtMs?: number | undefined;
-}): ConvergeFacts {
-  const { pass } = input;
+/** The facts of a run that has not read the WAF. */
+export function factsWithoutRead(
+  declared: Pick<RunFacts, "gathered" | "desired">,
+  moment: Pick<RunFacts, "phase" | "nowMs"> & Partial<Pick<RunFacts, "result" | "retryAtMs">>,
+): RunFacts {
   return {
-    gathered: input.gathered,
-    desired: input.desired,
-    phase: input.phase,
-    end: input.end,
-    observed: pass?.observed,
-    plan: pass?.plan,
-    lists: pass === undefined ? undefined : currentLists(pass),
-    inventory: pass?.inventory,
-    done: pass?.done ?? { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0 },
-    pace: pass === undefined ? undefined : paceOf(pass, input.nowMs),
-    waiting: pass?.waiting,
-    nowMs: input.nowMs,
-    retryAtMs: input.retryAtMs,
+    gathered: declared.gathered,
+    desired: declared.desired,
+    phase: moment.phase,
+    result: moment.result,
+    observed: undefined,
+    plan: undefined,
+    lists: undefined,
+    inventory: undefined,
+    done: nothingDone,
+    pace: undefined,
+    waiting: undefined,
+    nowMs: moment.nowMs,
+    retryAtMs: moment.retryAtMs,
   };
-}
-
-function paceOf(pass: Pass, nowMs: number): Pace {
-  const { added, removed, originsAdded, originsRemoved } = pass.done;
-  const done = added + removed + originsAdded + originsRemoved;
-  const seconds = (nowMs - pass.startedMs) / 1000;
-  const perSecond = done < paceFrom || seconds <= 0 ? undefined : done / seconds;
-  return { done, left: pass.plan.operations.length - pass.next, perSecond };
-}
-
-function currentLists({ plan, observed, inventory, next }: Pass): Plan["lists"] {
-  if (next === 0) return plan.lists;
-  return summarizeLists(observed, inventory, plan.operations.slice(next), plan);
 }

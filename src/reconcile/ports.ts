@@ -13,7 +13,7 @@ import type { Plan } from "../plan/instance/plan.ts";
 export interface SourcePort {
   /** All that belongs to the instance, as last seen; undefined if there is no such instance. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
-  /** The same, read afresh where it lives: before removals, so that an old picture unblocks nobody. */
+  /** The same, read afresh where it lives: before removals, so that a stale cache cannot unblock anyone. */
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Grows whenever what `gather` would answer may have changed. Cheap: asked before every call. */
   version(instance: ObjectName): number;
@@ -34,12 +34,12 @@ export interface InventoryPort {
   remove(instance: ObjectName): Promise<string | undefined>;
 }
 
-/** Keeps an instance from disappearing before its entries are released: a finalizer, where there is such a thing. */
+/** Keeps an instance from disappearing before its entries are removed: a finalizer, where there is such a thing. */
 export interface LifecyclePort {
-  /** Before the first write. Undefined when it holds, or why it does not. */
-  hold(instance: ResourceMeta): Promise<string | undefined>;
-  /** After the last write. Undefined when the instance may go, or why it could not be let go. */
-  release(instance: ResourceMeta): Promise<string | undefined>;
+  /** Before the first write. Undefined when the finalizer is there, or why it is not. */
+  ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
+  /** After the last write. Undefined when the finalizer is gone, or why it could not be removed. */
+  removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
 }
 
 export interface CallOptions {
@@ -78,20 +78,21 @@ export interface StatusPort {
 /** What a call to clear the cache was made for; a call for an object does for rollouts too. */
 export type ClearCause = "WafCacheClear" | "Rollout";
 
-/** Looks on while an instance is reconciled: progress bars, metrics and logs. Must not throw. */
-export interface ConvergeObserver {
+/** Observes the runs over an instance, for progress bars, metrics and logs. Must not throw. */
+export interface ReconcileObserver {
   planned?(instance: ObjectName, plan: Plan): void;
+  /** The API accepted the write. */
   operationDone?(instance: ObjectName, operation: Operation, left: number): void;
-  /** The pass goes on by itself after the delay. */
+  /** The run continues by itself after the delay. */
   waiting?(instance: ObjectName, why: string, delayMs: number): void;
   failed?(instance: ObjectName, fault: WafFault): void;
-  /** A call to clear the cache has ended, whatever came of it. */
+  /** A call to clear the cache has ended, with whatever outcome. */
   clearTried?(instance: ObjectName, cause: ClearCause, isCleared: boolean): void;
-  /** The instance goes, and so many entries and origins of wafsync stay on its WAF; undefined if it is not known how many. */
-  leftBehind?(instance: ObjectName, count: number | undefined): void;
+  /** The instance goes, and this many managed entries and origins stay on its WAF; undefined if the number is unknown. */
+  orphaned?(instance: ObjectName, count: number | undefined): void;
 }
 
-export interface ConvergePorts {
+export interface ReconcilePorts {
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
   readonly source: SourcePort;
@@ -102,7 +103,7 @@ export interface ConvergePorts {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  readonly observer: ConvergeObserver;
+  readonly observer: ReconcileObserver;
   /** Aborts when the process is to end: no new call is begun. */
   readonly stopping: AbortSignal;
   /** Aborts a little later: a running call is given up. */

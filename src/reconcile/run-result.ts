@@ -1,4 +1,4 @@
-// How a pass over one instance can end.
+// How a reconcile run over one instance can end.
 import type { WafFault } from "../model/waf-result.ts";
 
 /** Why nothing can be done until something changes outside. */
@@ -9,15 +9,33 @@ export type Blocker =
   | "InventoryUnreadable"
   | "InventoryConflict"
   | "InventoryUnwritable"
+  /** Nothing is written before this process has read the declared state where it lives. */
+  | "Unconfirmed"
   | "DomainChanged";
 
-export type PassEnd =
-  | { readonly end: "Done" }
-  /** All was tried, and the WAF still shows something else: somebody writes at the same time. */
-  | { readonly end: "Unsettled" }
-  /** The instance now names another WAF or key, or is to be deleted: it is begun anew at once. */
-  | { readonly end: "Outdated" }
-  | { readonly end: "Failed"; readonly fault: WafFault }
-  | { readonly end: "Blocked"; readonly blocker: Blocker; readonly message: string }
-  | { readonly end: "Interrupted" }
-  | { readonly end: "Gone" };
+export type RunResult =
+  | { readonly kind: "Done" }
+  /** Everything was tried, and the WAF still shows something else: another writer is active. */
+  | { readonly kind: "Unsettled" }
+  /** The instance now names another WAF or key, or is being deleted: a new run starts at once. */
+  | { readonly kind: "Outdated" }
+  | { readonly kind: "Failed"; readonly fault: WafFault }
+  | { readonly kind: "Blocked"; readonly blocker: Blocker; readonly message: string }
+  | { readonly kind: "Interrupted" }
+  | { readonly kind: "Gone" };
+
+/** True if another attempt may do, without anybody changing anything: the instance backs off until then. */
+export function isTransient(result: RunResult): boolean {
+  if (result.kind === "Failed" || result.kind === "Unsettled") return true;
+  if (result.kind !== "Blocked") return false;
+  return (
+    result.blocker === "InventoryConflict" ||
+    result.blocker === "InventoryUnwritable" ||
+    result.blocker === "Unconfirmed"
+  );
+}
+
+/** The result of a read that failed: an aborted call means that the process is stopping. */
+export function resultOfFault(fault: WafFault): RunResult {
+  return fault.code === "Aborted" ? { kind: "Interrupted" } : { kind: "Failed", fault };
+}

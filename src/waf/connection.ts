@@ -1,7 +1,8 @@
 // The one keep-alive connection of a lane. It opens with the first request, comes back after a fault, and never carries two
 // requests at once.
-import { Client, buildConnector } from "undici";
 import type { Dispatcher } from "undici";
+import buildConnector from "undici/lib/core/connect.js";
+import Client from "undici/lib/dispatcher/client.js";
 
 export interface Connection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;

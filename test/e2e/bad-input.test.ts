@@ -61,7 +61,7 @@ const cases: Readonly<Record<string, Case>> = {
   "twice.yaml": {
     content: `${rule("twice")}${rule("twice")}`,
     lines: [
-      "error twice.yaml:10: metadata.name: WafIpRule shop/twice is declared twice, first at twice.yaml:2, and this one is not used: keep one of them",
+      "error twice.yaml:10: metadata.name: WafIpRule shop/twice is declared twice, first at twice.yaml:2; this one is ignored: remove one of them",
     ],
   },
   "time-to-live.yaml": {
@@ -79,7 +79,7 @@ const cases: Readonly<Record<string, Case>> = {
   "missing-secret.yaml": {
     content: instanceDocument("https://waf.example.com", { name: "missing-secret" }).replace("waf-key", "lost"),
     lines: [
-      "error missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, of which a part cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY.",
+      "error missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY.",
     ],
   },
   "empty-key.yaml": {
@@ -90,7 +90,7 @@ metadata: {name: no-key, namespace: shop}
 stringData: {apiKey: ""}
 `,
     lines: [
-      "error empty-key.yaml:2: WafInstance shop/empty-key: The API key, apiKey of Secret shop/no-key (empty-key.yaml:9), is empty: write the key there that the WAF's provider gave you.",
+      "error empty-key.yaml:2: WafInstance shop/empty-key: The API key, apiKey of Secret shop/no-key (empty-key.yaml:9), is empty: set it to the key that the provider of the WAF gave you.",
     ],
   },
   "bad-address.yaml": {
@@ -139,7 +139,7 @@ beforeAll(async () => {
   await folder.files.write("good.yaml", ruleDocument("good", { addresses: [good] }));
   for (const [file, { content }] of Object.entries(cases)) await folder.files.write(file, content);
   planned = await runWafsync(["plan", ...folder.from]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await folder[Symbol.asyncDispose]();

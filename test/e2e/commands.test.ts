@@ -14,6 +14,7 @@ import {
   wafFolder,
 } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { within } from "../support/processes/slowness.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const blocked = ["192.0.2.1", "192.0.2.2", "2001:db8::1"];
@@ -119,7 +120,7 @@ describe("a cache clear", () => {
     folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
     const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
     expect(applied.code).toBe(0);
-    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: a cache clear is still to be done\n$/);
+    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: 1 cache clear is pending\n$/);
     expect(instanceIn(applied.stdout).objects).toContainEqual(
       expect.objectContaining({ kind: "WafCacheClear", ready: "True", progress: "release-1" }),
     );
@@ -292,10 +293,10 @@ describe("run", () => {
     folder.simulator.addFaults({ match: { method: "POST", nth: 2 }, effect: { kind: "Timeout" } });
     const running = startWafsync(["run", ...folder.from]);
     await hangs.promise;
-    const startMs = performance.now();
-    running.child.kill(signal);
-    expect(await running.ended).toMatchObject({ code: 0 });
-    expect(performance.now() - startMs).toBeLessThan(endsWithinMs);
+    await within(endsWithinMs, async () => {
+      running.child.kill(signal);
+      expect(await running.ended).toMatchObject({ code: 0 });
+    });
     folder.simulator.clearFaults();
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(blocked.toSorted());

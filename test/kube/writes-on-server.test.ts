@@ -12,6 +12,7 @@ import { addFinalizer, removeFinalizer } from "../../src/kube/finalizer.ts";
 import type { KubeObject } from "../../src/kube/kube-object.ts";
 import { leaseApi } from "../../src/kube/lease-api.ts";
 import { defaultLeaseTimings } from "../../src/kube/lease-decision.ts";
+import type { LeaseTimings } from "../../src/kube/lease-decision.ts";
 import { LeaseElector } from "../../src/kube/lease.ts";
 import { statusApi } from "../../src/kube/status-api.ts";
 import { StatusWriter } from "../../src/kube/status-writer.ts";
@@ -19,6 +20,7 @@ import type { StatusObject } from "../../src/kube/status-writer.ts";
 import { createObject, deleteObject, getObject, listObjects } from "../../src/kube/verbs.ts";
 import { createNamespace, installDefinitions, waitFor } from "../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
+import { slowness } from "../support/processes/slowness.ts";
 import type { StoredEvent } from "../support/fakes/fake-events.ts";
 
 const configMaps = { group: "", version: "v1", plural: "configmaps", namespaced: true };
@@ -56,7 +58,9 @@ await describeWithControlPlane("on a real API server", (cluster) => {
 
   test("two processes hand the Lease over", async () => {
     const lease = { namespace, name: "leader" };
-    const timings = { ...defaultLeaseTimings, retryPeriodMs: 100 };
+    const factor = slowness();
+    const stretched = Object.entries(defaultLeaseTimings).map(([name, ms]) => [name, ms * factor]);
+    const timings = { ...(Object.fromEntries(stretched) as LeaseTimings), retryPeriodMs: 100 };
     const make = (identity: string): LeaseElector => {
       const shared = { api: leaseApi(api, lease), clock: realClock, random: Math.random, lease, timings };
       return new LeaseElector({ ...shared, identity, onFailure: (message) => failures.push(message) });

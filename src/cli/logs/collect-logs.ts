@@ -68,7 +68,7 @@ export async function followLogs(collection: LogCollection, following: Following
     const days = cursor.daysToRead(dayOf(clock.nowMs()), lookbackDays);
     const markOf = (day: number) => cursor.markOf(day);
     const end = await work.take(readLogs(ports, { days, perPage, markOf }));
-    if (end !== undefined && (end.state !== "Failed" || !isPassing(end.fault))) return end;
+    if (end !== undefined && (end.state !== "Failed" || !isTransient(end.fault))) return end;
     if (end?.state === "Failed") watcher.failed(end.fault);
     if (end === undefined) cursor.forgetBefore(days.lastDay - lookbackDays);
     await clock.sleep(intervalMs, ports.stopping);
@@ -76,7 +76,7 @@ export async function followLogs(collection: LogCollection, following: Following
   return { state: "Stopped", rows: work.rows };
 }
 
-function isPassing({ code }: WafFault): boolean {
+function isTransient({ code }: WafFault): boolean {
   return code === "Unavailable" || code === "TimedOut" || code === "RateLimited" || code === "ContractBroken";
 }
 

@@ -104,6 +104,7 @@ export function withRolloutAttempt(
   pending: readonly string[],
   nowMs: number,
 ): readonly RolloutRecord[] {
+  if (pending.length === 0) return records;
   return records.map((record) =>
     pending.includes(record.workload)
       ? { ...record, hasBegun: true, attempts: record.attempts + 1, attemptedAtMs: nowMs }
@@ -118,6 +119,7 @@ export function withRolloutsCleared(
   sights: readonly WorkloadSight[],
   nowMs: number,
 ): readonly RolloutRecord[] {
+  if (pending.length === 0) return records;
   const seenByKey = new Map(
     sights.flatMap((sight) => (sight.state === "Seen" ? [[workloadKey(sight.workload), sight.seen]] : [])),
   );

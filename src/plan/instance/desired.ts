@@ -3,7 +3,7 @@
 //   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ lists
 //
 // An entry that is refused at any of these steps is reported on its rule and stops nothing else.
-import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, ListName } from "../../model/declared.ts";
+import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
@@ -29,6 +29,8 @@ export interface DesiredState {
   readonly compiledOrigins: readonly CompiledOrigin[];
   /** Why no removal may be planned, by list; removals of origins are held by either. One sentence each. */
   readonly removalsHeldBy: Readonly<Record<ListName, readonly string[]>>;
+  /** How many removals a plan may have; undefined where the owner asked for all of them. */
+  readonly removalGuards: Guards | undefined;
   /** What is wrong with the instance itself. While there is any, nothing is written. */
   readonly instanceFaults: readonly string[];
   /** When the next rule expires. */
@@ -58,9 +60,36 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
     rules,
     compiledOrigins: origins.compiled,
     removalsHeldBy: held,
+    removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
   };
+}
+
+/**
+ * The desired state of an instance that is being deleted: nothing. Its owner asked for the deletion, so no guard applies; but
+ * what other writers added stays, whatever the policy was.
+ */
+export function nothingDesired(instance: DeclaredInstance): DesiredState {
+  const { blocklist, allowlist, origins } = instance.policies;
+  const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
+  return {
+    instance: { ...instance, policies },
+    lists: { blocklist: new Map(), allowlist: new Map() },
+    origins: new Map(),
+    rules: [],
+    compiledOrigins: [],
+    removalsHeldBy: { blocklist: [], allowlist: [] },
+    removalGuards: undefined,
+    instanceFaults: [],
+    nextExpiryMs: undefined,
+  };
+}
+
+function withoutExclusive(
+  policy: DeclaredInstance["policies"]["blocklist"],
+): DeclaredInstance["policies"]["blocklist"] {
+  return policy === "Exclusive" ? "Additive" : policy;
 }
 
 /** Only conflicts ask for these, which are few. */

@@ -1,4 +1,4 @@
-// What somebody else changed on the lists since wafsync last saw them, where it goes against what is declared.
+// Drift: what other writers changed on the lists since wafsync last read them, against what is declared.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -13,14 +13,14 @@ export interface DriftedEntry {
 }
 
 export interface LastSeen {
-  /** Another domain is another WAF, and what it shows is no change. */
+  /** A different domain is another WAF, not drift. */
   readonly domain: string;
   readonly lists: Readonly<Record<ListName, ObservedEntries>>;
-  /** What wafsync itself removed in this process's life. */
+  /** What wafsync itself removed since this process started, as far as it remembers. */
   readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
 }
 
-/** Only what wafsync will correct is drift: where it writes nothing, or leaves to others what they add, there is none. */
+/** Only what wafsync will correct is drift: there is none where it writes nothing, or leaves the entries of others alone. */
 export function findDrift(desired: DesiredState, observed: Observed, last: LastSeen | undefined): DriftedEntry[] {
   const { suspend, policies } = desired.instance;
   if (last === undefined || last.domain !== observed.domain || suspend) return [];

@@ -6,7 +6,7 @@
 //    to be added waits for it: the exception must stand before the block does.
 // 3. Removals from the blocklist, then from the allowlist, when everything that replaces them is there.
 //
-// So no address loses the protection or the access that it has both before and after.
+// So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
 import type { Entry } from "../../model/entry.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";

@@ -8,7 +8,7 @@ import type { Approval } from "../../model/inventory.ts";
 /** The annotation on the instance that lets the removals with this hash through. */
 export const approvalAnnotation = "wafsync.dev/approve-removals";
 
-/** On lists shorter than this the share says nothing: one of three entries is 33 %. */
+/** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
 
 export interface RemovalRequest {
@@ -32,12 +32,12 @@ export interface RemovalDecision {
 }
 
 /**
- * Decides which of the wanted removals may be done. Removals that were approved before go through and do not count;
- * `approvedHash` is the value of the annotation.
+ * Decides which of the wanted removals may be done. Removals that were approved before go through and do not count.
+ * Without `guards`, all are allowed. `approvedHash` is the value of the annotation.
  */
 export function decideRemovals(
   requests: Readonly<Record<ListName, RemovalRequest>>,
-  guards: Guards,
+  guards: Guards | undefined,
   approvedHash: string | undefined,
   approval: Approval | undefined,
 ): RemovalDecision {
@@ -77,8 +77,8 @@ export function decideRemovals(
   };
 }
 
-function exceeds(count: number, size: number, guards: Guards): boolean {
-  if (count === 0) return false;
+function exceeds(count: number, size: number, guards: Guards | undefined): boolean {
+  if (count === 0 || guards === undefined) return false;
   if (count > guards.maxRemovals) return true;
   return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
 }

@@ -1,5 +1,5 @@
-// How far the logs were read by somebody who comes again and again: days up to `nextDay` were read at least once, and of the latest
-// of them is known what was handed on, so that rows that arrive late are handed on and the others are not handed on twice.
+// Read position of a follower that polls: days up to `nextDay` were read at least once, and of the latest of them the forwarded
+// rows are known, so that rows that arrive late are forwarded and the others are not forwarded twice.
 // Days are whole numbers, counted from 1970.
 import type { LogEntry } from "../../model/log-entry.ts";
 import { decodeTally, encodeTally } from "./tally-codec.ts";

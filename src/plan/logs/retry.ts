@@ -7,7 +7,7 @@ export interface LogFailure {
   readonly stage: "Query" | "Scroll";
   /** Calls and readings that failed in a row, this one included. */
   readonly failures: number;
-  /** Whether any page came before: then what is wrong has come by itself, and may go by itself. */
+  /** Whether a page already succeeded: then the failure is probably transient. */
   readonly hasWorked: boolean;
 }
 

@@ -1,5 +1,6 @@
-// One look at all cache clears of an instance: which are due, which wait, which are over. It brings the records up to date
-// and tells of what was given up; calling the WAF and writing the status is left to others.
+// Advances all cache clears of an instance: which are due, which wait, which have finished. It updates the records and emits
+// events for those that failed; calling the WAF and writing the status is left to others.
+import { earliest } from "../../async/earliest.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HandledTrigger } from "../../model/inventory.ts";
@@ -10,13 +11,11 @@ import { decideCacheClear, recordAfter } from "../../plan/cache-clear/cache-clea
 import { handledBy } from "../../plan/cache-clear/triggers.ts";
 import { troubleOf } from "../status/trouble.ts";
 import type { ClearMemory } from "./clear-records.ts";
-import { keepRecord, keepRecordsOf, recordOf } from "./clear-records.ts";
-import { lookAtRollouts } from "./rollout-clears.ts";
-import type { ConvergeFacts } from "../facts.ts";
-import type { InstanceMemory } from "../converge/instance-memory.ts";
-import type { ConvergePorts, StatusPort } from "../ports.ts";
+import { decideRolloutClears } from "./rollout-clears.ts";
+import type { RunFacts } from "../facts.ts";
+import type { ReconcilePorts, StatusPort } from "../ports.ts";
 
-export interface ClearScene {
+export interface ClearSituation {
   readonly gathered: Gathered;
   /** Of the inventory; empty where it was not read. */
   readonly handled: readonly HandledTrigger[];
@@ -24,23 +23,23 @@ export interface ClearScene {
   readonly nowMs: number;
 }
 
-export interface ClearLook {
+export interface AdvancedClears {
   /** To be called for now, oldest first. */
   readonly due: readonly DeclaredCacheClear[];
   /** Not due yet, but a call for another one does for these too. */
   readonly waiting: readonly DeclaredCacheClear[];
-  /** Those that finished by this look. */
+  /** Those that have just finished. */
   readonly finished: readonly DeclaredCacheClear[];
-  /** Those that want to be deleted. */
+  /** Those whose time to live after their finish is over. */
   readonly outlived: readonly DeclaredCacheClear[];
-  /** What the statuses say was handled. */
+  /** What the records say was handled. */
   readonly handled: readonly HandledTrigger[];
-  /** When a look would decide something else; undefined if time alone changes nothing. */
+  /** When time alone changes a decision; undefined if it does not. */
   readonly nextMs: number | undefined;
 }
 
-/** Looks at every object that is attached and not being deleted. */
-export function lookAtClears(status: StatusPort, memory: ClearMemory, scene: ClearScene): ClearLook {
+/** Decides about every object that is attached and not being deleted. */
+export function advanceClears(status: StatusPort, memory: ClearMemory, scene: ClearSituation): AdvancedClears {
   const { gathered, nowMs } = scene;
   const handledByName = new Map(scene.handled.map((item) => [item.cacheClear, item]));
   const groups = { due: [], waiting: [], finished: [], outlived: [] } as Record<
@@ -49,10 +48,10 @@ export function lookAtClears(status: StatusPort, memory: ClearMemory, scene: Cle
   >;
   const handled: HandledTrigger[] = [];
   let nextMs: number | undefined;
-  keepRecordsOf(memory, gathered.cacheClears);
+  memory.keepOnly(gathered.cacheClears);
   for (const clear of gathered.cacheClears.filter((item) => isAttached(item, gathered))) {
     const name = nameKey(clear.meta);
-    const before = recordOf(status, memory, clear);
+    const before = memory.recordOf(status, clear);
     const decision = decideCacheClear({
       clear,
       record: before,
@@ -63,37 +62,37 @@ export function lookAtClears(status: StatusPort, memory: ClearMemory, scene: Cle
       nowMs,
     });
     const record = recordAfter(decision, { clear, record: before, nowMs });
-    keepRecord(memory, clear, record);
+    memory.keep(clear, record);
     const group = groupOf(decision);
     if (group !== undefined) groups[group].push(clear);
-    if (group === "finished") tellFinish(status, clear, record);
+    if (group === "finished") emitFinish(status, clear, record);
     const done = handledBy(name, record);
     if (done !== undefined) handled.push(done);
-    nextMs = earliest(nextMs, nextLookMs(clear, decision, nowMs));
+    nextMs = earliest(nextMs, nextDecisionMs(clear, decision, nowMs));
   }
   return { ...groups, due: groups.due.toSorted((a, b) => byAge(a.meta, b.meta)), handled, nextMs };
 }
 
-/** The look at the end of a pass, or while the instance is left alone: what the end means for those that still wait. */
-export function lookAtEnd(
-  { status, clock }: Pick<ConvergePorts, "status" | "clock">,
-  { cacheClears }: Pick<InstanceMemory, "cacheClears">,
-  facts: ConvergeFacts,
-): ClearLook {
+/** At the end of a run, or while the instance backs off: what that means for those that still wait. */
+export function advanceClearsAtEnd(
+  { status, clock }: Pick<ReconcilePorts, "status" | "clock">,
+  memory: ClearMemory,
+  facts: RunFacts,
+): AdvancedClears {
   const { gathered, inventory } = facts;
   const trouble = clearTroubleOf(facts);
   const nowMs = clock.nowMs();
   const handled = inventory?.handledTriggers ?? [];
-  const look = lookAtClears(status, cacheClears, { gathered, handled, trouble, nowMs });
-  if (inventory === undefined) return look;
-  const rollouts = lookAtRollouts(cacheClears, { gathered, records: inventory.rollouts, trouble, nowMs });
-  return { ...look, nextMs: earliest(look.nextMs, rollouts.nextMs) };
+  const advanced = advanceClears(status, memory, { gathered, handled, trouble, nowMs });
+  if (inventory === undefined) return advanced;
+  const rollouts = decideRolloutClears(memory, { gathered, records: inventory.rollouts, trouble, nowMs });
+  return { ...advanced, nextMs: earliest(advanced.nextMs, rollouts.nextMs) };
 }
 
 /** Deletes the objects whose time after their finish is over, where objects can be deleted. */
 export async function removeOutlived(
-  { source, stopping }: Pick<ConvergePorts, "source" | "stopping">,
-  { outlived }: ClearLook,
+  { source, stopping }: Pick<ReconcilePorts, "source" | "stopping">,
+  { outlived }: AdvancedClears,
 ): Promise<void> {
   for (const { meta } of outlived) {
     if (stopping.aborted) return;
@@ -101,20 +100,21 @@ export async function removeOutlived(
   }
 }
 
-/** What keeps the whole instance from being worked on, as it concerns cache clears. */
-export function clearTroubleOf({ end, desired }: Pick<ConvergeFacts, "end" | "desired">): ClearTrouble | undefined {
-  const trouble = troubleOf({ end, desired });
+/** What keeps the whole instance from being reconciled, as it concerns cache clears. */
+export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "desired">): ClearTrouble | undefined {
+  const trouble = troubleOf({ result, desired });
   if (trouble === undefined) {
     if (!desired.instance.meta.deleting) return undefined;
     return { reason: undefined, message: "The instance is being deleted." };
   }
-  const { reason, message } = trouble;
-  const isFinal = reason === "BadApiKey" || reason === "MissingApiKey" || reason === "DomainChanged";
-  return { reason: isFinal ? reason : undefined, message };
+  const { reason, message, cause = message } = trouble;
+  // A missing key may be on its way: the Secret is often applied a moment after the instance.
+  const isFinal = reason === "BadApiKey" || reason === "DomainChanged";
+  return { reason: isFinal ? reason : undefined, message: cause };
 }
 
-/** Tells the object's events of how it finished. */
-export function tellFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: ClearRecord): void {
+/** Emits an event on the object about how it finished. */
+export function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { finish }: ClearRecord): void {
   switch (finish?.state) {
     case "Cleared":
     case "Coalesced": {
@@ -132,12 +132,6 @@ export function tellFinish(status: StatusPort, clear: DeclaredCacheClear, { fini
     case undefined:
       return;
   }
-}
-
-/** The earlier of two times, where undefined is never. */
-export function earliest(aMs: number | undefined, bMs: number | undefined): number | undefined {
-  if (aMs === undefined) return bMs;
-  return bMs === undefined ? aMs : Math.min(aMs, bMs);
 }
 
 function isAttached({ meta }: DeclaredCacheClear, gathered: Gathered): boolean {
@@ -163,7 +157,7 @@ function groupOf({ decision }: ClearDecision): "due" | "waiting" | "finished" | 
   }
 }
 
-function nextLookMs(clear: DeclaredCacheClear, decision: ClearDecision, nowMs: number): number | undefined {
+function nextDecisionMs(clear: DeclaredCacheClear, decision: ClearDecision, nowMs: number): number | undefined {
   switch (decision.decision) {
     case "Due":
       return nowMs;

@@ -15,7 +15,7 @@ import { shortened } from "../status/rule-status.ts";
 import { troubleOf } from "../status/trouble.ts";
 import type { AcceptedFinding } from "../status/conditions.ts";
 import { accepted } from "../status/conditions.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 
 const messageLengthMax = 1024;
 
@@ -35,7 +35,7 @@ export function cacheClearStatus(
   before: Partial<WafCacheClearStatus>,
   clear: DeclaredCacheClear,
   known: ClearRecord | undefined,
-  facts: ConvergeFacts,
+  facts: RunFacts,
 ): Partial<WafCacheClearStatus> {
   const { generation } = clear.meta;
   const record = currentRecord(clear, known);
@@ -65,7 +65,7 @@ function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Par
   };
 }
 
-function acceptClear({ meta }: DeclaredCacheClear, { gathered }: ConvergeFacts): AcceptedFinding {
+function acceptClear({ meta }: DeclaredCacheClear, { gathered }: RunFacts): AcceptedFinding {
   const labels = gathered.namespaceLabels.get(meta.namespace);
   const attachment = decideAttachment(gathered.instance, meta.namespace, labels);
   if (attachment.state === "Allowed") return accepted;
@@ -76,7 +76,7 @@ function assessClear(
   clear: DeclaredCacheClear,
   record: ClearRecord | undefined,
   acceptance: AcceptedFinding,
-  facts: ConvergeFacts,
+  facts: RunFacts,
 ): ClearFinding {
   const finish = record?.finish;
   switch (finish?.state) {
@@ -103,11 +103,7 @@ function assessClear(
   }
 }
 
-function assessUnfinished(
-  clear: DeclaredCacheClear,
-  record: ClearRecord | undefined,
-  facts: ConvergeFacts,
-): ClearFinding {
+function assessUnfinished(clear: DeclaredCacheClear, record: ClearRecord | undefined, facts: RunFacts): ClearFinding {
   if (clear.suspend) return { state: "Suspended", message: "Suspended by spec.suspend." };
   if (facts.gathered.instance.suspend) return { state: "Suspended", message: "The instance is suspended." };
   const trouble = troubleOf(facts);

@@ -1,5 +1,5 @@
-// How far each WafCacheClear of an instance is. The status of the object is what survives; this process goes by what it
-// wrote there itself, since a status that is read back may be a moment old.
+// How far each WafCacheClear of an instance is. As with a Job, the status of the object is its record; this process relies on
+// what it wrote there itself, since a status that is read back may be stale.
 import { findCondition } from "../../api/conditions.ts";
 import { wafCacheClearStatus } from "../../api/waf-cache-clear.ts";
 import type { WafCacheClearStatus } from "../../api/waf-cache-clear.ts";
@@ -9,42 +9,35 @@ import { nameKey } from "../../model/resource.ts";
 import type { ClearFailure, ClearFinish, ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
 import type { StatusPort } from "../ports.ts";
 
-export interface ClearMemory {
-  /** By `recordKey`. */
-  readonly records: Map<string, ClearRecord>;
+/** What the process remembers of the cache clears of one instance. */
+export class ClearMemory {
   /** No call of the instance before this time. */
-  notBeforeMs: number;
+  notBeforeMs = 0;
   /** Why the last call that was made for a rollout failed. */
   rolloutFault: string | undefined;
-}
+  /** By `recordKey`. */
+  readonly #records = new Map<string, ClearRecord>();
 
-export function newClearMemory(): ClearMemory {
-  return { records: new Map(), notBeforeMs: 0, rolloutFault: undefined };
+  /** What is known about the object; undefined if it was never advanced. */
+  recordOf(status: Pick<StatusPort, "read">, { meta }: DeclaredCacheClear): ClearRecord | undefined {
+    return this.#records.get(recordKey(meta)) ?? readRecord(status.read(meta));
+  }
+
+  keep({ meta }: DeclaredCacheClear, record: ClearRecord): void {
+    this.#records.set(recordKey(meta), record);
+  }
+
+  /** Forgets the objects that are no longer declared. */
+  keepOnly(clears: readonly DeclaredCacheClear[]): void {
+    if (this.#records.size === 0) return;
+    const declared = new Set(clears.map(({ meta }) => recordKey(meta)));
+    for (const key of this.#records.keys()) if (!declared.has(key)) this.#records.delete(key);
+  }
 }
 
 /** Another object of the same name has a record of its own. In a directory there is nothing but the name. */
 function recordKey(meta: ResourceMeta): string {
   return `${nameKey(meta)} ${meta.uid}`;
-}
-
-/** What is known of the object; undefined if it was never looked at. */
-export function recordOf(
-  status: Pick<StatusPort, "read">,
-  memory: ClearMemory,
-  { meta }: DeclaredCacheClear,
-): ClearRecord | undefined {
-  return memory.records.get(recordKey(meta)) ?? readRecord(status.read(meta));
-}
-
-export function keepRecord(memory: ClearMemory, { meta }: DeclaredCacheClear, record: ClearRecord): void {
-  memory.records.set(recordKey(meta), record);
-}
-
-/** Forgets the objects that are not declared any more. */
-export function keepRecordsOf(memory: ClearMemory, clears: readonly DeclaredCacheClear[]): void {
-  if (memory.records.size === 0) return;
-  const declared = new Set(clears.map(({ meta }) => recordKey(meta)));
-  for (const key of memory.records.keys()) if (!declared.has(key)) memory.records.delete(key);
 }
 
 /** The record that a status holds; undefined if nothing was begun. A status that can't be read counts as none. */

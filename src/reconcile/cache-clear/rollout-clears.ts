@@ -1,38 +1,38 @@
-// Clears that follow finished rollouts: what a pass does about them. The decisions are in the plan, the memory is in the
-// inventory; whoever calls the WAF asks here what the call is for, and tells here what came of it.
+// Clears that follow finished rollouts. The decisions are in the plan, the record is in the inventory; the step that calls the
+// WAF learns here what the call is for, and reports its outcome here.
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { RolloutRecord } from "../../model/workload.ts";
 import type { ClearTrouble } from "../../plan/cache-clear/cache-clear.ts";
-import { decideRollouts, withRolloutAttempt, withRolloutsCleared } from "../../plan/cache-clear/rollouts.ts";
+import { decideRollouts } from "../../plan/cache-clear/rollouts.ts";
 import type { ClearMemory } from "./clear-records.ts";
-import type { InstanceMemory } from "../converge/instance-memory.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import type { EmittedEvents } from "../status/emitted-events.ts";
 import type { StatusPort } from "../ports.ts";
-import type { Pass } from "../converge/run-state.ts";
 
 /** How long to leave the API alone when it asks to slow down and does not say for how long. */
 const rateLimitedMs = 10_000;
 const workloadsNamedMax = 5;
 
-export interface RolloutLook {
+export interface RolloutClears {
   /** What is to be remembered. */
   readonly records: readonly RolloutRecord[];
   /** Keys of the workloads that a call would be for. */
   readonly pending: readonly string[];
   readonly isDue: boolean;
-  /** When a look would decide something else; undefined if time alone changes nothing. */
+  /** When time alone changes the decision; undefined if it does not. */
   readonly nextMs: number | undefined;
 }
 
-export interface RolloutScene {
+export interface RolloutSituation {
   readonly gathered: Gathered;
   readonly records: Inventory["rollouts"];
   readonly trouble: ClearTrouble | undefined;
   readonly nowMs: number;
 }
 
-export function lookAtRollouts(memory: Pick<ClearMemory, "notBeforeMs">, scene: RolloutScene): RolloutLook {
+export function decideRolloutClears(memory: Pick<ClearMemory, "notBeforeMs">, scene: RolloutSituation): RolloutClears {
   const { gathered, records, trouble, nowMs } = scene;
   const { instance, workloads } = gathered;
   if (workloads === undefined) return { records, pending: [], isDue: false, nextMs: undefined };
@@ -53,62 +53,55 @@ export function lookAtRollouts(memory: Pick<ClearMemory, "notBeforeMs">, scene: 
   };
 }
 
-/** The memory before a call. */
-export function rolloutsBeforeCall({ inventory, ports }: Pass, { pending }: RolloutLook): readonly RolloutRecord[] {
-  return pending.length === 0
-    ? inventory.rollouts
-    : withRolloutAttempt(inventory.rollouts, pending, ports.clock.nowMs());
+/** Where events about rollouts go, and what they said last. */
+interface RolloutEvents {
+  readonly status: Pick<StatusPort, "event">;
+  readonly emitted: EmittedEvents;
+  readonly instance: ResourceMeta;
 }
 
-/** The memory after a call that has cleared the cache. */
-export function rolloutsAfterClear(
-  { inventory, gathered }: Pass,
-  { pending }: RolloutLook,
-  nowMs: number,
-): readonly RolloutRecord[] {
-  return pending.length === 0
-    ? inventory.rollouts
-    : withRolloutsCleared(inventory.rollouts, pending, gathered.workloads ?? [], nowMs);
-}
-
-/** Tells the instance's events of a clear that was made for rollouts. */
-export function tellRolloutsCleared({ ports, memory, gathered }: Pass, { pending }: RolloutLook): void {
-  memory.cacheClears.rolloutFault = undefined;
-  memory.told.delete(toldFault);
+/** A call cleared the cache, for these rollouts among others. */
+export function noteRolloutsCleared(
+  { status, emitted, instance }: RolloutEvents,
+  memory: ClearMemory,
+  { pending }: RolloutClears,
+): void {
+  memory.rolloutFault = undefined;
+  emitted.isNew(faultSubject, undefined);
   if (pending.length === 0) return;
   const message = `The API has started to clear the cache after the rollout of ${nameSome(pending)}.`;
-  ports.status.event(gathered.instance.meta, { type: "Normal", reason: "CacheCleared", message });
+  status.event(instance, { type: "Normal", reason: "CacheCleared", message });
 }
 
-/** A call for rollouts has failed: it is tried again, after growing pauses, for as long as it takes. */
-export function noteRolloutFault(pass: Pass, { pending }: RolloutLook, fault: WafFault, nowMs: number): void {
-  if (pending.length === 0) return;
-  const { cacheClears, told } = pass.memory;
-  const waitMs = fault.retryAfterMs ?? (fault.code === "RateLimited" ? rateLimitedMs : 0);
-  cacheClears.notBeforeMs = Math.max(cacheClears.notBeforeMs, nowMs + waitMs);
-  cacheClears.rolloutFault = fault.message;
-  if (told.get(toldFault) === fault.code) return;
-  told.set(toldFault, fault.code);
-  const message = `The cache was not cleared after the rollout of ${nameSome(pending)}; it is tried again. ${fault.message}`;
-  pass.ports.status.event(pass.gathered.instance.meta, { type: "Warning", reason: "CacheClearFailed", message });
-}
-
-/** Where there are no workloads, whoever declared some is told once. */
-export function tellRolloutsIgnored(
-  status: StatusPort,
-  { told }: InstanceMemory,
-  { instance, workloads }: Gathered,
+/** A call for rollouts failed: it is retried with backoff, for as long as it takes. */
+export function noteRolloutFault(
+  { status, emitted, instance }: RolloutEvents,
+  memory: ClearMemory,
+  { pending }: RolloutClears,
+  fault: WafFault,
+  nowMs: number,
 ): void {
-  if (workloads !== undefined || instance.cacheClear.afterRolloutOf.length === 0 || told.has(toldIgnored)) return;
-  told.set(toldIgnored, "");
+  if (pending.length === 0) return;
+  const waitMs = fault.retryAfterMs ?? (fault.code === "RateLimited" ? rateLimitedMs : 0);
+  memory.notBeforeMs = Math.max(memory.notBeforeMs, nowMs + waitMs);
+  memory.rolloutFault = fault.message;
+  if (!emitted.isNew(faultSubject, fault.code)) return;
+  const message = `The cache was not cleared after the rollout of ${nameSome(pending)}; wafsync retries. ${fault.message}`;
+  status.event(instance, { type: "Warning", reason: "CacheClearFailed", message });
+}
+
+/** Outside a cluster, warns once that afterRolloutOf has no effect. */
+export function emitRolloutsIgnored({ status, emitted }: RolloutEvents, { instance, workloads }: Gathered): void {
+  if (workloads !== undefined || instance.cacheClear.afterRolloutOf.length === 0) return;
+  if (!emitted.isNew(ignoredSubject, "ignored")) return;
   status.event(instance.meta, { type: "Warning", reason: "RolloutsIgnored", message: rolloutsIgnored });
 }
 
 export const rolloutsIgnored =
-  "spec.cacheClear.afterRolloutOf does nothing without a cluster: there are no rollouts to follow. Clear with a WafCacheClear or with wafsync clear-cache.";
+  "spec.cacheClear.afterRolloutOf has no effect without a cluster: there are no rollouts to follow. Clear with a WafCacheClear or with wafsync clear-cache.";
 
-const toldFault = "rolloutFault";
-const toldIgnored = "rolloutsIgnored";
+const faultSubject = "rolloutFault";
+const ignoredSubject = "rolloutsIgnored";
 
 function nameSome(workloads: readonly string[]): string {
   const more = workloads.length - workloadsNamedMax;

@@ -7,8 +7,8 @@ import { workloadKey } from "../../model/workload.ts";
 import { shortened } from "../status/rule-status.ts";
 import type { ClearMemory } from "./clear-records.ts";
 import { clearTroubleOf } from "./advance-clears.ts";
-import { lookAtRollouts, rolloutsIgnored } from "./rollout-clears.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import { decideRolloutClears, rolloutsIgnored } from "./rollout-clears.ts";
+import type { RunFacts } from "../facts.ts";
 
 const messageLengthMax = 1024;
 
@@ -18,7 +18,7 @@ type WorkloadStatus = CacheClearStatus["workloads"][number];
 /** `status.cacheClear`; undefined if no workload is listed. What was there before stays while the inventory is not known. */
 export function rolloutsStatus(
   before: Partial<WafInstanceStatus>,
-  facts: ConvergeFacts,
+  facts: RunFacts,
   memory: Pick<ClearMemory, "notBeforeMs" | "rolloutFault">,
 ): WafInstanceStatus["cacheClear"] {
   const { gathered, inventory, nowMs } = facts;
@@ -28,7 +28,7 @@ export function rolloutsStatus(
   if (inventory === undefined) return before.cacheClear;
   const records = new Map(inventory.rollouts.map((record) => [record.workload, record]));
   const trouble = clearTroubleOf(facts);
-  const { pending, nextMs } = lookAtRollouts(memory, { gathered, records: inventory.rollouts, trouble, nowMs });
+  const { pending, nextMs } = decideRolloutClears(memory, { gathered, records: inventory.rollouts, trouble, nowMs });
   const clearedMs = Math.max(...inventory.rollouts.map(({ clearedAtMs }) => clearedAtMs ?? 0));
   const attempts = Math.max(0, ...inventory.rollouts.map((record) => record.attempts));
   const message = attempts > 0 ? memory.rolloutFault : undefined;

@@ -1,16 +1,14 @@
-// Applies a plan, one call at a time. Before each call it looks for a newer declared state, so that an urgent rule goes
-// ahead of the rest of a long one, and a cache clear need not wait for it at all; before removals, the declared state is
-// read once more where it lives.
-import type { Operation } from "../../model/operation.ts";
-import type { WafFault } from "../../model/waf-result.ts";
+// Does the operations of a plan, one call at a time. Before each call it looks for a newer declared state, so one urgent
+// address never waits for ten thousand others; and before the first removal the declared state is read where it lives.
 import { backOffDelayMs } from "../../async/back-off.ts";
+import type { Operation } from "../../model/operation.ts";
+import type { WafFault, WafResult, WriteAccepted } from "../../model/waf-result.ts";
+import type { CallOptions, WafPort } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
 import { clearDueCaches } from "./clear-caches.ts";
-import { observeList } from "./observe-waf.ts";
-import type { Pass } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
-import { isOutdated, movedDomain, recompile, record, refresh, replan, sameWaf } from "./run-state.ts";
-import { performOperation } from "./perform-operation.ts";
-import { settleAccepted, settleRead, settleRefused, settleUnknown } from "./write-ledger.ts";
+import { noteWrite } from "./instance-memory.ts";
+import type { Run } from "./run-state.ts";
+import type { OriginOperation } from "./write-ledger.ts";
 
 /** Writes in a row whose outcome stayed unknown before the whole instance backs off. */
 const unknownMax = 3;
@@ -18,11 +16,9 @@ const unknownMax = 3;
 const rateLimitedMax = 10;
 /** Refused writes that may pile up before the list is read to learn what they mean. */
 const refusedMax = 20;
-/** A confirmation of the declared state older than this is read again. */
-const confirmedForMs = 30_000;
-/** A wait that is longer than this is told while it lasts. */
-const saysWaitingAfterMs = 2_000;
-/** Plans may be made anew as often as the declared state changes, but not for ever within one pass. */
+/** Waits longer than this are reported in status. */
+const reportedWaitMs = 2_000;
+/** A run plans again whenever the declared state changes, but not for ever. */
 const stepsMax = 1_000_000;
 
 interface Streak {
@@ -30,142 +26,149 @@ interface Streak {
   rateLimited: number;
 }
 
-/** Does all operations of the pass's plan, and of every newer plan that takes its place. Undefined when none is left. */
-export async function applyPlan(pass: Pass, onProgress: () => Promise<void>): Promise<PassEnd | undefined> {
+/** Does all operations of the run's plan, and of every newer plan that takes its place. Undefined when none is left. */
+export async function applyPlan(run: Run): Promise<RunResult | undefined> {
   const streak: Streak = { unknown: 0, rateLimited: 0 };
   for (let step = 0; step < stepsMax; step += 1) {
-    if (pass.ports.stopping.aborted) return { end: "Interrupted" };
-    if (isOutdated(pass)) {
-      const ended = (await refresh(pass)) ?? (await record(pass));
+    if (run.ports.stopping.aborted) return { kind: "Interrupted" };
+    // Look for a newer declared state.
+    if (run.isOutdated()) {
+      const ended = (await run.refresh()) ?? (await run.record());
       if (ended !== undefined) return ended;
     }
-    const cleared = await clearDueCaches(pass);
+    // Clear the cache if that is due.
+    const cleared = await clearDueCaches(run);
     if (cleared !== undefined) return cleared;
-    const operation = pass.plan.operations[pass.next];
+    const { operation } = run;
     if (operation === undefined) return undefined;
-    if (isRemoval(operation) && !isConfirmed(pass)) {
-      const ended = (await confirm(pass)) ?? (await record(pass));
+    // Confirm the declared state before a removal, and before the first write of this process.
+    if (!run.isConfirmedFor(operation)) {
+      const ended = (await run.confirm()) ?? (await run.record());
       if (ended !== undefined) return ended;
       continue;
     }
-    pass.next += 1;
-    const { plan } = pass;
-    const ended = await applyOperation(pass, operation, streak, onProgress);
-    if (ended === "Again") {
-      if (pass.plan === plan) pass.next -= 1;
-    } else if (ended !== undefined) return ended;
-    else pass.ports.observer.operationDone?.(pass.name, operation, pass.plan.operations.length - pass.next);
-    await onProgress();
+    // Call the WAF.
+    const ended = await applyOperation(run, operation, streak);
+    if (ended !== undefined) return ended;
+    await reportProgress(run);
   }
-  return { end: "Unsettled" };
+  return { kind: "Unsettled" };
 }
 
-async function applyOperation(
-  pass: Pass,
-  operation: Operation,
-  streak: Streak,
-  onProgress: () => Promise<void>,
-): Promise<PassEnd | "Again" | undefined> {
-  const result = await performOperation(pass.waf, operation, { signal: pass.ports.abandon });
+async function applyOperation(run: Run, operation: Operation, streak: Streak): Promise<RunResult | undefined> {
+  const result = await performOperation(run.waf, operation, { signal: run.ports.abandon });
   if (result.ok) {
     streak.unknown = 0;
     streak.rateLimited = 0;
-    settleAccepted(pass, operation, result.value);
-    return movedDomain(pass, result.value.domain) ?? afterOrigin(pass, operation);
+    return accepted(run, operation, result.value);
   }
   const { fault } = result;
   switch (fault.code) {
     case "Rejected":
-      settleRefused(pass, operation, fault.message);
-      if (pass.refused.size >= refusedMax) return readAgain(pass);
-      return afterOrigin(pass, operation);
+      return refused(run, operation, fault.message);
     case "RateLimited":
-      // It was sent: if the API says next time that it is done already, it was this call that did it.
-      settleUnknown(pass, operation);
+      // The request was sent, so a later "already exists" counts as our own write.
+      run.ledger.unknown(operation);
       streak.rateLimited += 1;
-      if (streak.rateLimited > rateLimitedMax) return { end: "Failed", fault };
-      return waitAsTold(pass, fault, streak.rateLimited, onProgress);
+      if (streak.rateLimited > rateLimitedMax) return { kind: "Failed", fault };
+      return waitAsAsked(run, fault, streak.rateLimited);
     case "OutcomeUnknown":
     case "TimedOut":
     case "ContractBroken":
-      settleUnknown(pass, operation);
-      if (pass.ports.stopping.aborted) return { end: "Interrupted" };
+      run.ledger.unknown(operation);
+      if (run.ports.stopping.aborted) return { kind: "Interrupted" };
       streak.unknown += 1;
-      if (streak.unknown > unknownMax || isOriginOperation(operation)) return { end: "Failed", fault };
-      return readAgain(pass);
+      if (streak.unknown > unknownMax || isOriginOperation(operation)) return { kind: "Failed", fault };
+      return run.readAgain();
     case "Aborted":
     case "NotPermitted":
-      return { end: "Interrupted" };
+      return { kind: "Interrupted" };
     case "BadApiKey":
     case "MissingApiKey":
     case "NotFound":
     case "Unavailable":
-      return { end: "Failed", fault };
+      return { kind: "Failed", fault };
   }
+}
+
+async function accepted(run: Run, operation: Operation, { domain }: WriteAccepted): Promise<RunResult | undefined> {
+  const { ledger, memory, ports, view } = run;
+  const nowMs = ports.clock.nowMs();
+  run.advance();
+  ports.observer.operationDone?.(run.name, operation, run.left);
+  const inventory = ledger.accepted(operation, view.inventory, nowMs);
+  noteWrite(memory, operation, nowMs);
+  if (operation.kind === "RemoveOrigin") emitOriginRemoved(run, operation);
+  return run.movedDomain(domain) ?? (await follow(run, operation, inventory));
+}
+
+async function refused(run: Run, operation: Operation, message: string): Promise<RunResult | undefined> {
+  const { ledger, ports, view } = run;
+  run.advance();
+  const inventory = ledger.refused(operation, message, view, ports.clock.nowMs());
+  // The refusal of an origin is taken at its word, so it must come from this WAF and no other.
+  if (isOriginOperation(operation)) run.doubtDomain();
+  if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
+  if (ledger.refusedCount >= refusedMax) return run.readAgain();
+  return follow(run, operation, inventory);
 }
 
 /** Writes of origins change the inventory, which the next operation may depend on. */
-async function afterOrigin(pass: Pass, operation: Operation): Promise<PassEnd | undefined> {
+async function follow(
+  run: Run,
+  operation: Operation,
+  inventory: Run["view"]["inventory"],
+): Promise<RunResult | undefined> {
   if (!isOriginOperation(operation)) return undefined;
-  replan(pass);
-  return record(pass);
+  run.see({ inventory });
+  return run.record();
 }
 
-/** Reads the lists whose state is in doubt, and plans again from what they show. */
-export async function readAgain(pass: Pass): Promise<PassEnd | undefined> {
-  for (const list of pass.unread) {
-    const read = await observeList(pass.waf, list, pass.desired, { signal: pass.ports.abandon });
-    if (!read.ok) return read.fault.code === "Aborted" ? { end: "Interrupted" } : { end: "Failed", fault: read.fault };
-    pass.observed = { ...pass.observed, lists: { ...pass.observed.lists, [list]: read.value } };
-    settleRead(pass, list);
+async function waitAsAsked(run: Run, fault: WafFault, attempt: number): Promise<RunResult | undefined> {
+  const { clock, observer, random, stopping } = run.ports;
+  const delayMs = fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random });
+  const why = `the API asked to slow down, going on in ${Math.ceil(delayMs / 1000)} s`;
+  run.progress.waiting = why;
+  observer.waiting?.(run.name, why, delayMs);
+  // Progress that was reported just now is not reported again at once, but a long wait must be.
+  const unreportedMs = Math.min(delayMs, reportedWaitMs);
+  await clock.sleep(unreportedMs, stopping);
+  await reportProgress(run);
+  await clock.sleep(delayMs - unreportedMs, stopping);
+  run.progress.waiting = undefined;
+  return stopping.aborted ? { kind: "Interrupted" } : undefined;
+}
+
+async function reportProgress(run: Run): Promise<void> {
+  await run.progress.report(() => run.facts("Applying"));
+}
+
+/** The one place where an operation of a plan becomes a call of the WAF. */
+function performOperation(waf: WafPort, operation: Operation, options: CallOptions): Promise<WafResult<WriteAccepted>> {
+  switch (operation.kind) {
+    case "AddEntry":
+      return waf.addEntry(operation.list, operation.entry, options);
+    case "RemoveEntry":
+      return waf.removeEntry(operation.list, operation.spelling, options);
+    case "AddOrigin":
+      return waf.addOrigin(operation.host, operation.type, options);
+    case "RemoveOrigin":
+      return waf.removeOrigin(operation.host, options);
   }
-  replan(pass);
-  return record(pass);
 }
 
-async function waitAsTold(
-  pass: Pass,
-  fault: WafFault,
-  attempt: number,
-  onProgress: () => Promise<void>,
-): Promise<"Again" | PassEnd> {
-  const delayMs =
-    fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random: pass.ports.random });
-  pass.waiting = `the API asked to slow down, going on in ${Math.ceil(delayMs / 1000)} s`;
-  pass.ports.observer.waiting?.(pass.name, pass.waiting, delayMs);
-  // Progress that was reported just now is not reported again at once, but a long wait must not go unsaid.
-  const unsaidMs = Math.min(delayMs, saysWaitingAfterMs);
-  await pass.ports.clock.sleep(unsaidMs, pass.ports.stopping);
-  await onProgress();
-  await pass.ports.clock.sleep(delayMs - unsaidMs, pass.ports.stopping);
-  pass.waiting = undefined;
-  return pass.ports.stopping.aborted ? { end: "Interrupted" } : "Again";
+function emitOriginRemoved(run: Run, { host }: OriginOperation): void {
+  const { ports, view } = run;
+  const message = `Removed origin ${host}.`;
+  ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginRemoved", message });
 }
 
-function isConfirmed(pass: Pass): boolean {
-  return pass.confirmedMs !== undefined && pass.ports.clock.nowMs() - pass.confirmedMs < confirmedForMs;
+function emitOriginRemovalRefused(run: Run, { host }: OriginOperation, answer: string): void {
+  const { ports, view } = run;
+  const message = `The API refused to remove origin ${host} (${answer}). wafsync counts it as removed; origins can't be read back, so check the WAF's own console if in doubt.`;
+  ports.status.event(view.gathered.instance.meta, { type: "Warning", reason: "OriginRemovalRefused", message });
 }
 
-/** Reads the declared state where it lives. If that fails, no removal is planned. */
-export async function confirm(pass: Pass): Promise<PassEnd | undefined> {
-  const confirmed = await pass.ports.source.confirm(pass.name);
-  pass.confirmedMs = pass.ports.clock.nowMs();
-  if (confirmed.state === "Read") {
-    if (confirmed.gathered === undefined) return { end: "Gone" };
-    if (!sameWaf(confirmed.gathered, pass.gathered)) return { end: "Outdated" };
-    pass.gathered = confirmed.gathered;
-  } else {
-    const brokenSources = [...pass.gathered.brokenSources, confirmed.problem];
-    pass.gathered = { ...pass.gathered, brokenSources };
-  }
-  recompile(pass);
-  return undefined;
-}
-
-function isRemoval(operation: Operation): boolean {
-  return operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin";
-}
-
-function isOriginOperation(operation: Operation): boolean {
+function isOriginOperation(operation: Operation): operation is OriginOperation {
   return operation.kind === "AddOrigin" || operation.kind === "RemoveOrigin";
 }

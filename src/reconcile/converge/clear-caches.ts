@@ -1,6 +1,7 @@
 // Clears the cache for the WafCacheClear objects and the finished rollouts that are due: one call for all of them, and for
-// those that wait. Each attempt is recorded before its call, so that a process that is killed clears at most once more, and
-// never not at all.
+// those that wait. Each attempt is recorded before its call, so a killed process may clear once too often, but never misses
+// a clear.
+import { earliest } from "../../async/earliest.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -8,69 +9,74 @@ import type { WafFault } from "../../model/waf-result.ts";
 import type { ClearFinish, ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
 import { decideAfterFault, withAttempt } from "../../plan/cache-clear/cache-clear.ts";
 import { handledBy, withHandled } from "../../plan/cache-clear/triggers.ts";
-import type { ClearLook } from "../cache-clear/advance-clears.ts";
-import { clearTroubleOf, earliest, lookAtClears, tellFinish } from "../cache-clear/advance-clears.ts";
-import { keepRecord, recordOf } from "../cache-clear/clear-records.ts";
-import type { RolloutLook } from "../cache-clear/rollout-clears.ts";
+import { withRolloutAttempt, withRolloutsCleared } from "../../plan/cache-clear/rollouts.ts";
+import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
+import { advanceClears, clearTroubleOf, emitFinish } from "../cache-clear/advance-clears.ts";
+import type { RolloutClears } from "../cache-clear/rollout-clears.ts";
 import {
-  lookAtRollouts,
+  decideRolloutClears,
+  emitRolloutsIgnored,
   noteRolloutFault,
-  rolloutsAfterClear,
-  rolloutsBeforeCall,
-  tellRolloutsCleared,
-  tellRolloutsIgnored,
+  noteRolloutsCleared,
 } from "../cache-clear/rollout-clears.ts";
-import { factsOf } from "../facts.ts";
-import type { Pass } from "./run-state.ts";
-import { changeInventory, movedDomain, record, replan } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
-import { reportClears } from "./report.ts";
+import type { RunResult } from "../run-result.ts";
+import type { Run } from "./run-state.ts";
 
 /** Calls for one instance are at least this far apart, so that objects created one after another share the second call. */
 const callIntervalMs = 2_000;
 
 /**
- * Looks at the cache clears if something else is declared or a time has come, and calls once if any is due. Cheap
- * otherwise, so that it can be asked before every write. Ends the pass for what concerns the whole instance.
+ * Advances the cache clears if something else is declared or a time has come, and calls once if any is due. Cheap otherwise,
+ * so that it can be asked before every write. Ends the run for what concerns the whole instance.
  */
-export async function clearDueCaches(pass: Pass): Promise<PassEnd | undefined> {
-  const { gathered, inventory, memory, ports } = pass;
+export async function clearDueCaches(run: Run): Promise<RunResult | undefined> {
+  const { memory, ports } = run;
+  const { gathered, desired, inventory } = run.view;
   const nowMs = ports.clock.nowMs();
-  if (pass.clearsSeen === gathered && nowMs < pass.clearsNextMs) return undefined;
-  const trouble = clearTroubleOf({ end: undefined, desired: pass.desired });
+  if (!run.clears.isDue(gathered, nowMs)) return undefined;
+  const trouble = clearTroubleOf({ result: undefined, desired });
   const handled = inventory.handledTriggers;
-  const look = lookAtClears(ports.status, memory.cacheClears, { gathered, handled, trouble, nowMs });
-  const rollouts = lookAtRollouts(memory.cacheClears, { gathered, records: inventory.rollouts, trouble, nowMs });
-  tellRolloutsIgnored(ports.status, memory, gathered);
-  pass.clearsSeen = gathered;
-  pass.clearsNextMs = earliest(look.nextMs, rollouts.nextMs) ?? Number.POSITIVE_INFINITY;
-  const ended = await remember(pass, {
-    handledTriggers: withHandled(handled, look.handled, "Recalled"),
+  const clears = advanceClears(ports.status, memory.cacheClears, { gathered, handled, trouble, nowMs });
+  const rollouts = decideRolloutClears(memory.cacheClears, { gathered, records: inventory.rollouts, trouble, nowMs });
+  emitRolloutsIgnored(eventsOf(run), gathered);
+  run.clears.advanced(gathered, earliest(clears.nextMs, rollouts.nextMs));
+  const ended = await remember(run, {
+    handledTriggers: withHandled(handled, clears.handled, "Recalled"),
     rollouts: rollouts.records,
   });
-  await report(pass, look.finished);
-  if (ended !== undefined || (look.due.length === 0 && !rollouts.isDue)) return ended;
-  if (ports.stopping.aborted) return { end: "Interrupted" };
-  return callOnce(pass, look, rollouts);
+  await report(run, clears.finished);
+  if (ended !== undefined || (clears.due.length === 0 && !rollouts.isDue)) return ended;
+  if (ports.stopping.aborted) return { kind: "Interrupted" };
+  // The first write of a process comes after a fresh read, which may show that nothing is due.
+  if (!run.isFresh) return (await run.confirm()) ?? (await run.record()) ?? (await clearDueCaches(run));
+  return callOnce(run, clears, rollouts);
 }
 
-async function callOnce(pass: Pass, { due, waiting }: ClearLook, rollouts: RolloutLook): Promise<PassEnd | undefined> {
-  const { clock } = pass.ports;
-  const { handledTriggers } = pass.inventory;
-  const ended = await remember(pass, { handledTriggers, rollouts: rolloutsBeforeCall(pass, rollouts) });
+async function callOnce(
+  run: Run,
+  { due, waiting }: AdvancedClears,
+  rollouts: RolloutClears,
+): Promise<RunResult | undefined> {
+  const { memory, waf, ports } = run;
+  const { clock, abandon, observer, stopping } = ports;
+  const { handledTriggers, rollouts: records } = run.view.inventory;
+  const ended = await remember(run, {
+    handledTriggers,
+    rollouts: withRolloutAttempt(records, rollouts.pending, clock.nowMs()),
+  });
   if (ended !== undefined) return ended;
-  for (const clear of due) keep(pass, clear, withAttempt(known(pass, clear), clock.nowMs()));
-  await report(pass, due);
-  if (pass.ports.stopping.aborted) return { end: "Interrupted" };
-  const result = await pass.waf.clearCache({ signal: pass.ports.abandon });
+  for (const clear of due) keep(run, clear, withAttempt(known(run, clear), clock.nowMs()));
+  await report(run, due);
+  if (stopping.aborted) return { kind: "Interrupted" };
+  const result = await waf.clearCache({ signal: abandon });
   const nowMs = clock.nowMs();
-  pass.memory.cacheClears.notBeforeMs = nowMs + callIntervalMs;
-  pass.clearsNextMs = nowMs;
-  pass.ports.observer.clearTried?.(pass.name, due.length > 0 ? "WafCacheClear" : "Rollout", result.ok);
-  if (!result.ok) return settleFault(pass, due, rollouts, result.fault);
+  memory.cacheClears.notBeforeMs = nowMs + callIntervalMs;
+  run.clears.called(nowMs);
+  observer.clearTried?.(run.name, due.length > 0 ? "WafCacheClear" : "Rollout", result.ok);
+  if (!result.ok) return settleFault(run, due, rollouts, result.fault);
   const caller = due[0] === undefined ? (rollouts.pending[0] ?? "") : nameKey(due[0].meta);
-  const clears = { all: [...due, ...waiting], by: due[0], caller };
-  return movedDomain(pass, result.value.domain) ?? settleCleared(pass, clears, rollouts, nowMs);
+  const cleared = { all: [...due, ...waiting], by: due[0], caller };
+  return run.movedDomain(result.value.domain) ?? settleCleared(run, cleared, rollouts, nowMs);
 }
 
 interface Cleared {
@@ -81,81 +87,89 @@ interface Cleared {
   readonly caller: string;
 }
 
-/** One call clears everything, so all that waited when it began are done. */
+/** One call clears everything, so all that were waiting when it began are done. */
 async function settleCleared(
-  pass: Pass,
+  run: Run,
   { all, by, caller }: Cleared,
-  rollouts: RolloutLook,
+  rollouts: RolloutClears,
   nowMs: number,
-): Promise<PassEnd | undefined> {
+): Promise<RunResult | undefined> {
   const times = { atMs: nowMs, clearedAtMs: nowMs };
   const finished = all.map((clear): readonly [DeclaredCacheClear, ClearRecord] => {
     const finish: ClearFinish =
       clear === by ? { state: "Cleared", ...times } : { state: "Coalesced", ...times, with: caller };
-    return [clear, { ...known(pass, clear), message: "", finish }];
+    return [clear, { ...known(run, clear), message: "", finish }];
   });
-  for (const [clear, record] of finished) keep(pass, clear, record);
-  const ended = await remember(pass, {
-    handledTriggers: withHandled(pass.inventory.handledTriggers, handledIn(finished), "Now"),
-    rollouts: rolloutsAfterClear(pass, rollouts, nowMs),
+  for (const [clear, record] of finished) keep(run, clear, record);
+  const { memory, ports, view } = run;
+  const { inventory, gathered } = view;
+  const ended = await remember(run, {
+    handledTriggers: withHandled(inventory.handledTriggers, handledIn(finished), "Now"),
+    rollouts: withRolloutsCleared(inventory.rollouts, rollouts.pending, gathered.workloads ?? [], nowMs),
   });
-  await report(pass, all);
-  for (const [clear, record] of finished) tellFinish(pass.ports.status, clear, record);
-  tellRolloutsCleared(pass, rollouts);
+  await report(run, all);
+  for (const [clear, record] of finished) emitFinish(ports.status, clear, record);
+  noteRolloutsCleared(eventsOf(run), memory.cacheClears, rollouts);
   return ended;
 }
 
 async function settleFault(
-  pass: Pass,
+  run: Run,
   due: readonly DeclaredCacheClear[],
-  rollouts: RolloutLook,
+  rollouts: RolloutClears,
   fault: WafFault,
-): Promise<PassEnd | undefined> {
-  if (fault.code === "Aborted" || fault.code === "NotPermitted") return { end: "Interrupted" };
-  // Whether a call that was given up took effect is not known: the next process begins it again.
-  if (pass.ports.stopping.aborted) return { end: "Interrupted" };
-  noteRolloutFault(pass, rollouts, fault, pass.ports.clock.nowMs());
-  const { cacheClears } = pass.memory;
+): Promise<RunResult | undefined> {
+  const { memory, ports } = run;
+  const { clock, status, stopping } = ports;
+  const { cacheClears } = memory;
+  if (fault.code === "Aborted" || fault.code === "NotPermitted") return { kind: "Interrupted" };
+  // The outcome of an abandoned call is unknown: the next process starts it again.
+  if (stopping.aborted) return { kind: "Interrupted" };
+  noteRolloutFault(eventsOf(run), cacheClears, rollouts, fault, clock.nowMs());
   for (const clear of due) {
-    const { record, notBeforeMs } = decideAfterFault(clear, known(pass, clear), fault, pass.ports.clock.nowMs());
+    const { record, notBeforeMs } = decideAfterFault(clear, known(run, clear), fault, clock.nowMs());
     cacheClears.notBeforeMs = Math.max(cacheClears.notBeforeMs, notBeforeMs);
-    keep(pass, clear, record);
-    tellFinish(pass.ports.status, clear, record);
+    keep(run, clear, record);
+    emitFinish(status, clear, record);
   }
-  await report(pass, due);
+  await report(run, due);
   const isWrongKey = fault.code === "BadApiKey" || fault.code === "MissingApiKey";
-  return isWrongKey ? { end: "Failed", fault } : undefined;
+  return isWrongKey ? { kind: "Failed", fault } : undefined;
 }
 
 /** Stores with the instance what was handled and what is tried, before anything is done about it. */
 async function remember(
-  pass: Pass,
+  run: Run,
   next: Pick<Inventory, "handledTriggers" | "rollouts">,
-): Promise<PassEnd | undefined> {
-  const { handledTriggers, rollouts } = pass.inventory;
-  if (next.handledTriggers === handledTriggers && next.rollouts === rollouts) return undefined;
-  changeInventory(pass, (inventory) => ({ ...inventory, ...next }));
-  replan(pass);
-  return record(pass);
+): Promise<RunResult | undefined> {
+  const { inventory } = run.view;
+  if (next.handledTriggers === inventory.handledTriggers && next.rollouts === inventory.rollouts) return undefined;
+  run.see({ inventory: { ...inventory, ...next } });
+  return run.record();
 }
 
 function handledIn(finished: readonly (readonly [DeclaredCacheClear, ClearRecord])[]) {
   return finished.flatMap(([clear, record]) => handledBy(nameKey(clear.meta), record) ?? []);
 }
 
-/** Every object that was looked at has a record. */
-function known(pass: Pass, clear: DeclaredCacheClear): ClearRecord {
-  const record = recordOf(pass.ports.status, pass.memory.cacheClears, clear);
-  if (record === undefined) throw new Error(`WafCacheClear ${nameKey(clear.meta)} was not looked at`);
+/** Every object that was advanced has a record. */
+function known(run: Run, clear: DeclaredCacheClear): ClearRecord {
+  const { ports, memory } = run;
+  const record = memory.cacheClears.recordOf(ports.status, clear);
+  if (record === undefined) throw new Error(`WafCacheClear ${nameKey(clear.meta)} has no record`);
   return record;
 }
 
-function keep(pass: Pass, clear: DeclaredCacheClear, record: ClearRecord): void {
-  keepRecord(pass.memory.cacheClears, clear, record);
+function keep(run: Run, clear: DeclaredCacheClear, record: ClearRecord): void {
+  const { memory } = run;
+  memory.cacheClears.keep(clear, record);
 }
 
-async function report(pass: Pass, clears: readonly DeclaredCacheClear[]): Promise<void> {
-  if (clears.length === 0) return;
-  const nowMs = pass.ports.clock.nowMs();
-  await reportClears(pass.ports, pass.memory, factsOf({ ...pass, phase: "Applying", pass, nowMs }), clears);
+function eventsOf(run: Run) {
+  const { ports, memory, view } = run;
+  return { status: ports.status, emitted: memory.emitted, instance: view.gathered.instance.meta };
+}
+
+async function report(run: Run, clears: readonly DeclaredCacheClear[]): Promise<void> {
+  await run.progress.reportClears(clears, () => run.facts("Applying"));
 }

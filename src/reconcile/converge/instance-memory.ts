@@ -1,29 +1,43 @@
-// What the process keeps of one instance between two passes. Losing it costs nothing but a few words in events: whatever
-// must survive is in the inventory.
-import type { ListName } from "../../model/declared.ts";
+// What the process remembers of one instance between two runs. Losing it costs nothing but repeated events: whatever must
+// survive is in the inventory.
 import type { ApiKey } from "../../model/api-key.ts";
+import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { LastSeen } from "../../plan/instance/drift.ts";
 import type { Observed } from "../../model/observed.ts";
-import type { ClearMemory } from "../cache-clear/clear-records.ts";
-import { newClearMemory } from "../cache-clear/clear-records.ts";
-import type { PassEnd } from "../run-result.ts";
+import type { Refusal } from "../../model/inventory.ts";
+import type { Operation } from "../../model/operation.ts";
+import type { LastSeen } from "../../plan/instance/drift.ts";
+import { refusalEndsAtMs } from "../../plan/lists/refusals.ts";
+import { ClearMemory } from "../cache-clear/clear-records.ts";
+import type { RunResult } from "../run-result.ts";
+import { EmittedEvents } from "../status/emitted-events.ts";
+
+/** How many removed entries of one list are remembered, the latest; one that comes back later is not reported as drift. */
+export const removedMax = 10_000;
+
+/** How many refusals beyond those of the inventory are remembered, the latest; those forgotten are tried again earlier. */
+export const olderRefusalsMax = 100_000;
 
 export interface BackOff {
   readonly untilMs: number;
-  readonly end: PassEnd;
-  /** Another one is tried at once: somebody may have mended it. */
+  readonly result: RunResult;
+  /** Another one is tried at once: somebody may have fixed it. */
   readonly attempted: string;
 }
 
 export interface InstanceMemory {
-  /** Passes in a row that failed. */
+  /** Runs in a row that failed. */
   failures: number;
   /** While the instance backs off: until when, from what, and for which key and address. */
   backOff: BackOff | undefined;
-  /** The lists as the last pass left them. */
+  /** This process has read the declared state where it lives: its caches are no older than the process. */
+  hasConfirmed: boolean;
+  /** The lists as the last run left them. */
   lastSeen: LastSeen | undefined;
-  removed: Record<ListName, Set<Entry>>;
+  /** What wafsync removed itself, oldest first, at most `removedMax` of a list. */
+  readonly removed: Readonly<Record<ListName, Set<Entry>>>;
+  /** Refused writes that the inventory has no room for, by `operationKey`, oldest first. */
+  readonly olderRefusals: Map<string, Refusal>;
   lastObserved: Observed | undefined;
   lastSyncMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
@@ -33,31 +47,56 @@ export interface InstanceMemory {
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */
   readonly ruleChangedMs: Map<string, number>;
   readonly cacheClears: ClearMemory;
-  /** What events told about last, so that each thing is told once. */
-  readonly told: Map<string, string>;
+  readonly emitted: EmittedEvents;
 }
 
 export function newInstanceMemory(): InstanceMemory {
   return {
     failures: 0,
     backOff: undefined,
+    hasConfirmed: false,
     lastSeen: undefined,
     removed: { blocklist: new Set(), allowlist: new Set() },
+    olderRefusals: new Map(),
     lastObserved: undefined,
     lastSyncMs: undefined,
     key: undefined,
     releasingSinceMs: undefined,
     ruleChangedMs: new Map(),
-    cacheClears: newClearMemory(),
-    told: new Map(),
+    cacheClears: new ClearMemory(),
+    emitted: new EmittedEvents(),
   };
 }
 
-/** Forgets the rules that are no more: another one of the same name begins anew. */
-export function forgetRulesBut(memory: InstanceMemory, existing: ReadonlySet<string>): void {
-  for (const id of memory.ruleChangedMs.keys()) if (!existing.has(id)) memory.ruleChangedMs.delete(id);
-  for (const name of memory.told.keys()) {
-    const id = name.slice(name.indexOf(" ") + 1);
-    if (id !== name && !existing.has(id)) memory.told.delete(name);
+/** The API accepted the write: remembers which rules it was for, and which entries wafsync itself removed. */
+export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation: Operation, nowMs: number): void {
+  if (operation.kind === "AddEntry") {
+    removed[operation.list].delete(operation.entry);
+    for (const id of operation.rules) ruleChangedMs.set(id, nowMs);
   }
+  if (operation.kind === "RemoveEntry") {
+    const entries = removed[operation.list];
+    entries.delete(operation.entry);
+    entries.add(operation.entry);
+    for (const oldest of entries) {
+      if (entries.size <= removedMax) break;
+      entries.delete(oldest);
+    }
+  }
+}
+
+/** Remembers a refusal that the inventory has no room for. */
+export function noteRefusal({ olderRefusals }: InstanceMemory, refusal: Refusal, nowMs: number): void {
+  olderRefusals.delete(refusal.operation);
+  olderRefusals.set(refusal.operation, refusal);
+  for (const [operation, oldest] of olderRefusals) {
+    if (nowMs < refusalEndsAtMs(oldest) && olderRefusals.size <= olderRefusalsMax) break;
+    olderRefusals.delete(operation);
+  }
+}
+
+/** Forgets the rules that no longer exist: another one of the same name starts from scratch. */
+export function forgetRulesBut({ emitted, ruleChangedMs }: InstanceMemory, existing: ReadonlySet<string>): void {
+  for (const id of ruleChangedMs.keys()) if (!existing.has(id)) ruleChangedMs.delete(id);
+  emitted.forgetRulesBut(existing);
 }

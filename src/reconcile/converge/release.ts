@@ -1,141 +1,98 @@
-// The end of an instance: what wafsync added is removed from the WAF, or left there on purpose, and then the instance may go.
+// The end of an instance: what wafsync added is removed from the WAF, or left there on purpose, and then the finalizer goes.
 //
-// It is a pass like any other, with nothing declared: so it is recorded, resumed after a crash, and verified in the same way.
-// Nothing keeps an instance in Terminating for good: what can't be removed within a time is left behind, and said so.
-import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
+// It is a run like any other, with nothing declared: so it is recorded, resumed after a crash, and verified in the same way.
+// Nothing stays in Terminating for good: what can't be removed within a time is left on the WAF, and an event says so.
+import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
-import type { ObjectName } from "../../model/resource.ts";
-import { compileDesired } from "../../plan/instance/desired.ts";
-import type { Declared } from "./begin-pass.ts";
-import { beginPass } from "./begin-pass.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import { nothingDesired } from "../../plan/instance/desired.ts";
+import type { ReconcilePorts } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import type { Pass } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
-import type { ConvergePorts } from "../ports.ts";
+import type { Declared } from "./view.ts";
 
 /** How long a deletion waits for a WAF that can't be reached. */
 const releaseMsMax = 600_000;
-const uninstalling = "the kinds of wafsync are being removed from the API server";
 
-export interface Release {
-  readonly end: PassEnd;
-  readonly known: Pass | Declared;
-}
+/** What becomes of the managed entries of an instance that is being deleted. `stored` is undefined if it can't be read. */
+export type Release =
+  | { readonly kind: "Remove"; readonly stored: Inventory | undefined; readonly nothing: Declared }
+  | {
+      readonly kind: "Leave";
+      readonly stored: Inventory | undefined;
+      readonly why: string;
+      readonly keepsRecord: boolean;
+    };
 
-/** Ends with `Gone` when the instance may go, and otherwise as a pass ends. */
-export async function releaseInstance(
-  name: ObjectName,
-  ports: ConvergePorts,
+/** Decides whether the managed entries are removed, or left. */
+export async function decideRelease(
+  ports: ReconcilePorts,
   memory: InstanceMemory,
-  declared: Declared,
-  runPass: (pass: Pass) => Promise<PassEnd>,
+  { version, gathered }: Declared,
 ): Promise<Release> {
   memory.releasingSinceMs ??= ports.clock.nowMs();
-  const stored = await ports.inventory.load(name);
-  const inventory = stored.state === "Loaded" ? stored.inventory : undefined;
-  if ((await ports.source.isUninstalling?.()) === true) return await letGo(ports, declared, inventory, uninstalling);
-  const leave = leavesEntries(declared.gathered);
-  if (leave !== undefined || (inventory !== undefined && countOwned(inventory) === 0)) {
-    return await letGo(ports, declared, inventory, leave);
-  }
-  const nothing = withoutDeclarations(declared, memory, ports.clock.nowMs());
-  const begun = await beginPass(name, portsOf(ports, nothing.gathered), memory, nothing);
-  const end = "end" in begun ? begun : await runPass(begun);
-  if (end.end === "Interrupted") return { end, known: declared };
-  if (end.end === "Done" && !("end" in begun)) {
-    return await letGo(ports, declared, begun.inventory, "they could not be removed");
-  }
-  if (isHopeless(end) || ports.clock.nowMs() - memory.releasingSinceMs >= releaseMsMax) {
-    return await letGo(ports, declared, inventory, reasonOf(end));
-  }
-  return { end, known: declared };
+  const { instance } = gathered;
+  const loaded = await ports.inventory.load(instance.meta);
+  const stored = loaded.state === "Loaded" ? loaded.inventory : undefined;
+  const leave = (why: string, keepsRecord = false): Release => ({ kind: "Leave", stored, why, keepsRecord });
+  // If the kinds come back, and the instance with them, it finds its record again.
+  const isUninstalling = (await ports.source.isUninstalling?.()) === true;
+  if (isUninstalling) return leave("the CRDs of wafsync are being removed from the API server", true);
+  if (instance.deletionPolicy === "Retain") return leave("spec.deletionPolicy is Retain");
+  if (instance.suspend) return leave("the instance is suspended");
+  if (stored !== undefined && countManaged(stored) === 0) return leave("there are none");
+  const detached = withoutAttached(gathered, memory);
+  return { kind: "Remove", stored, nothing: { version, gathered: detached, desired: nothingDesired(instance) } };
 }
 
-/** Why the entries are to stay, or undefined if they are to be removed. */
-function leavesEntries({ instance }: Gathered): string | undefined {
-  if (instance.deletionPolicy === "Retain") return "spec.deletionPolicy is Retain";
-  return instance.suspend ? "the instance is suspended" : undefined;
+/** After the run that was to remove the entries: why what is left of them stays, or undefined to try again. */
+export function givesUp(result: RunResult, releasingMs: number): string | undefined {
+  if (result.kind === "Done") return "they could not be removed";
+  if (result.kind === "Interrupted") return undefined;
+  return isHopeless(result) || releasingMs >= releaseMsMax ? reasonOf(result) : undefined;
 }
 
-/** Lets the instance go, and tells what stays on the WAF. */
-async function letGo(
-  ports: ConvergePorts,
-  declared: Declared,
+/** Removes the record and the finalizer, and reports what stays on the WAF. `inventory` is undefined if it can't be read. */
+export async function completeRelease(
+  ports: ReconcilePorts,
+  instance: ResourceMeta,
   inventory: Inventory | undefined,
-  why: string | undefined,
-): Promise<Release> {
-  const { meta } = declared.gathered.instance;
-  const left = inventory === undefined ? undefined : countOwned(inventory);
+  { why, keepsRecord }: { readonly why: string; readonly keepsRecord: boolean },
+): Promise<RunResult> {
+  const left = inventory === undefined ? undefined : countManaged(inventory);
   if (left !== 0) {
     const count = left === undefined ? "An unknown number of" : String(left);
-    const message = `${count} entries and origins that wafsync added stay on the WAF: ${why ?? "the inventory can't be read"}.`;
-    ports.status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message });
-    ports.observer.leftBehind?.(meta, left);
+    const message = `${count} entries and origins that wafsync added stay on the WAF: ${why}.`;
+    ports.status.event(instance, { type: "Warning", reason: "EntriesLeftBehind", message });
+    ports.observer.orphaned?.(instance, left);
   }
-  // Should the kinds come back, and the instance with them, it finds again what is its own.
-  const unremoved = why === uninstalling ? undefined : await ports.inventory.remove(meta);
-  const problem = unremoved ?? (await ports.lifecycle.release(meta));
-  if (problem === undefined) return { end: { end: "Gone" }, known: declared };
-  return { end: { end: "Blocked", blocker: "InventoryUnwritable", message: problem }, known: declared };
+  const unremoved = keepsRecord ? undefined : await ports.inventory.remove(instance);
+  const problem = unremoved ?? (await ports.lifecycle.removeFinalizer(instance));
+  if (problem === undefined) return { kind: "Gone" };
+  return { kind: "Blocked", blocker: "InventoryUnwritable", message: problem };
 }
 
-/** The same instance with nothing declared, and guards that do not ask: its owner has asked for the deletion. */
-function withoutDeclarations({ version, gathered }: Declared, memory: InstanceMemory, nowMs: number): Declared {
-  const { instance } = gathered;
-  const nothing: Gathered = {
-    ...gathered,
-    instance: {
-      ...instance,
-      policies: {
-        blocklist: withoutExclusive(instance.policies.blocklist),
-        allowlist: withoutExclusive(instance.policies.allowlist),
-        origins: instance.policies.origins,
-      },
-      guards: { ...instance.guards, neverBlock: [], maxRemovals: Number.MAX_SAFE_INTEGER, maxRemovalPercent: 100 },
-    },
-    key:
-      gathered.key.state === "Missing" && memory.key !== undefined
-        ? { state: "Present", key: memory.key }
-        : gathered.key,
-    rules: [],
-    origins: [],
-    cacheClears: [],
-    brokenSources: [],
-  };
-  return { version, gathered: nothing, desired: compileDesired(nothing, nowMs) };
-}
-
-/** What others added is not removed because an instance goes, whatever its policy was. */
-function withoutExclusive(policy: Gathered["instance"]["policies"]["blocklist"]) {
-  return policy === "Exclusive" ? "Additive" : policy;
-}
-
-/** Rules no longer matter, so changes of them are not looked at, and there is nothing to confirm. */
-function portsOf(ports: ConvergePorts, gathered: Gathered): ConvergePorts {
-  const confirmed: ConfirmedGathering = { state: "Read", gathered };
-  return {
-    ...ports,
-    lifecycle: { hold: async () => undefined, release: async (meta) => await ports.lifecycle.release(meta) },
-    source: {
-      gather: async () => gathered,
-      confirm: async () => confirmed,
-      version: (name) => ports.source.version(name),
-    },
-  };
+/** The same instance with nothing attached. If its Secret is gone already, the last key that could be read counts. */
+function withoutAttached(gathered: Gathered, { key: lastKey }: InstanceMemory): Gathered {
+  const key =
+    gathered.key.state === "Missing" && lastKey !== undefined
+      ? ({ state: "Present", key: lastKey } as const)
+      : gathered.key;
+  return { ...gathered, key, rules: [], origins: [], cacheClears: [], brokenSources: [] };
 }
 
 /** Without a key, or with the key of another WAF, waiting would change nothing. */
-function isHopeless(end: PassEnd): boolean {
-  if (end.end !== "Blocked") return false;
-  return end.blocker === "MissingApiKey" || end.blocker === "DomainChanged" || end.blocker === "DuplicateKey";
+function isHopeless(result: RunResult): boolean {
+  if (result.kind !== "Blocked") return false;
+  return result.blocker === "MissingApiKey" || result.blocker === "DomainChanged" || result.blocker === "DuplicateKey";
 }
 
-function reasonOf(end: PassEnd): string {
-  switch (end.end) {
+function reasonOf(result: RunResult): string {
+  switch (result.kind) {
     case "Blocked":
-      return end.message;
+      return result.message;
     case "Failed":
-      return end.fault.message;
+      return result.fault.message;
     case "Done":
     case "Unsettled":
     case "Outdated":
@@ -145,6 +102,6 @@ function reasonOf(end: PassEnd): string {
   }
 }
 
-function countOwned(inventory: Inventory): number {
+function countManaged(inventory: Inventory): number {
   return inventory.entries.blocklist.size + inventory.entries.allowlist.size + inventory.origins.size;
 }

@@ -1,180 +1,282 @@
-// One pass over one instance: the state that its steps share. `refresh` and `replan` bring it up to date, `record` writes the
-// inventory ahead. The plan always belongs to the other fields: whoever changes one of them plans again.
-import type { ListName } from "../../model/declared.ts";
-import { listNames } from "../../model/declared.ts";
-import type { Entry } from "../../model/entry.ts";
+// The state of one reconcile run: its view, and the plan that belongs to it. Whatever the run learns goes through `see`, which
+// plans again, so a plan never belongs to another view. `record` stores the inventory ahead of the writes that it allows.
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
-import { operationKey } from "../../model/operation.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import type { DesiredState } from "../../plan/instance/desired.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
-import type { Observed } from "../../model/observed.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
-import { planInstance } from "../../plan/instance/plan.ts";
+import { planInstance, summarizeLists } from "../../plan/instance/plan.ts";
+import type { Pace, RunFacts } from "../facts.ts";
+import type { ReconcilePorts, WafPort } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
+import { resultOfFault } from "../run-result.ts";
+import { ClearSchedule } from "./clear-schedule.ts";
+import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import type { PassEnd } from "../run-result.ts";
-import type { ConvergePorts, WafPort } from "../ports.ts";
+import { observeList } from "./observe-waf.ts";
+import { ProgressReporter } from "./progress-reporter.ts";
+import type { View } from "./view.ts";
+import { isSameWaf, orphansEntries } from "./view.ts";
+import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
-export interface Pass {
+/** A confirmation of the declared state expires after this long. */
+const confirmedForMs = 30_000;
+/** Fewer writes than this say nothing about the pace. */
+const paceFrom = 5;
+
+export interface RunStart {
   readonly name: ObjectName;
-  readonly ports: ConvergePorts;
+  readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
   readonly startedMs: number;
-  /** Of the source, when `gathered` was read. */
-  version: number;
-  gathered: Gathered;
-  desired: DesiredState;
-  observed: Observed;
-  inventory: Inventory;
-  revision: string;
-  /** The inventory in memory is newer than the stored one. */
-  inventoryDirty: boolean;
-  plan: Plan;
-  /** The lists of which it is certain that they are those of this domain; see `record`. */
-  listsOfDomain: Observed["lists"] | undefined;
+  readonly view: View;
+  /** The inventory as stored; what the view has beyond it is still to be recorded. */
+  readonly stored: { readonly inventory: Inventory; readonly revision: string };
+  /** False for an instance that is being deleted: nothing that is declared from now on matters. */
+  readonly followsSource: boolean;
+}
+
+export class Run {
+  readonly name: ObjectName;
+  readonly ports: ReconcilePorts;
+  readonly memory: InstanceMemory;
+  readonly waf: WafPort;
+  readonly ledger: WriteLedger;
+  readonly clears = new ClearSchedule();
+  readonly progress: ProgressReporter;
+  readonly #startedMs: number;
+  readonly #followsSource: boolean;
+  #view: View;
+  #plan: Plan;
   /** Which of the plan's operations is next. */
-  next: number;
+  #next = 0;
+  #stored: Inventory;
+  #revision: string;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
-  confirmedMs: number | undefined;
-  /** Lists that were written to, or where a write was refused, since they were last read. */
-  readonly unread: Set<ListName>;
-  /** Refused writes whose truth the next read of the list tells. */
-  readonly refused: Map<string, { readonly operation: EntryOperation; readonly message: string }>;
-  /** Recorded as ours in this pass and not yet sent: if the API says that one exists already, it is somebody else's. */
-  readonly recordedNow: Record<ListName, Set<Entry>>;
-  readonly originsRecordedNow: Set<string>;
-  /** What was done, for events and for the pace. */
-  readonly done: { added: number; removed: number; originsAdded: number; originsRemoved: number };
-  /** Why the pass waits just now. */
-  waiting: string | undefined;
-  lastProgressMs: number;
-  /** What was last said of `waiting`. */
-  toldWaiting: string | undefined;
-  /** The last report while the pass worked. */
-  progress: ProgressReport | undefined;
-  ended: boolean;
-  /** Cache clears are looked at when something else is declared, and at a certain time. */
-  clearsSeen: Gathered | undefined;
-  clearsNextMs: number;
-}
+  #confirmedMs: number | undefined;
+  /** The lists that were verified to belong to the domain that was read; see `#ensureDomain`. */
+  #listsOfDomain: View["observed"]["lists"] | undefined;
 
-export interface ProgressReport {
-  readonly written: Promise<void>;
-  isWritten: boolean;
-}
-
-export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
-
-/** Plans again from what the pass knows now. Refused writes wait for the list to be read, and are not sent again before. */
-export function replan(pass: Pass): void {
-  const { desired, observed, inventory } = pass;
-  const plan = planInstance({ desired, observed, inventory, nowMs: pass.ports.clock.nowMs() });
-  const operations = plan.operations.filter((operation) => !pass.refused.has(operationKey(operation)));
-  pass.plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
-  pass.next = 0;
-}
-
-/** Compiles what was gathered, and plans again. Expired rules go with the time. */
-export function recompile(pass: Pass): void {
-  pass.desired = compileDesired(pass.gathered, pass.ports.clock.nowMs());
-  replan(pass);
-}
-
-/** True if the declared state may be newer than what the pass works on, or a rule has expired since. */
-export function isOutdated(pass: Pass): boolean {
-  const { nextExpiryMs } = pass.desired;
-  if (nextExpiryMs !== undefined && nextExpiryMs <= pass.ports.clock.nowMs()) return true;
-  return pass.ports.source.version(pass.name) !== pass.version;
-}
-
-/** Gathers anew and plans again. `Gone` if the instance is no more, `Outdated` if it is to be begun anew. */
-export async function refresh(pass: Pass): Promise<PassEnd | undefined> {
-  pass.version = pass.ports.source.version(pass.name);
-  const gathered = await pass.ports.source.gather(pass.name);
-  if (gathered === undefined) return { end: "Gone" };
-  if (!sameWaf(gathered, pass.gathered)) return { end: "Outdated" };
-  pass.gathered = gathered;
-  pass.confirmedMs = undefined;
-  recompile(pass);
-  return undefined;
-}
-
-/** An instance that now points elsewhere, or is to be deleted, is begun anew rather than changed under way. */
-export function sameWaf(a: Gathered, b: Gathered): boolean {
-  if (a.instance.baseUrl !== b.instance.baseUrl || a.instance.meta.uid !== b.instance.meta.uid) return false;
-  if (a.instance.meta.deleting !== b.instance.meta.deleting) return false;
-  if (a.instance.expectedDomain !== b.instance.expectedDomain || a.sameKey.length !== b.sameKey.length) return false;
-  if (a.key.state !== "Present" || b.key.state !== "Present") return false;
-  return a.key.key.reveal() === b.key.key.reveal();
-}
-
-/** True if the plan leaves something behind: it is ours, may be there, and is in the record no more. */
-export function forgetsWhatIsThere({ plan, inventory, observed }: Pass): boolean {
-  const next = plan.inventory;
-  if (next === inventory) return false;
-  for (const host of inventory.origins.keys()) if (!next.origins.has(host)) return true;
-  return listNames.some((list) => {
-    const live = observed.lists[list];
-    for (const entry of inventory.entries[list].keys()) {
-      if (live.has(entry) && !next.entries[list].has(entry)) return true;
-    }
-    return false;
-  });
-}
-
-/** Writes the inventory of the plan before anything of the plan is done. */
-export async function record(pass: Pass): Promise<PassEnd | undefined> {
-  if (!pass.plan.inventoryChanged && !pass.inventoryDirty) return undefined;
-  const foreign = await ensureDomain(pass);
-  if (foreign !== undefined) return foreign;
-  const before = pass.inventory;
-  const next = pass.plan.inventory;
-  const saved = await pass.ports.inventory.save(pass.name, next, pass.revision);
-  if (saved.state === "Conflict") return { end: "Blocked", blocker: "InventoryConflict", message: saved.problem };
-  if (saved.state === "Failed") return { end: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
-  for (const list of listNames) {
-    const live = pass.observed.lists[list];
-    for (const entry of next.entries[list].keys()) {
-      // What the list shows already was adopted, and is not sent.
-      if (!before.entries[list].has(entry) && !live.has(entry)) pass.recordedNow[list].add(entry);
-    }
+  constructor({ name, ports, memory, waf, startedMs, view, stored, followsSource }: RunStart) {
+    this.name = name;
+    this.ports = ports;
+    this.memory = memory;
+    this.waf = waf;
+    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
+    this.progress = new ProgressReporter(ports, memory, startedMs);
+    this.#startedMs = startedMs;
+    this.#followsSource = followsSource;
+    this.#view = view;
+    this.#stored = stored.inventory;
+    this.#revision = stored.revision;
+    this.#plan = planInstance({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
   }
-  for (const [host, origin] of next.origins) {
-    if (before.origins.get(host)?.type !== origin.type) pass.originsRecordedNow.add(host);
+
+  get view(): View {
+    return this.#view;
   }
-  pass.inventory = next;
-  pass.revision = saved.revision;
-  pass.inventoryDirty = false;
-  pass.plan = { ...pass.plan, inventoryChanged: false };
-  return undefined;
-}
 
-/**
- * Lists don't say whose they are. If the key was given to another WAF since the domain was read, what they show must not
- * make us forget anything: so the domain is read once more before the first record that goes by them.
- */
-async function ensureDomain(pass: Pass): Promise<PassEnd | undefined> {
-  const { lists } = pass.observed;
-  if (pass.listsOfDomain === lists) return undefined;
-  const read = await pass.waf.readOrigins({ signal: pass.ports.abandon });
-  if (!read.ok) return read.fault.code === "Aborted" ? { end: "Interrupted" } : { end: "Failed", fault: read.fault };
-  const moved = movedDomain(pass, read.value.domain);
-  if (moved === undefined) pass.listsOfDomain = lists;
-  return moved;
-}
+  get plan(): Plan {
+    return this.#plan;
+  }
 
-/** Each accepted write names the domain that it was done for. Another one than was read ends the pass. */
-export function movedDomain({ observed }: Pass, domain: string): PassEnd | undefined {
-  if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
-  const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
-  return { end: "Blocked", blocker: "DomainChanged", message };
-}
+  /** The plan's operation to be done next; undefined if none is left. */
+  get operation(): Operation | undefined {
+    return this.#plan.operations[this.#next];
+  }
 
-/** Changes the inventory in memory; `record` stores it. The plan is made again, since it carries the inventory. */
-export function changeInventory(pass: Pass, change: (inventory: Inventory) => Inventory): void {
-  pass.inventory = change(pass.inventory);
-  pass.inventoryDirty = true;
+  /** How many operations of the plan are left. */
+  get left(): number {
+    return this.#plan.operations.length - this.#next;
+  }
+
+  /** The operation was done, or can't be: the next one is due. */
+  advance(): void {
+    this.#next += 1;
+  }
+
+  /** Takes in what was learned, and plans again. Refused writes await the next read of their list, and are not sent before. */
+  see(learned: Partial<Omit<View, "desired">>): void {
+    const nowMs = this.ports.clock.nowMs();
+    const { gathered } = learned;
+    const desired = gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs);
+    this.#view = { ...this.#view, ...learned, desired };
+    const observed = this.ledger.shown(this.#view.observed);
+    const plan = planInstance({ ...this.#view, observed, olderRefusals: this.memory.olderRefusals, nowMs });
+    const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
+    this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
+    this.#next = 0;
+  }
+
+  /** Keeps an inventory that follows from a write, if it is another one. */
+  keep(inventory: Inventory): void {
+    if (inventory !== this.#view.inventory) this.see({ inventory });
+  }
+
+  /** True if the declared state may be newer than the view, or a rule has expired since. */
+  isOutdated(): boolean {
+    if (!this.#followsSource) return false;
+    const { nextExpiryMs } = this.#view.desired;
+    if (nextExpiryMs !== undefined && nextExpiryMs <= this.ports.clock.nowMs()) return true;
+    return this.ports.source.version(this.name) !== this.#view.version;
+  }
+
+  /** Gathers again and plans again. */
+  async refresh(): Promise<RunResult | undefined> {
+    const version = this.ports.source.version(this.name);
+    const gathered = await this.ports.source.gather(this.name);
+    const ended = this.#endedBy(gathered);
+    if (ended !== undefined || gathered === undefined) return ended;
+    this.#confirmedMs = undefined;
+    this.see({ version, gathered });
+    return undefined;
+  }
+
+  /** True once this process has read the declared state where it lives, or if nothing that is declared matters any more. */
+  get isFresh(): boolean {
+    return this.memory.hasConfirmed || !this.#followsSource;
+  }
+
+  /**
+   * Whether the declared state is fresh enough for the operation. A removal needs a recent read; any other write needs one since
+   * the process started: an address that was unblocked must not be blocked again from a stale cache.
+   */
+  isConfirmedFor(operation: Operation): boolean {
+    if (!isRemoval(operation)) return this.isFresh;
+    return this.#confirmedMs !== undefined && this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;
+  }
+
+  /**
+   * True if the plan must not be trusted before a fresh read: it would be the first write of this process. An empty revision also means "just released", which a stale cache
+   * would adopt again; and a stale cache may lack the rule or origin that retains what the plan drops.
+   */
+  needsConfirmation(): boolean {
+    const writes = this.#plan.inventoryChanged || this.#plan.operations.length > 0;
+    if (writes && !this.isFresh) return true;
+    return this.#revision === "" || orphansEntries(this.#view, this.#plan);
+  }
+
+  /** Reads the declared state where it lives. If that fails, no removal is planned, and a new process writes nothing. */
+  async confirm(): Promise<RunResult | undefined> {
+    if (!this.#followsSource) {
+      this.#confirmedMs = this.ports.clock.nowMs();
+      return undefined;
+    }
+    const confirmed = await this.ports.source.confirm(this.name);
+    this.#confirmedMs = this.ports.clock.nowMs();
+    let { gathered } = this.#view;
+    if (confirmed.state === "Read") {
+      const ended = this.#endedBy(confirmed.gathered);
+      if (ended !== undefined || confirmed.gathered === undefined) return ended;
+      gathered = confirmed.gathered;
+      this.memory.hasConfirmed = true;
+    } else if (!this.memory.hasConfirmed) {
+      const message = `Nothing is written before the declared objects were read where they live. ${confirmed.problem}`;
+      return { kind: "Blocked", blocker: "Unconfirmed", message };
+    } else {
+      const brokenSources = [...gathered.brokenSources, confirmed.problem];
+      gathered = { ...gathered, brokenSources };
+    }
+    this.see({ gathered });
+    return undefined;
+  }
+
+  /** Reads the lists that are unread since a write, plans again from what they show, and records what follows. */
+  async readAgain(): Promise<RunResult | undefined> {
+    for (const list of this.ledger.unread) {
+      const read = await observeList(this.waf, list, this.#view.desired, { signal: this.ports.abandon });
+      if (!read.ok) return resultOfFault(read.fault);
+      const { observed } = this.#view;
+      const view = { ...this.#view, observed: { ...observed, lists: { ...observed.lists, [list]: read.value } } };
+      this.#view = { ...view, inventory: this.ledger.listRead(list, read.value, view, this.ports.clock.nowMs()) };
+    }
+    this.see({});
+    return this.record();
+  }
+
+  /** Stores the inventory of the plan, before anything of the plan is done. */
+  async record(): Promise<RunResult | undefined> {
+    if (!this.#plan.inventoryChanged && this.#view.inventory === this.#stored) return undefined;
+    const foreign = await this.#ensureDomain();
+    if (foreign !== undefined) return foreign;
+    const { inventory: before, observed } = this.#view;
+    const next = this.#plan.inventory;
+    const saved = await this.ports.inventory.save(this.name, next, this.#revision);
+    if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };
+    if (saved.state === "Failed") return { kind: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
+    this.ledger.recorded(before, next, observed);
+    this.#stored = next;
+    this.#revision = saved.revision;
+    this.#view = { ...this.#view, inventory: next };
+    this.#plan = { ...this.#plan, inventoryChanged: false };
+    return undefined;
+  }
+
+  /** Something was taken at the API's word: the domain is read again before the next record. */
+  doubtDomain(): void {
+    this.#listsOfDomain = undefined;
+  }
+
+  /** Each accepted write names the domain that it was done for. Another one than was read ends the run. */
+  movedDomain(domain: string): RunResult | undefined {
+    const { observed } = this.#view;
+    if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
+    const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
+    return { kind: "Blocked", blocker: "DomainChanged", message };
+  }
+
+  /** What the run knows now. */
+  facts(
+    phase: RunFacts["phase"],
+    ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
+  ): RunFacts {
+    const { gathered, desired, inventory } = this.#view;
+    const observed = this.ledger.shown(this.#view.observed);
+    const plan = this.#plan;
+    const isUntouched = this.#next === 0;
+    return {
+      gathered,
+      desired,
+      phase,
+      result: ended?.result,
+      observed,
+      plan,
+      lists: isUntouched ? plan.lists : summarizeLists(observed, inventory, plan.operations.slice(this.#next), plan),
+      inventory,
+      done: this.ledger.done,
+      pace: this.#pace(),
+      waiting: this.progress.waiting,
+      nowMs: this.ports.clock.nowMs(),
+      retryAtMs: ended?.retryAtMs,
+    };
+  }
+
+  #pace(): Pace {
+    const { added, removed, originsAdded, originsRemoved } = this.ledger.done;
+    const done = added + removed + originsAdded + originsRemoved;
+    const seconds = (this.ports.clock.nowMs() - this.#startedMs) / 1000;
+    return { done, left: this.left, perSecond: done < paceFrom || seconds <= 0 ? undefined : done / seconds };
+  }
+
+  /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */
+  #endedBy(gathered: Gathered | undefined): RunResult | undefined {
+    if (gathered === undefined) return { kind: "Gone" };
+    return isSameWaf(gathered, this.#view.gathered) ? undefined : { kind: "Outdated" };
+  }
+
+  /**
+   * Lists don't say whose they are. If the key was given to another WAF since the domain was read, what they show must not
+   * drop anything from the inventory: so the domain is read again before the first record that follows from them.
+   */
+  async #ensureDomain(): Promise<RunResult | undefined> {
+    const { lists } = this.#view.observed;
+    if (this.#listsOfDomain === lists) return undefined;
+    const read = await this.waf.readOrigins({ signal: this.ports.abandon });
+    if (!read.ok) return resultOfFault(read.fault);
+    const moved = this.movedDomain(read.value.domain);
+    if (moved === undefined) this.#listsOfDomain = lists;
+    return moved;
+  }
 }

@@ -1,211 +1,184 @@
-// Brings one WAF to the state that its users declare, and says on every object what came of it:
+// Brings one WAF to the state that its users declare, and reports the result in the status of every object:
 //
 //   gather ──▶ observe ──▶ plan ──▶ record ──▶ apply, one call at a time ──▶ verify ──▶ report
 //                           ▲                        │ something newer is declared,
 //                           └────────────────────────┘ or an outcome is unknown
 //
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
-// Nothing here knows where resources live, or how the WAF is spoken to.
-import { upwardBackOffDelayMs } from "../../async/back-off.ts";
-import { requestedAtAnnotation } from "../../api/kinds.ts";
-import type { Gathered } from "../../model/gathered.ts";
+// Nothing here knows where resources live, or how the WAF is called.
 import type { ObjectName } from "../../model/resource.ts";
+import { admitInstance } from "../../plan/access/admit-instance.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
-import { applyPlan, confirm, readAgain } from "./apply-plan.ts";
-import type { Declared } from "./begin-pass.ts";
-import { beginPass } from "./begin-pass.ts";
-import type { ClearLook } from "../cache-clear/advance-clears.ts";
-import { earliest, lookAtEnd, removeOutlived } from "../cache-clear/advance-clears.ts";
-import type { ConvergeFacts } from "../facts.ts";
-import { factsOf } from "../facts.ts";
+import { decideDomain } from "../../plan/instance/domain.ts";
+import { findDrift } from "../../plan/instance/drift.ts";
+import { noteDisputes } from "../../plan/lists/disputes.ts";
+import { factsWithoutRead } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
+import type { ReconcilePorts } from "../ports.ts";
+import type { RunResult } from "../run-result.ts";
+import { resultOfFault } from "../run-result.ts";
+import { emitDrift } from "../status/emit-events.ts";
+import { applyPlan } from "./apply-plan.ts";
+import type { Ending, ReconcileOutcome } from "./finish.ts";
+import { finishRun } from "./finish.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import type { Pass } from "./run-state.ts";
-import { forgetsWhatIsThere, record } from "./run-state.ts";
-import type { PassEnd } from "../run-result.ts";
-import type { ConvergePorts } from "../ports.ts";
-import { releaseInstance } from "./release.ts";
+import { observeWaf } from "./observe-waf.ts";
+import { completeRelease, decideRelease, givesUp } from "./release.ts";
 import { reportFacts } from "./report.ts";
-import { endProgress, reportProgress } from "./progress-reporter.ts";
-import { tellOutcome } from "../status/emit-events.ts";
+import { Run } from "./run-state.ts";
+import type { Declared, View } from "./view.ts";
+import { attemptIn } from "./view.ts";
 
-/** How often one pass applies what its verification still finds, before it backs off. */
+/** How often one run applies what its verification still finds, before the instance backs off. */
 const roundsMax = 5;
-const retryBaseMs = 1_000;
-const retryMsMax = 300_000;
 
-/** What became of a pass, and when to come back without being asked. */
-export interface ConvergeOutcome {
-  readonly end: PassEnd;
-  /** The facts as they were reported; undefined where there was nothing to report on. */
-  readonly facts: ConvergeFacts | undefined;
-  readonly wakeAtMs: number | undefined;
-  /** Cache clears that are neither finished nor suspended. */
-  readonly pendingClears: number;
-  /** Of the source: what the pass has taken into account. */
-  readonly version: number;
-}
-
-/** Runs one pass over one instance. Never throws for anything that the world does; reports on every object at its end. */
-export async function convergeInstance(
+/** Runs once over one instance. Never throws for anything that the world does; reports on every object at its end. */
+export async function reconcileInstance(
   name: ObjectName,
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
-): Promise<ConvergeOutcome> {
+): Promise<ReconcileOutcome> {
+  // Gather what is declared, and compile it.
   const version = ports.source.version(name);
-  const gathered = await ports.source.gather(name);
-  if (gathered === undefined) {
-    return { end: { end: "Gone" }, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version };
-  }
-  const desired = compileDesired(gathered, ports.clock.nowMs());
-  const declared = { version, gathered, desired };
-  if (isBackingOff(memory, gathered, ports.clock.nowMs())) return reportBackOff(ports, memory, declared);
-  if (gathered.instance.meta.deleting) {
-    const { end, known } = await releaseInstance(name, ports, memory, declared, runPass);
-    return finish(ports, memory, end, known);
-  }
-  const begun = await beginPass(name, ports, memory, declared);
-  if ("end" in begun) return finish(ports, memory, begun, declared);
-  return finish(ports, memory, await runPass(begun), begun);
+  const declared = await gather(name, ports, version);
+  // Observe, plan, record, apply and verify.
+  const ending =
+    declared === undefined ? ({ kind: "Gone", version } as const) : await work(name, ports, memory, declared);
+  // Report.
+  return finishRun(ports, memory, ending);
 }
 
-/** What a pass would do, without doing any of it: the reads of a pass, and its plan. Undefined if there is no such instance. */
+async function work(
+  name: ObjectName,
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  declared: Declared,
+): Promise<Ending> {
+  if (isBackingOff(memory, declared, ports.clock.nowMs())) return { kind: "BackedOff", declared };
+  if (declared.gathered.instance.meta.deleting) return release(name, ports, memory, declared);
+  const begun = await begin(name, ports, memory, declared, { followsSource: true });
+  if (begun.kind === "Ended") return { kind: "Unread", declared, result: begun.result };
+  return { kind: "Ran", run: begun.run, result: await carryOut(begun.run) };
+}
+
+/** What a run would do, without doing any of it: its reads and its plan. Undefined if there is no such instance. */
 export async function previewInstance(
   name: ObjectName,
-  ports: ConvergePorts,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
-): Promise<ConvergeFacts | undefined> {
-  const version = ports.source.version(name);
-  const gathered = await ports.source.gather(name);
-  if (gathered === undefined) return undefined;
-  const desired = compileDesired(gathered, ports.clock.nowMs());
-  const begun = await beginPass(name, ports, memory, { version, gathered, desired });
-  const nowMs = ports.clock.nowMs();
+): Promise<RunFacts | undefined> {
+  const declared = await gather(name, ports, ports.source.version(name));
+  if (declared === undefined) return undefined;
+  const begun = await begin(name, ports, memory, declared, { followsSource: true });
   const facts =
-    "end" in begun
-      ? factsOf({ gathered, desired, phase: "Ended", end: begun, nowMs })
-      : factsOf({ ...begun, phase: "Ended", end: { end: "Done" }, pass: begun, nowMs });
+    begun.kind === "Begun"
+      ? begun.run.facts("Ended", { result: { kind: "Done" } })
+      : factsWithoutRead(declared, { phase: "Ended", result: begun.result, nowMs: ports.clock.nowMs() });
   await reportFacts(ports, memory, facts);
   return facts;
 }
 
-/** After a failure the WAF is left alone for a while, whatever changes; unless the instance or its key did. */
-function isBackingOff({ backOff }: InstanceMemory, gathered: Gathered, nowMs: number): boolean {
-  return backOff !== undefined && nowMs < backOff.untilMs && backOff.attempted === attemptOf(gathered);
+async function gather(name: ObjectName, ports: ReconcilePorts, version: number): Promise<Declared | undefined> {
+  const gathered = await ports.source.gather(name);
+  if (gathered === undefined) return undefined;
+  return { version, gathered, desired: compileDesired(gathered, ports.clock.nowMs()) };
 }
 
-/** Names all that an attempt depends on besides the WAF itself. */
-function attemptOf({ instance, key }: Gathered): string {
-  const { meta, baseUrl, expectedDomain = "" } = instance;
-  const asked = meta.annotations[requestedAtAnnotation] ?? "";
-  const known = key.state === "Present" ? key.key.fingerprint() : "";
-  return [meta.uid, meta.generation, baseUrl, expectedDomain, asked, known].join(" ");
-}
-
-async function reportBackOff(
-  ports: ConvergePorts,
+/** A run over an instance that is being deleted: nothing is declared any more, and its finalizer goes at the end. */
+async function release(
+  name: ObjectName,
+  ports: ReconcilePorts,
   memory: InstanceMemory,
-  { version, gathered, desired }: Declared,
-): Promise<ConvergeOutcome> {
-  const end: PassEnd = memory.backOff?.end ?? { end: "Unsettled" };
-  const nowMs = ports.clock.nowMs();
-  const facts = factsOf({ gathered, desired, phase: "Ended", end, nowMs, retryAtMs: memory.backOff?.untilMs });
-  const clears = lookAtEnd(ports, memory, facts);
-  await reportFacts(ports, memory, facts);
-  await removeOutlived(ports, clears);
-  return { end, facts, ...wakeAt(memory.backOff?.untilMs, clears), version };
+  declared: Declared,
+): Promise<Ending> {
+  const { meta } = declared.gathered.instance;
+  const decided = await decideRelease(ports, memory, declared);
+  if (decided.kind === "Leave") {
+    return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, decided) };
+  }
+  const begun = await begin(name, ports, memory, decided.nothing, { followsSource: false });
+  const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
+  const releasingMs = ports.clock.nowMs() - (memory.releasingSinceMs ?? 0);
+  const why = givesUp(result, releasingMs);
+  if (why === undefined) return { kind: "Unread", declared, result };
+  const inventory = begun.kind === "Begun" && result.kind === "Done" ? begun.run.view.inventory : decided.stored;
+  const gone = await completeRelease(ports, meta, inventory, { why, keepsRecord: false });
+  return { kind: "Unread", declared, result: gone };
 }
 
-async function runPass(pass: Pass): Promise<PassEnd> {
-  // Nothing is recorded yet, which is how an instance looks that was just released: an old picture must not begin it anew.
-  // Nor must it make us forget what a rule or origin retains that only this picture lacks.
-  const gone = pass.revision === "" || forgetsWhatIsThere(pass) ? await confirm(pass) : undefined;
-  if (gone !== undefined) return gone;
+type Begun = { readonly kind: "Begun"; readonly run: Run } | { readonly kind: "Ended"; readonly result: RunResult };
+
+/** Everything before the first write. */
+async function begin(
+  name: ObjectName,
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  declared: Declared,
+  { followsSource }: { readonly followsSource: boolean },
+): Promise<Begun> {
+  const startedMs = ports.clock.nowMs();
+  const { gathered, desired } = declared;
+  const { instance } = gathered;
+  const ended = (result: RunResult): Begun => ({ kind: "Ended", result });
+  // Check that the WAF may be called at all.
+  const admission = admitInstance(gathered, ports.baseUrlObjection);
+  if (admission.kind === "Blocked") return ended(admission);
+  memory.key = admission.key;
+  // Load the inventory, and make sure that the instance can't disappear without its entries.
+  const stored = await ports.inventory.load(name);
+  if (stored.state === "Unreachable") return ended(blocked("InventoryUnwritable", stored.problem));
+  if (stored.state === "Unreadable") return ended(blocked("InventoryUnreadable", stored.problem));
+  const problem = followsSource ? await ports.lifecycle.ensureFinalizer(instance.meta) : undefined;
+  if (problem !== undefined) return ended(blocked("InventoryUnwritable", problem));
+  await reportFacts(ports, memory, factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
+  // Observe the WAF, and make sure that it is the right one.
+  const waf = ports.openWaf(instance, admission.key);
+  const read = await observeWaf(waf, desired, { signal: ports.abandon });
+  if (!read.ok) return ended(resultOfFault(read.fault));
+  const domain = decideDomain(instance, stored.inventory, read.value.domain);
+  if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
+  // Plan, with drift taken into account.
+  const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory: domain.inventory });
+  const run = new Run({ name, ports, memory, waf, startedMs, view, stored, followsSource });
+  ports.observer.planned?.(name, run.plan);
+  return { kind: "Begun", run };
+}
+
+function blocked(blocker: Extract<RunResult, { kind: "Blocked" }>["blocker"], message: string): RunResult {
+  return { kind: "Blocked", blocker, message };
+}
+
+function withDrift({ status, clock }: ReconcilePorts, { lastSeen }: InstanceMemory, view: View): View {
+  const { gathered, desired, observed, inventory } = view;
+  const drift = findDrift(desired, observed, lastSeen);
+  emitDrift(status, gathered.instance.meta, drift);
+  const disputes = noteDisputes(inventory.disputes, drift, clock.nowMs());
+  return disputes === inventory.disputes ? view : { ...view, inventory: { ...inventory, disputes } };
+}
+
+/** Records, applies and verifies, until a verification finds nothing left to do. */
+async function carryOut(run: Run): Promise<RunResult> {
   try {
-    return await applyAndVerify(pass);
-  } finally {
-    await endProgress(pass);
-  }
-}
-
-/** Applies and verifies, until a verification finds nothing left to do. */
-async function applyAndVerify(pass: Pass): Promise<PassEnd> {
-  for (let round = 0; round < roundsMax; round += 1) {
-    const ended = (await record(pass)) ?? (await applyPlan(pass, () => reportProgress(pass)));
+    // Confirm first what a stale cache could get wrong.
+    const ended = run.needsConfirmation() ? await run.confirm() : undefined;
     if (ended !== undefined) return ended;
-    if (pass.unread.size === 0) return { end: "Done" };
-    const verified = await readAgain(pass);
-    if (verified !== undefined) return verified;
-    if (pass.plan.operations.length === 0) return { end: "Done" };
-  }
-  return { end: "Unsettled" };
-}
-
-async function finish(
-  ports: ConvergePorts,
-  memory: InstanceMemory,
-  end: PassEnd,
-  known: Pass | Declared,
-): Promise<ConvergeOutcome> {
-  const nowMs = ports.clock.nowMs();
-  const pass = "plan" in known ? known : undefined;
-  if (pass !== undefined) rememberLists(pass, end, nowMs);
-  memory.failures = end.end === "Failed" || end.end === "Unsettled" ? memory.failures + 1 : 0;
-  if (end.end === "Failed") ports.observer.failed?.(known.gathered.instance.meta, end.fault);
-  const wakeAtMs = wakeTime(end, known, memory, ports);
-  memory.backOff =
-    wakeAtMs !== undefined && (end.end === "Failed" || end.end === "Unsettled")
-      ? { untilMs: wakeAtMs, end, attempted: attemptOf(known.gathered) }
-      : undefined;
-  const facts = factsOf({ ...known, phase: "Ended", end, pass, nowMs, retryAtMs: wakeAtMs });
-  if (end.end === "Interrupted" || end.end === "Gone" || end.end === "Outdated") {
-    return { end, facts, wakeAtMs, pendingClears: 0, version: known.version };
-  }
-  const clears = lookAtEnd(ports, memory, facts);
-  tellOutcome(ports.status, memory, facts);
-  await reportFacts(ports, memory, facts);
-  await removeOutlived(ports, clears);
-  return { end, facts, ...wakeAt(wakeAtMs, clears), version: known.version };
-}
-
-/** Cache clears have times of their own: a retry, a deadline, the end of a time to live. */
-function wakeAt(wakeAtMs: number | undefined, { due, waiting, nextMs }: ClearLook) {
-  return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
-}
-
-function rememberLists(pass: Pass, end: PassEnd, nowMs: number): void {
-  const { memory } = pass;
-  memory.lastObserved = pass.observed;
-  // A list whose last writes are not confirmed says nothing about drift.
-  const { domain, lists } = pass.observed;
-  memory.lastSeen = pass.unread.size === 0 ? { domain, lists, removed: memory.removed } : undefined;
-  if (end.end === "Done") memory.lastSyncMs = nowMs;
-}
-
-/** When to run again without being asked: the next expiry or resync, or a back-off after a failure. */
-function wakeTime(
-  end: PassEnd,
-  { gathered, desired }: Pick<Pass, "gathered" | "desired">,
-  memory: InstanceMemory,
-  ports: ConvergePorts,
-): number | undefined {
-  const nowMs = ports.clock.nowMs();
-  const resyncMs = nowMs + gathered.instance.resyncIntervalMs;
-  switch (end.end) {
-    case "Done":
-      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs);
-    case "Blocked":
-      if (end.blocker === "InventoryConflict" || end.blocker === "InventoryUnwritable") return nowMs + 2 * retryBaseMs;
-      return Math.min(resyncMs, nowMs + retryMsMax);
-    case "Failed":
-    case "Unsettled": {
-      const options = { baseMs: retryBaseMs, maxMs: retryMsMax, attempt: memory.failures, random: ports.random };
-      const toldMs = end.end === "Failed" ? (end.fault.retryAfterMs ?? 0) : 0;
-      return nowMs + Math.max(upwardBackOffDelayMs(options), toldMs);
+    for (let round = 0; round < roundsMax; round += 1) {
+      // Record what is about to be managed, and apply.
+      const stopped = (await run.record()) ?? (await applyPlan(run));
+      if (stopped !== undefined) return stopped;
+      if (run.ledger.unread.size === 0) return { kind: "Done" };
+      // Verify with one more read.
+      const unverified = await run.readAgain();
+      if (unverified !== undefined) return unverified;
+      if (run.left === 0) return { kind: "Done" };
     }
-    case "Outdated":
-      return nowMs;
-    case "Interrupted":
-    case "Gone":
-      return undefined;
+    return { kind: "Unsettled" };
+  } finally {
+    await run.progress.end();
   }
+}
+
+/** After a failure the WAF is left alone for a while, unless what an attempt depends on has changed. */
+function isBackingOff({ backOff }: InstanceMemory, { gathered }: Declared, nowMs: number): boolean {
+  return backOff !== undefined && nowMs < backOff.untilMs && backOff.attempted === attemptIn(gathered);
 }

@@ -1,190 +1,215 @@
-// What the outcome of a write means for the pass: for what the WAF now shows, and for what is ours.
+// The writes of one run and what their outcomes mean: for what the lists show by now, and for what is managed.
+//
+// An entry is recorded in the inventory before its call. If the API refuses that call, the entry was on the list already, and
+// somebody else added it; if the call may have taken effect, the entry is managed from then on.
 import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory } from "../../model/inventory.ts";
+import type { Inventory, Refusal } from "../../model/inventory.ts";
+import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
-import type { WriteAccepted } from "../../model/waf-result.ts";
-import { versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
-import type { EntryOperation, Pass } from "./run-state.ts";
-import { changeInventory } from "./run-state.ts";
+import type { DesiredState } from "../../plan/instance/desired.ts";
+import { displacedBy, versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
+import type { WritesDone } from "../facts.ts";
+import { nothingDone } from "../facts.ts";
+import { ListWrites } from "./list-writes.ts";
 
-type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
+export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
+export type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
 
-/** The API accepted the write. */
-export function settleAccepted(pass: Pass, operation: Operation, accepted: WriteAccepted): void {
-  const nowMs = pass.ports.clock.nowMs();
-  switch (operation.kind) {
-    case "AddEntry":
-      live(pass, operation.list).set(operation.entry, [operation.entry]);
-      pass.recordedNow[operation.list].delete(operation.entry);
-      pass.unread.add(operation.list);
-      pass.done.added += 1;
-      noteRuleChange(pass, operation.rules, nowMs);
-      return;
-    case "RemoveEntry":
-      dropSpelling(live(pass, operation.list), operation.entry, operation.spelling);
-      pass.memory.removed[operation.list].add(operation.entry);
-      pass.unread.add(operation.list);
-      pass.done.removed += 1;
-      return;
-    case "AddOrigin":
-      pass.originsRecordedNow.delete(operation.host);
-      pass.done.originsAdded += 1;
-      markOriginAdded(pass, operation, nowMs);
-      return;
-    case "RemoveOrigin":
-      pass.done.originsRemoved += 1;
-      forgetOrigin(pass, operation.host);
-      tellOriginRemoval(pass, operation, accepted.message);
-      return;
-  }
+/** What an outcome is judged by. */
+interface Basis {
+  readonly inventory: Inventory;
+  readonly desired: DesiredState;
 }
 
-/**
- * The write was sent and nobody knows whether it took effect: from now on it counts as ours. Until the list is read again, an
- * entry that may be there is taken as there: if no rule wants it any more by then, it must not be forgotten.
- */
-export function settleUnknown(pass: Pass, operation: Operation): void {
-  if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
-    if (operation.kind === "AddEntry") live(pass, operation.list).set(operation.entry, [operation.entry]);
-    pass.recordedNow[operation.list].delete(operation.entry);
-    pass.unread.add(operation.list);
-  } else {
-    pass.originsRecordedNow.delete(operation.host);
-  }
-}
+export class WriteLedger {
+  readonly #writes: Readonly<Record<ListName, ListWrites>> = {
+    blocklist: new ListWrites(),
+    allowlist: new ListWrites(),
+  };
+  /** Lists that were written to, or where a write was refused, since they were last read. */
+  readonly #unread = new Set<ListName>();
+  /** Refused writes by their key, until the next read of the list tells what they mean. */
+  readonly #refused = new Map<string, { readonly operation: EntryOperation; readonly message: string }>();
+  /** Recorded in this run and not sent yet. */
+  readonly #unsent: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
+  readonly #unsentOrigins = new Set<string>();
+  readonly #onDisplaced: (refusal: Refusal) => void;
+  #done: WritesDone = nothingDone;
 
-/** The API refused the write: for entries the next read of the list tells why. Origins can't be read, so it is decided now. */
-export function settleRefused(pass: Pass, operation: Operation, message: string): void {
-  if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
-    pass.refused.set(operationKey(operation), { operation, message });
-    pass.unread.add(operation.list);
-    return;
+  /** @param onDisplaced called for each refusal that the inventory has no more room for */
+  constructor(onDisplaced: (refusal: Refusal) => void) {
+    this.#onDisplaced = onDisplaced;
   }
-  settleRefusedOrigin(pass, operation, message);
-}
 
-/**
- * An addition that was recorded before this pass may have been made by a process that was killed: a second one is refused,
- * and the origin is there. A refused removal means that there is nothing to remove; no reading could tell more.
- */
-function settleRefusedOrigin(pass: Pass, operation: OriginOperation, message: string): void {
-  const nowMs = pass.ports.clock.nowMs();
-  // It is taken at its word, so it must come from this WAF and no other.
-  pass.listsOfDomain = undefined;
-  if (operation.kind === "RemoveOrigin") {
-    forgetOrigin(pass, operation.host);
-    tellOriginRemoval(pass, operation, message, true);
-    return;
+  get done(): WritesDone {
+    return this.#done;
   }
-  if (!pass.originsRecordedNow.has(operation.host)) {
-    markOriginAdded(pass, operation, nowMs);
-    return;
+
+  get unread(): ReadonlySet<ListName> {
+    return this.#unread;
   }
-  const declared = pass.desired.origins.get(operation.host);
-  changeInventory(pass, (inventory) => ({
-    ...withoutOrigin(inventory, operation.host),
-    refusals: withRefusal(inventory.refusals, {
-      operation: operationKey(operation),
-      message,
-      refusedAtMs: nowMs,
-      wantedBy: declared === undefined ? "" : versionOf(declared),
-    }),
-  }));
-}
 
-/** After a list was read again: which refused writes are done all the same, and which are refused for good. */
-export function settleRead(pass: Pass, list: ListName): void {
-  const nowMs = pass.ports.clock.nowMs();
-  pass.unread.delete(list);
-  const live = pass.observed.lists[list];
-  disown(
-    pass,
-    list,
-    [...pass.recordedNow[list]].filter((entry) => live.has(entry)),
-  );
-  for (const [key, { operation, message }] of pass.refused) {
-    if (operation.list !== list) continue;
-    pass.refused.delete(key);
-    const isLive = live.has(operation.entry);
-    if (operation.kind === "AddEntry") disown(pass, list, [operation.entry]);
-    if (isLive === (operation.kind === "AddEntry")) continue;
-    changeInventory(pass, (inventory) => ({
-      ...inventory,
-      refusals: withRefusal(inventory.refusals, {
-        operation: key,
-        message,
-        refusedAtMs: nowMs,
-        wantedBy: wantedBy(pass, operation),
-      }),
-    }));
+  /** How many refused writes await the next read of their list. */
+  get refusedCount(): number {
+    return this.#refused.size;
   }
-}
 
-function wantedBy(pass: Pass, operation: EntryOperation): string {
-  if (operation.kind === "RemoveEntry") return "";
-  return versionOfRules(pass.desired.lists[operation.list].get(operation.entry) ?? []);
-}
+  /** True if the write was refused, and must not be sent again before the list was read. */
+  awaitsRead(operation: Operation): boolean {
+    return this.#refused.size > 0 && this.#refused.has(operationKey(operation));
+  }
 
-/**
- * They were recorded in this pass, and either never sent or refused at their first call: they are not on the list, or
- * somebody else put them there.
- */
-function disown(pass: Pass, list: ListName, candidates: readonly Entry[]): void {
-  const lost = candidates.filter(
-    (entry) => pass.recordedNow[list].delete(entry) && pass.inventory.entries[list].has(entry),
-  );
-  if (lost.length === 0) return;
-  changeInventory(pass, (inventory) => {
+  /** The WAF as last read, with the writes since. Returns the same object if there were none. */
+  shown(observed: Observed): Observed {
+    if (listNames.every((list) => this.#writes[list].isEmpty)) return observed;
+    const { blocklist, allowlist } = observed.lists;
+    return {
+      ...observed,
+      lists: {
+        blocklist: this.#writes.blocklist.over(blocklist),
+        allowlist: this.#writes.allowlist.over(allowlist),
+      },
+    };
+  }
+
+  /** The inventory was stored: notes what it records ahead of a call. Entries that the list shows were adopted. */
+  recorded(before: Inventory, after: Inventory, observed: Observed): void {
+    for (const list of listNames) {
+      const live = observed.lists[list];
+      for (const entry of after.entries[list].keys()) {
+        const isShown = this.#writes[list].shows(entry, live);
+        if (!before.entries[list].has(entry) && !isShown) this.#unsent[list].add(entry);
+      }
+    }
+    for (const [host, origin] of after.origins) {
+      if (before.origins.get(host)?.type !== origin.type) this.#unsentOrigins.add(host);
+    }
+  }
+
+  /** The API accepted the write. Returns the inventory that follows. */
+  accepted(operation: Operation, inventory: Inventory, nowMs: number): Inventory {
+    const { added, removed, originsAdded, originsRemoved } = this.#done;
+    switch (operation.kind) {
+      case "AddEntry":
+        this.#writes[operation.list].added(operation.entry);
+        this.#unsent[operation.list].delete(operation.entry);
+        this.#unread.add(operation.list);
+        this.#done = { ...this.#done, added: added + 1 };
+        return inventory;
+      case "RemoveEntry":
+        this.#writes[operation.list].removed(operation.entry, operation.spelling);
+        this.#unread.add(operation.list);
+        this.#done = { ...this.#done, removed: removed + 1 };
+        return inventory;
+      case "AddOrigin":
+        this.#unsentOrigins.delete(operation.host);
+        this.#done = { ...this.#done, originsAdded: originsAdded + 1 };
+        return withOriginAdded(inventory, operation, nowMs);
+      case "RemoveOrigin":
+        this.#done = { ...this.#done, originsRemoved: originsRemoved + 1 };
+        return withoutOrigin(inventory, operation.host);
+    }
+  }
+
+  /**
+   * The outcome of the write is unknown: from now on its entry is managed. Until the list is read again, an entry that may be
+   * on it counts as on it: if no rule declares it by then, it must not be dropped from the inventory.
+   */
+  unknown(operation: Operation): void {
+    if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
+      if (operation.kind === "AddEntry") this.#writes[operation.list].added(operation.entry);
+      this.#unsent[operation.list].delete(operation.entry);
+      this.#unread.add(operation.list);
+    } else {
+      this.#unsentOrigins.delete(operation.host);
+    }
+  }
+
+  /**
+   * The API refused the write. For an entry the next read of the list tells why. Origins can't be read, so it is decided now.
+   * Returns the inventory that follows.
+   */
+  refused(operation: Operation, message: string, basis: Basis, nowMs: number): Inventory {
+    if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
+      this.#refused.set(operationKey(operation), { operation, message });
+      this.#unread.add(operation.list);
+      return basis.inventory;
+    }
+    return this.#refusedOrigin(operation, message, basis, nowMs);
+  }
+
+  /**
+   * A list was read: decides which refused writes are done all the same, and which stay refused. Returns the inventory that
+   * follows.
+   */
+  listRead(list: ListName, live: ObservedEntries, basis: Basis, nowMs: number): Inventory {
+    this.#unread.delete(list);
+    this.#writes[list].forget();
+    let inventory = this.#disowned(
+      basis.inventory,
+      list,
+      [...this.#unsent[list]].filter((entry) => live.has(entry)),
+    );
+    for (const [key, { operation, message }] of this.#refused) {
+      if (operation.list !== list) continue;
+      this.#refused.delete(key);
+      if (operation.kind === "AddEntry") inventory = this.#disowned(inventory, list, [operation.entry]);
+      if (live.has(operation.entry) === (operation.kind === "AddEntry")) continue;
+      const wantedBy = wantedByOf(operation, basis.desired);
+      const refusal = { operation: key, message, refusedAtMs: nowMs, wantedBy };
+      inventory = this.#withRefusal(inventory, refusal);
+    }
+    return inventory;
+  }
+
+  /**
+   * An addition that was recorded before this run may have been made by a process that was killed: then the second one is
+   * refused, and the origin is there. A refused removal means that there is nothing to remove: no read could tell more.
+   */
+  #refusedOrigin(operation: OriginOperation, message: string, { inventory, desired }: Basis, nowMs: number): Inventory {
+    if (operation.kind === "RemoveOrigin") return withoutOrigin(inventory, operation.host);
+    if (!this.#unsentOrigins.has(operation.host)) return withOriginAdded(inventory, operation, nowMs);
+    const declared = desired.origins.get(operation.host);
+    const wantedBy = declared === undefined ? "" : versionOf(declared);
+    const refusal = { operation: operationKey(operation), message, refusedAtMs: nowMs, wantedBy };
+    return this.#withRefusal(withoutOrigin(inventory, operation.host), refusal);
+  }
+
+  #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {
+    const displaced = displacedBy(inventory.refusals, refusal);
+    if (displaced !== undefined) this.#onDisplaced(displaced);
+    return { ...inventory, refusals: withRefusal(inventory.refusals, refusal) };
+  }
+
+  /** Drops entries that were recorded in this run and never sent, or refused at their first call: they are not managed. */
+  #disowned(inventory: Inventory, list: ListName, candidates: readonly Entry[]): Inventory {
+    const lost = candidates.filter((entry) => this.#unsent[list].delete(entry) && inventory.entries[list].has(entry));
+    if (lost.length === 0) return inventory;
     const entries = new Map(inventory.entries[list]);
     for (const entry of lost) entries.delete(entry);
     return { ...inventory, entries: { ...inventory.entries, [list]: entries } };
-  });
+  }
 }
 
-function markOriginAdded(pass: Pass, operation: OriginOperation, nowMs: number): void {
-  changeInventory(pass, (inventory) => {
-    const before = inventory.origins.get(operation.host);
-    const record = { type: operation.type, addedAtMs: nowMs, retainedBy: before?.retainedBy };
-    return { ...inventory, origins: new Map(inventory.origins).set(operation.host, record) };
-  });
+export function isRemoval(operation: Operation): boolean {
+  return operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin";
 }
 
-function forgetOrigin(pass: Pass, host: string): void {
-  changeInventory(pass, (inventory) => withoutOrigin(inventory, host));
+function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
+  if (operation.kind === "RemoveEntry") return "";
+  return versionOfRules(desired.lists[operation.list].get(operation.entry) ?? []);
+}
+
+function withOriginAdded(inventory: Inventory, { host, type }: OriginOperation, nowMs: number): Inventory {
+  const record = { type, addedAtMs: nowMs, retainedBy: inventory.origins.get(host)?.retainedBy };
+  return { ...inventory, origins: new Map(inventory.origins).set(host, record) };
 }
 
 function withoutOrigin(inventory: Inventory, host: string): Inventory {
   const origins = new Map(inventory.origins);
   origins.delete(host);
   return { ...inventory, origins };
-}
-
-function tellOriginRemoval(pass: Pass, operation: OriginOperation, answer: string, refused = false): void {
-  const { status } = pass.ports;
-  const { meta } = pass.gathered.instance;
-  if (!refused) {
-    status.event(meta, { type: "Normal", reason: "OriginRemoved", message: `Removed origin ${operation.host}.` });
-    return;
-  }
-  status.event(meta, {
-    type: "Warning",
-    reason: "OriginRemovalRefused",
-    message: `The API refused to remove origin ${operation.host} (${answer}). It is taken as not there any more; since origins can't be read back, look at the WAF's own console if in doubt.`,
-  });
-}
-
-function noteRuleChange(pass: Pass, rules: readonly string[], nowMs: number): void {
-  for (const id of rules) pass.memory.ruleChangedMs.set(id, nowMs);
-}
-
-function live(pass: Pass, list: ListName): Map<Entry, readonly string[]> {
-  return pass.observed.lists[list] as Map<Entry, readonly string[]>;
-}
-
-function dropSpelling(entries: Map<Entry, readonly string[]>, entry: Entry, spelling: string): void {
-  const left = (entries.get(entry) ?? []).filter((text) => text !== spelling);
-  if (left.length === 0) entries.delete(entry);
-  else entries.set(entry, left);
 }

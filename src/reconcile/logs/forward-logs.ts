@@ -1,31 +1,31 @@
-// Forwards the new blocked requests of one instance, look after look:
+// Forwards the new blocked requests of one instance, run after run:
 //
-//   gather ──▶ load the cursor ──▶ read, page by page ──▶ hand on ──▶ save the cursor ──▶ report
+//   gather ──▶ load the cursor ──▶ read, page by page ──▶ write to the output ──▶ save the cursor ──▶ report
 //
-// An entry counts as handed on when the output has taken it; only then may a saved cursor know it. So a crash in between makes
-// entries go out again and never lets one be missed; and where nothing crashes, each goes out once.
+// An entry counts as forwarded when the output has accepted it; only then may a saved cursor know it. So a crash in between
+// forwards entries again and never misses one; and where nothing crashes, each is forwarded once.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import { byAge, nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import type { WafFault } from "../../model/waf-result.ts";
-import type { ApiKey } from "../../model/api-key.ts";
+import { admitInstance, attemptOf } from "../../plan/access/admit-instance.ts";
+import type { Admission } from "../../plan/access/admit-instance.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
+import type { ForwardResult } from "./forward-run.ts";
+import { ForwardRun } from "./forward-run.ts";
 import { reportLogs, reportNoLogs, writeReport } from "./forward-status.ts";
-import type { LogsFinding } from "./forward-status.ts";
-import { LogLook } from "./forward-run.ts";
+import type { LogsReason } from "./forward-status.ts";
 
 const retryBaseMs = 2_000;
 const retryMsMax = 300_000;
-/** The API need not be asked more often, however long a look takes. */
+/** The API need not be asked more often, however long a run takes. */
 const pauseMsMin = 1_000;
 /** How long the status may take to come into being. */
 const reportAgainMs = 2_000;
-/** Who may not forward will be told to stop, or may again. */
+/** A process that may not forward is stopped soon, or may forward again. */
 const notLeadingMs = 10_000;
-const firstPassMsMax = 15_000;
-const firstPassPollMs = 250;
+/** How long the first run waits for the domain to become known. */
+const domainMsMax = 15_000;
 
 export interface ForwardOutcome {
   /** Nothing is forwarded, and nothing need be remembered. */
@@ -34,7 +34,7 @@ export interface ForwardOutcome {
   readonly wakeAtMs: number | undefined;
 }
 
-/** One look, if it is time for one. Never throws for anything that the world does. */
+/** Forwards once, if that is due. Never throws for anything that the world does. */
 export async function forwardLogs(
   name: ObjectName,
   ports: ForwardLogsPorts,
@@ -51,11 +51,12 @@ export async function forwardLogs(
     if (memory.report === undefined) return { isOver: true, wakeAtMs: undefined };
     return { isOver: false, wakeAtMs: ports.clock.nowMs() + reportAgainMs };
   }
-  if (isTooEarly(gathered, ports, memory)) return { isOver: false, wakeAtMs: ports.clock.nowMs() + firstPassPollMs };
-  const attempt = attemptOf(gathered);
+  const waitUntilMs = domainAwaitedUntil(gathered, ports, memory);
+  if (waitUntilMs !== undefined) return { isOver: false, wakeAtMs: waitUntilMs };
+  const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", logs);
   const { due } = memory;
   if (due === undefined || due.attempt !== attempt || ports.clock.nowMs() >= due.atMs) {
-    const dueMs = await look(gathered, ports, memory);
+    const dueMs = await forwardOnce(gathered, ports, memory);
     if (dueMs === undefined) return { isOver: false, wakeAtMs: undefined };
     memory.due = { atMs: dueMs, attempt };
   } else await writeReport(ports.status, meta, memory);
@@ -64,62 +65,56 @@ export async function forwardLogs(
   return { isOver: false, wakeAtMs: Math.min(dueMs, reportMs) };
 }
 
-/** The first pass over an instance finds out its domain, which belongs to every entry. Where that fails, it is not waited for. */
-function isTooEarly({ instance }: Gathered, { status, clock }: ForwardLogsPorts, memory: ForwardMemory): boolean {
-  if (memory.due !== undefined || status.read(instance.meta)?.["domain"] !== undefined) return false;
+/**
+ * The first reconcile run over an instance finds out its domain, which belongs to every entry. Where that fails, forwarding
+ * does not wait for it any longer. Undefined when there is nothing to wait for.
+ */
+function domainAwaitedUntil(
+  { instance }: Gathered,
+  { domainOf, clock }: ForwardLogsPorts,
+  memory: ForwardMemory,
+): number | undefined {
+  if (memory.due !== undefined || domainOf(instance.meta) !== undefined) return undefined;
   memory.firstSeenMs ??= clock.nowMs();
-  return clock.nowMs() - memory.firstSeenMs < firstPassMsMax;
+  const untilMs = memory.firstSeenMs + domainMsMax;
+  return clock.nowMs() < untilMs ? untilMs : undefined;
 }
 
-/** Names all that a look depends on besides the WAF itself: another one is tried at once. */
-function attemptOf({ instance, key, sameKey }: Gathered): string {
-  const { meta, baseUrl, logs } = instance;
-  const asked = meta.annotations[requestedAtAnnotation] ?? "";
-  const known = key.state === "Present" ? key.key.fingerprint() : "";
-  return JSON.stringify([meta.uid, baseUrl, logs, asked, known, sameKey.map(nameKey)]);
-}
-
-/** @returns when the next one is due; undefined if the process ends */
-async function look(gathered: Gathered, ports: ForwardLogsPorts, memory: ForwardMemory): Promise<number | undefined> {
+/** @returns when the next run is due; undefined if the process is stopping */
+async function forwardOnce(
+  gathered: Gathered,
+  ports: ForwardLogsPorts,
+  memory: ForwardMemory,
+): Promise<number | undefined> {
   const { clock, status, observer } = ports;
   const { meta, logs } = gathered.instance;
   const startMs = clock.nowMs();
-  const allowed = precondition(gathered, ports);
-  const end = "key" in allowed ? await new LogLook(gathered.instance, allowed.key, ports, memory).run() : allowed;
-  if (end.state === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
-  if (end.finding !== undefined) await reportLogs(status, meta, memory, end.finding, clock.nowMs());
+  const admission = admitInstance(gathered, ports.baseUrlObjection);
+  const result =
+    admission.kind === "Admitted"
+      ? await new ForwardRun(gathered.instance, admission.key, ports, memory).run()
+      : blockedBy(admission);
+  if (result.kind === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
+  if (result.finding !== undefined) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
   const nextMs = Math.max(startMs + logs.intervalMs, clock.nowMs() + pauseMsMin);
-  if (end.state === "Done") {
+  if (result.kind === "Done") {
     memory.failures = 0;
     return nextMs;
   }
-  observer.failed?.(meta, end.finding?.reason ?? "Withdrawn", end.fault);
-  if (end.state === "Blocked") return nextMs;
+  const fault = result.kind === "Failed" ? result.fault : undefined;
+  observer.failed?.(meta, result.finding?.reason ?? "Withdrawn", fault);
+  if (result.kind === "Blocked") return nextMs;
   memory.failures += 1;
   const options = { attempt: memory.failures, baseMs: retryBaseMs, maxMs: retryMsMax, random: ports.random };
-  return clock.nowMs() + Math.max(upwardBackOffDelayMs(options), end.fault?.retryAfterMs ?? 0);
+  return clock.nowMs() + Math.max(upwardBackOffDelayMs(options), fault?.retryAfterMs ?? 0);
 }
 
-/** Why nothing is asked of the WAF. */
-interface Blocked {
-  readonly state: "Blocked";
-  readonly finding: LogsFinding;
-  readonly fault?: WafFault;
-}
+const blockedReasons: Readonly<Record<Extract<Admission, { kind: "Blocked" }>["blocker"], LogsReason>> = {
+  BaseUrlNotAllowed: "BaseUrlNotAllowed",
+  MissingApiKey: "MissingApiKey",
+  DuplicateKey: "Conflict",
+};
 
-function precondition(
-  { instance, key, sameKey }: Gathered,
-  ports: ForwardLogsPorts,
-): Blocked | { readonly key: ApiKey } {
-  const blocked = (reason: LogsFinding["reason"], message: string): Blocked => {
-    return { state: "Blocked", finding: { status: "False", reason, message } };
-  };
-  const objection = ports.baseUrlObjection(instance.baseUrl);
-  if (objection !== undefined) return blocked("BaseUrlNotAllowed", objection);
-  if (key.state === "Missing") return blocked("MissingApiKey", key.problem);
-  const oldest = [instance.meta, ...sameKey].toSorted(byAge)[0];
-  if (oldest !== undefined && oldest !== instance.meta) {
-    return blocked("Conflict", `WafInstance ${nameKey(oldest)} is older and has the same base URL and API key.`);
-  }
-  return { key: key.key };
+function blockedBy({ blocker, message }: Extract<Admission, { kind: "Blocked" }>): ForwardResult {
+  return { kind: "Blocked", finding: { status: "False", reason: blockedReasons[blocker], message } };
 }

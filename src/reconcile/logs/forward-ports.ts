@@ -1,4 +1,4 @@
-// What the forwarding of logs needs of the world, and what the process keeps of one instance between two looks.
+// What the forwarding of logs needs from the world, and what the process remembers of one instance between two runs.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, LogForwarding } from "../../model/declared.ts";
@@ -13,16 +13,16 @@ import type { SourcePort, StatusPort } from "../ports.ts";
 export interface LogRecord {
   readonly cursor: SavedLogCursor;
   readonly forwarded: number;
-  /** Milliseconds since 1970, of the newest entry that was handed on. */
+  /** Milliseconds since 1970, of the newest forwarded entry. */
   readonly lastEntryMs?: number;
 }
 
-/** `record` is undefined where there is none; it is what was saved, or what somebody made of it. */
+/** `record` is undefined where there is none; it is what was saved, or what another writer made of it. */
 export type LoadedLogRecord =
   | { readonly state: "Loaded"; readonly record: unknown; readonly revision: string }
   | { readonly state: "Unreachable"; readonly problem: string };
 
-/** `Conflict`: somebody else wrote since `revision`. `TooLarge`: there is no room for so much. */
+/** `Conflict`: another writer saved since `revision`. `TooLarge`: there is no room for so much. */
 export type SavedLogRecord =
   | { readonly state: "Saved"; readonly revision: string }
   | { readonly state: "TooLarge" }
@@ -60,6 +60,8 @@ export interface ForwardLogsPorts {
   readonly source: Pick<SourcePort, "gather">;
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
+  /** What the instance's key belongs to, as its last reconcile run found; undefined until one has read the WAF. */
+  readonly domainOf: (instance: ObjectName) => string | undefined;
   readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
   readonly records: LogRecordPort;
@@ -67,20 +69,20 @@ export interface ForwardLogsPorts {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** Whether this process is the one that forwards: asked before entries are handed on. */
+  /** Whether this process is the one that forwards: asked before each write to the output. */
   readonly mayForward: () => boolean;
   readonly stopping: AbortSignal;
-  /** Looks on: metrics and logs. Must not throw. */
+  /** For metrics and logs. Must not throw. */
   readonly observer: {
     forwarded?(instance: ObjectName, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
-    /** How long after its time the newest entry was handed on. */
+    /** How long after its time the newest entry was forwarded. */
     lagged?(instance: ObjectName, lagMs: number): void;
     failed?(instance: ObjectName, reason: string, fault: WafFault | undefined): void;
   };
 }
 
 export interface ForwardMemory {
-  /** Undefined until it was loaded, and after somebody else has written it. */
+  /** Undefined until it was loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
   revision: string;
   forwarded: number;
@@ -89,16 +91,16 @@ export interface ForwardMemory {
   /** The cursor knows more than its record. */
   isUnsaved: boolean;
   savedAtMs: number;
-  /** When the instance was met while its domain was not known. */
+  /** When the instance was first seen while its domain was unknown. */
   firstSeenMs: number | undefined;
-  /** Looks in a row that failed. */
+  /** Runs in a row that failed. */
   failures: number;
-  /** When to look again, unless what `attempt` names is another then. */
+  /** When the next run is due, unless what `attempt` names has changed by then. */
   due: { readonly atMs: number; readonly attempt: string } | undefined;
-  /** What the status has yet to say. */
+  /** What is still to be written to the status. */
   report: StatusChange | undefined;
-  /** What events told of each day. */
-  readonly told: Map<string, string>;
+  /** What events said last about each day. */
+  readonly emitted: Map<string, string>;
 }
 
 export function newForwardMemory(): ForwardMemory {
@@ -114,6 +116,6 @@ export function newForwardMemory(): ForwardMemory {
     failures: 0,
     due: undefined,
     report: undefined,
-    told: new Map(),
+    emitted: new Map(),
   };
 }

@@ -1,5 +1,5 @@
-// One look at the logs of an instance: what is new is handed on, and the cursor follows. Whatever ends the look, what was handed
-// on by then is recorded; and while that fails, nothing more is handed on.
+// One run over the logs of an instance: new entries are forwarded, and the cursor follows. However the run ends, what was
+// forwarded by then is recorded; and while recording fails, nothing more is forwarded.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
@@ -15,28 +15,30 @@ import { dayOf, formatDay } from "./log-days.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
 import type { LogPiece } from "./read-logs.ts";
 
-/** Entries that are handed on at once: either all of them count, or none. */
+/** Entries that are written to the output at once: either all of them count, or none. */
 export const entriesPerWrite = 500;
-/** How long entries may be handed on, in a look that takes long, without being recorded. */
+/** How long a long run may forward entries without recording them. */
 const recordIntervalMs = 30_000;
 /** The API keeps nothing longer, whatever the plan. */
 const daysKeptMax = 365;
-const toldMax = 100;
+const emittedMax = 100;
 
-/** `finding` is undefined where there is nothing to tell. */
-export type LookEnd =
-  | { readonly state: "Done"; readonly finding: LogsFinding }
-  | { readonly state: "Failed"; readonly finding: LogsFinding | undefined; readonly fault?: WafFault }
-  | { readonly state: "Stopped" };
+/** `finding` is undefined where there is nothing to report. */
+export type ForwardResult =
+  | { readonly kind: "Done"; readonly finding: LogsFinding }
+  | { readonly kind: "Failed"; readonly finding: LogsFinding | undefined; readonly fault?: WafFault }
+  /** The WAF must not be called: only a change of the instance helps. */
+  | { readonly kind: "Blocked"; readonly finding: LogsFinding }
+  | { readonly kind: "Stopped" };
 
-const outputWords = { Stdout: "the operator's standard output", OTLP: "the OpenTelemetry collector" } as const;
+const outputWords = { Stdout: "the operator's stdout", OTLP: "the OpenTelemetry collector" } as const;
 
-export class LogLook {
+export class ForwardRun {
   readonly #instance: DeclaredInstance;
   readonly #key: ApiKey;
   readonly #ports: ForwardLogsPorts;
   readonly #memory: ForwardMemory;
-  /** Days were read that had nothing to hand on: worth recording, and not in a hurry. */
+  /** Days were read that had nothing to forward: worth recording, but not urgent. */
   #hasMoved = false;
 
   constructor(instance: DeclaredInstance, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
@@ -46,10 +48,10 @@ export class LogLook {
     this.#memory = memory;
   }
 
-  async run(): Promise<LookEnd> {
+  async run(): Promise<ForwardResult> {
     const { clock, random, stopping } = this.#ports;
     const memory = this.#memory;
-    // What could not be recorded before.
+    // Record first what could not be recorded before.
     const unsaved = memory.isUnsaved ? await this.#save() : undefined;
     if (unsaved !== undefined) return unsaved;
     const cursor = memory.cursor ?? (await this.#load());
@@ -60,22 +62,22 @@ export class LogLook {
     const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day) });
     const ended = await this.#takeAll(cursor, pieces);
     if (ended === undefined) cursor.forgetBefore(this.#firstOfLookback());
-    if (ended?.state === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
+    if (ended?.kind === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
     const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;
     if (problem !== undefined) return problem;
     const message = `New blocked requests go to ${outputWords[this.#instance.logs.output]}.`;
-    return { state: "Done", finding: { status: "True", reason: "Forwarded", message } };
+    return { kind: "Done", finding: { status: "True", reason: "Forwarded", message } };
   }
 
   /** Undefined when all days were read. */
-  async #takeAll(cursor: LogCursor, pieces: AsyncIterable<LogPiece>): Promise<LookEnd | undefined> {
+  async #takeAll(cursor: LogCursor, pieces: AsyncIterable<LogPiece>): Promise<ForwardResult | undefined> {
     for await (const piece of pieces) {
-      if (piece.kind === "Stopped") return { state: "Stopped" };
+      if (piece.kind === "Stopped") return { kind: "Stopped" };
       if (piece.kind === "Failed") return this.#failed(piece.fault);
       if (piece.kind === "DayDone") this.#dayDone(cursor, piece);
       else {
-        const problem = await this.#handOn(cursor, piece.day, piece.entries);
+        const problem = await this.#forward(cursor, piece.day, piece.entries);
         if (problem !== undefined) return problem;
       }
       const ended = await this.#recordProgress(piece);
@@ -84,34 +86,33 @@ export class LogLook {
     return undefined;
   }
 
-  #failed(fault: WafFault): LookEnd {
-    if (this.#ports.stopping.aborted) return { state: "Stopped" };
-    // The connection was changed under it, with the instance or its key.
-    if (fault.code === "Aborted") return { state: "Failed", finding: undefined };
-    return { state: "Failed", finding: faultFinding(fault), fault };
+  #failed(fault: WafFault): ForwardResult {
+    if (this.#ports.stopping.aborted) return { kind: "Stopped" };
+    // The connection was replaced during the run, because the instance or its key changed.
+    if (fault.code === "Aborted") return { kind: "Failed", finding: undefined };
+    return { kind: "Failed", finding: faultFinding(fault), fault };
   }
 
   #dayDone(cursor: LogCursor, { day, total, summary }: Extract<LogPiece, { kind: "DayDone" }>): void {
     const { nextDay } = cursor;
     cursor.dayDone(day, total);
     if (cursor.nextDay !== nextDay) this.#hasMoved = true;
-    if (summary !== undefined) this.#tellDefects(day, summary);
+    if (summary !== undefined) this.#emitDefects(day, summary);
   }
 
-  async #handOn(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<LookEnd | undefined> {
-    const { outputOf, mayForward, status, observer } = this.#ports;
+  async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
+    const { outputOf, mayForward, domainOf, observer } = this.#ports;
     const { meta, logs } = this.#instance;
     const output = outputOf(logs.output);
-    const domain = status.read(meta)?.["domain"];
-    const origin = { instance: meta, domain: typeof domain === "string" ? domain : undefined };
+    const origin = { instance: meta, domain: domainOf(meta) };
     for (let start = 0; start < entries.length; start += entriesPerWrite) {
       const chunk = entries.slice(start, start + entriesPerWrite);
       const problem = mayForward() ? await output.write(origin, chunk) : "";
       if (problem !== undefined) {
         cursor.giveBack(day, entries.slice(start));
-        if (problem === "") return { state: "Stopped" };
-        const message = `${problem} Blocked requests wait at the API. It is tried again.`;
-        return { state: "Failed", finding: { status: "False", reason: "OutputUnavailable", message } };
+        if (problem === "") return { kind: "Stopped" };
+        const message = `${problem} Blocked requests stay at the API. wafsync retries.`;
+        return { kind: "Failed", finding: { status: "False", reason: "OutputUnavailable", message } };
       }
       this.#memory.isUnsaved = true;
       this.#memory.forwarded += chunk.length;
@@ -135,7 +136,7 @@ export class LogLook {
   }
 
   /** After a day, and now and then within one. */
-  async #recordProgress(piece: LogPiece): Promise<LookEnd | undefined> {
+  async #recordProgress(piece: LogPiece): Promise<ForwardResult | undefined> {
     const { clock, status } = this.#ports;
     const memory = this.#memory;
     const isLong = clock.nowMs() - memory.savedAtMs >= recordIntervalMs;
@@ -149,7 +150,7 @@ export class LogLook {
     return undefined;
   }
 
-  async #load(): Promise<LogCursor | LookEnd> {
+  async #load(): Promise<LogCursor | ForwardResult> {
     const { records, random } = this.#ports;
     const memory = this.#memory;
     const loaded = await records.load(this.#instance.meta);
@@ -169,8 +170,8 @@ export class LogLook {
     return memory.cursor;
   }
 
-  /** Undefined when it is recorded; or when there is no room for it, which is told. */
-  async #save(): Promise<LookEnd | undefined> {
+  /** Undefined when it is recorded; or when there is no room for it, which an event reports. */
+  async #save(): Promise<ForwardResult | undefined> {
     const { records, clock } = this.#ports;
     const memory = this.#memory;
     const { meta } = this.#instance;
@@ -189,7 +190,7 @@ export class LogLook {
       // Each time there is one day less.
       if (saved.state === "TooLarge") {
         const closed = cursor.closeOldest();
-        this.#tellTooLarge(closed);
+        this.#emitTooLarge(closed);
         if (closed === undefined) return undefined;
         continue;
       }
@@ -219,46 +220,46 @@ export class LogLook {
     if (cursor.nextDay < firstKept) {
       const lost = `${formatDay(cursor.nextDay)} to ${formatDay(firstKept - 1)}`;
       const message = `Blocked requests of ${lost} were not forwarded, and the API does not keep them any more.`;
-      this.#tellOnce("lost", message, "LogEntriesLost");
+      this.#emitOnce("lost", message, "LogEntriesLost");
     }
     return { firstDay: Math.max(firstDay, firstKept), lastDay };
   }
 
-  #tellDefects(day: number, { came, total, brokenCount, broken }: DaySummary): void {
+  #emitDefects(day: number, { came, total, brokenCount, broken }: DaySummary): void {
     const date = formatDay(day);
     if (brokenCount > 0) {
       const example = broken[0] === undefined ? "" : ` (entry ${broken[0].position}: ${broken[0].problem})`;
       const message = `${date}: ${brokenCount} log ${brokenCount === 1 ? "entry is" : "entries are"} broken and not forwarded${example}.`;
-      this.#tellOnce(`broken ${date}`, message, "LogEntriesBroken");
+      this.#emitOnce(`broken ${date}`, message, "LogEntriesBroken");
     }
     if (came !== total) {
       const message = `${date}: the API says that there are ${total} log entries, and gives ${came}.`;
-      this.#tellOnce(`count ${date}`, message, "LogEntriesMissing");
+      this.#emitOnce(`count ${date}`, message, "LogEntriesMissing");
     }
   }
 
-  #tellTooLarge(closed: number | undefined): void {
+  #emitTooLarge(closed: number | undefined): void {
     if (closed === undefined) {
       const message =
         "There are too many blocked requests a day to record which were forwarded: after a restart they are forwarded again.";
-      return this.#tellOnce("unsaved", message, "LogCursorTooLarge");
+      return this.#emitOnce("unsaved", message, "LogCursorTooLarge");
     }
     const message = `There are too many blocked requests to look for late ones of ${formatDay(closed)} any longer.`;
-    this.#tellOnce("closed", message, "LogCursorTooLarge");
+    this.#emitOnce("closed", message, "LogCursorTooLarge");
   }
 
-  #tellOnce(subject: string, message: string, reason: string): void {
-    const { told } = this.#memory;
-    if (told.get(subject) === message) return;
-    if (told.size >= toldMax) told.clear();
-    told.set(subject, message);
+  #emitOnce(subject: string, message: string, reason: string): void {
+    const { emitted } = this.#memory;
+    if (emitted.get(subject) === message) return;
+    if (emitted.size >= emittedMax) emitted.clear();
+    emitted.set(subject, message);
     this.#ports.status.event(this.#instance.meta, { type: "Warning", reason, message });
   }
 }
 
-function cursorUnavailable(problem: string): LookEnd {
-  const message = `${problem} It is tried again.`;
-  return { state: "Failed", finding: { status: "False", reason: "CursorUnavailable", message } };
+function cursorUnavailable(problem: string): ForwardResult {
+  const message = `${problem} wafsync retries.`;
+  return { kind: "Failed", finding: { status: "False", reason: "CursorUnavailable", message } };
 }
 
 function readRecord(record: unknown) {

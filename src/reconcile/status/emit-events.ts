@@ -1,4 +1,4 @@
-// Events: what a person wants to know of an object, each thing told once. Counts, never a flood of single entries.
+// Events: what a person wants to know about an object, each thing emitted once. Counts, never a flood of single entries.
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
@@ -6,15 +6,14 @@ import { asSentence } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { heldMessage } from "./instance-status.ts";
 import { troubleOf } from "./trouble.ts";
-import type { ConvergeFacts } from "../facts.ts";
-import type { InstanceMemory } from "../converge/instance-memory.ts";
-import { forgetRulesBut } from "../converge/instance-memory.ts";
+import type { RunFacts } from "../facts.ts";
 import type { StatusPort } from "../ports.ts";
+import type { EmittedEvents } from "./emitted-events.ts";
 
 const examplesMax = 5;
 
-/** Somebody else changed the lists against what is declared. */
-export function tellDrift(status: StatusPort, instance: ResourceMeta, drift: readonly DriftedEntry[]): void {
+/** Another writer changed the lists against what is declared. */
+export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: readonly DriftedEntry[]): void {
   for (const change of ["Vanished", "Reappeared"] as const) {
     const entries = drift.filter((item) => item.change === change);
     if (entries.length === 0) continue;
@@ -22,15 +21,15 @@ export function tellDrift(status: StatusPort, instance: ResourceMeta, drift: rea
     const more = entries.length > examplesMax ? ", …" : "";
     const what =
       change === "Vanished"
-        ? `${entries.length} declared ${plural(entries.length)} had been removed by somebody else and ${entries.length === 1 ? "is" : "are"} added again`
+        ? `${entries.length} declared ${plural(entries.length)} had been removed by another writer and ${entries.length === 1 ? "is" : "are"} added again`
         : `${entries.length} ${plural(entries.length)} that wafsync had removed came back`;
     const message = `${what}: ${examples.join(", ")}${more === "" ? "." : more}`;
     status.event(instance, { type: "Warning", reason: "DriftDetected", message });
   }
 }
 
-/** At the end of a pass: what was done, and what changed since the last pass. */
-export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts): void {
+/** At the end of a run: what was done, and what changed since the last run. */
+export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: RunFacts): void {
   const { meta } = facts.gathered.instance;
   const { added, removed, originsAdded } = facts.done;
   if (added + removed > 0) {
@@ -47,76 +46,71 @@ export function tellOutcome(status: StatusPort, memory: InstanceMemory, facts: C
       message: `Added ${originsAdded} ${originsAdded === 1 ? "origin" : "origins"}.`,
     });
   }
-  forgetRulesBut(memory, new Set(facts.desired.rules.map(({ id }) => id)));
-  tellTrouble(status, memory, facts, meta);
-  // Without a plan nothing is known of the rest: it is neither over nor new.
+  emitTrouble(status, emitted, facts, meta);
+  // Without a plan nothing is known about the rest: it is neither new nor over.
   if (facts.plan !== undefined) {
-    tellHeld(status, memory, facts, meta);
-    tellContested(status, memory, facts.plan, meta);
+    emitHeld(status, emitted, facts, meta);
+    emitContested(status, emitted, facts.plan, meta);
   }
-  tellRules(status, memory, facts);
+  emitRules(status, emitted, facts);
 }
 
-function tellHeld(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts, meta: ResourceMeta): void {
+function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
   const held = (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
   const heldText = held ? heldMessage(facts) : undefined;
-  if (tellOnce(memory, "held", heldText) && heldText !== undefined) {
+  if (emitted.isNew("held", heldText) && heldText !== undefined) {
     status.event(meta, { type: "Warning", reason: "RemovalsHeld", message: heldText });
   }
 }
 
-function tellContested(status: StatusPort, memory: InstanceMemory, plan: Plan, meta: ResourceMeta): void {
+function emitContested(status: StatusPort, emitted: EmittedEvents, plan: Plan, meta: ResourceMeta): void {
   const contested = plan.contested.map(({ list, entry }) => `${list} ${entry}`).join(", ");
-  if (tellOnce(memory, "contested", contested === "" ? undefined : contested) && contested !== "") {
-    const message = `Somebody else keeps undoing declared entries, so they are left alone for a while: ${contested.length <= 500 ? `${contested}.` : `${contested.slice(0, 500)}…`}`;
+  if (emitted.isNew("contested", contested === "" ? undefined : contested) && contested !== "") {
+    const message = `Another writer keeps reverting declared entries; corrections are paused for a while: ${contested.length <= 500 ? `${contested}.` : `${contested.slice(0, 500)}…`}`;
     status.event(meta, { type: "Warning", reason: "Contested", message });
   }
 }
 
-function tellTrouble(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts, meta: ResourceMeta): void {
+function emitTrouble(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
   const trouble = troubleOf(facts);
-  const isNew = tellOnce(memory, "trouble", trouble?.reason);
+  const isNew = emitted.isNew("trouble", trouble?.reason);
   if (!isNew) return;
   if (trouble !== undefined) {
     // What blocks it says more than that something is pending.
-    const reason = facts.end?.end === "Blocked" ? facts.end.blocker : trouble.reason;
+    const reason = facts.result?.kind === "Blocked" ? facts.result.blocker : trouble.reason;
     status.event(meta, { type: "Warning", reason, message: trouble.message });
   } else {
-    status.event(meta, { type: "Normal", reason: "Recovered", message: "The WAF can be worked on again." });
+    status.event(meta, {
+      type: "Normal",
+      reason: "Recovered",
+      message: "The WAF API is reachable again; reconciliation has resumed.",
+    });
   }
 }
 
-function tellRules(status: StatusPort, memory: InstanceMemory, facts: ConvergeFacts): void {
+function emitRules(status: StatusPort, emitted: EmittedEvents, facts: RunFacts): void {
   for (const rule of facts.desired.rules) {
     if (rule.rule.meta.deleting) continue;
-    if (facts.plan !== undefined) tellRefused(status, memory, rule, facts.plan);
+    if (facts.plan !== undefined) emitRefused(status, emitted, rule, facts.plan);
     const objection = rule.verdict === "Accepted" ? undefined : `${rule.verdict}: ${rule.message}`;
-    if (tellOnce(memory, `verdict ${rule.id}`, objection) && objection !== undefined) {
+    if (emitted.isNew(`verdict ${rule.id}`, objection) && objection !== undefined) {
       status.event(rule.rule.meta, { type: "Warning", reason: rule.verdict, message: rule.message });
     }
-    if (tellOnce(memory, `expired ${rule.id}`, rule.expired ? "expired" : undefined) && rule.expired) {
-      status.event(rule.rule.meta, { type: "Normal", reason: "Expired", message: "The time of the rule is over." });
+    if (emitted.isNew(`expired ${rule.id}`, rule.expired ? "expired" : undefined) && rule.expired) {
+      status.event(rule.rule.meta, { type: "Normal", reason: "Expired", message: "The rule has expired." });
     }
   }
 }
 
-function tellRefused(status: StatusPort, memory: InstanceMemory, rule: CompiledRule, { refusals }: Plan): void {
+function emitRefused(status: StatusPort, emitted: EmittedEvents, rule: CompiledRule, { refusals }: Plan): void {
   const refused =
     refusals.size === 0 ? [] : [...rule.entries].filter((entry) => refusals.has(`${rule.list} +${entry}`));
   const first = refused[0];
-  const isNew = tellOnce(memory, `refused ${rule.id}`, first === undefined ? undefined : `${refused.length} refused`);
+  const isNew = emitted.isNew(`refused ${rule.id}`, first === undefined ? undefined : `${refused.length} refused`);
   if (!isNew || first === undefined) return;
   const words = refusals.get(`${rule.list} +${first}`)?.message ?? "";
   const message = `The API refused ${refused.length} of its entries. ${first}: ${asSentence(words)}`;
   status.event(rule.rule.meta, { type: "Warning", reason: "Rejected", message });
-}
-
-/** True if this is another text than last time under the same name. Undefined text: the matter is over. */
-function tellOnce(memory: InstanceMemory, name: string, text: string | undefined): boolean {
-  if (memory.told.get(name) === text) return false;
-  if (text === undefined) memory.told.delete(name);
-  else memory.told.set(name, text);
-  return true;
 }
 
 function changedMessage(added: number, removed: number): string {

@@ -1,4 +1,4 @@
-// The status of a WafInstance, from the facts of a pass.
+// The status of a WafInstance, from the facts of a run.
 import type { Condition } from "../../api/conditions.ts";
 import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { WafInstanceStatus } from "../../api/waf-instance.ts";
@@ -10,15 +10,15 @@ import { asSentence } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import { paceInWords, troubleOf } from "./trouble.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 
 const examplesMax = 5;
 const planExamplesMax = 10;
 
-/** The whole next status; what a pass could not learn is kept from the one before. */
+/** The whole next status; what a run could not learn is kept from the one before. */
 export function instanceStatus(
   before: Partial<WafInstanceStatus>,
-  facts: ConvergeFacts,
+  facts: RunFacts,
   lastSyncMs: number | undefined,
 ): Partial<WafInstanceStatus> {
   const { meta } = facts.gathered.instance;
@@ -41,7 +41,7 @@ export function instanceStatus(
   };
 }
 
-function observedPart(before: Partial<WafInstanceStatus>, facts: ConvergeFacts): Partial<WafInstanceStatus> {
+function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Partial<WafInstanceStatus> {
   const { observed, plan, lists, inventory } = facts;
   if (observed === undefined || plan === undefined || lists === undefined) return {};
   const domain = inventory?.domain ?? before.domain;
@@ -60,12 +60,12 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: ConvergeFacts):
   };
 }
 
-function acceptInstance({ end, desired }: ConvergeFacts): AcceptedFinding {
-  if (end?.end === "Blocked" && end.blocker === "DuplicateKey") {
-    return { status: "False", reason: "Conflict", message: end.message };
+function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
+  if (result?.kind === "Blocked" && result.blocker === "DuplicateKey") {
+    return { status: "False", reason: "Conflict", message: result.message };
   }
-  if (end?.end === "Blocked" && end.blocker === "BaseUrlNotAllowed") {
-    return { status: "False", reason: "BaseUrlNotAllowed", message: end.message };
+  if (result?.kind === "Blocked" && result.blocker === "BaseUrlNotAllowed") {
+    return { status: "False", reason: "BaseUrlNotAllowed", message: result.message };
   }
   if (desired.instanceFaults.length > 0) {
     return { status: "False", reason: "InvalidSpec", message: desired.instanceFaults.join(" ") };
@@ -73,18 +73,13 @@ function acceptInstance({ end, desired }: ConvergeFacts): AcceptedFinding {
   return { ...accepted, message: "The instance is valid." };
 }
 
-function assessInstance(facts: ConvergeFacts, lastSyncMs: number | undefined): SyncedFinding {
+function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): SyncedFinding {
   const trouble = troubleOf(facts);
   if (trouble !== undefined) return trouble;
   const { plan, lists, phase, gathered } = facts;
   if (plan === undefined || lists === undefined) {
-    const message = "The WAF is being read.";
-    return {
-      status: lastSyncMs === undefined ? "Unknown" : "True",
-      reason: lastSyncMs === undefined ? "Pending" : "Synced",
-      message,
-      next: "Working",
-    };
+    // Written for a generation that was not tried yet: what was true of the one before says nothing about it.
+    return { status: "Unknown", reason: "Pending", message: "The WAF is being read.", next: "Working" };
   }
   if (phase === "Applying") {
     const left = facts.pace?.left ?? 0;
@@ -108,7 +103,7 @@ function assessInstance(facts: ConvergeFacts, lastSyncMs: number | undefined): S
   return { status: "True", reason: "Synced", message: syncedMessage(facts), next: "Settled" };
 }
 
-function syncedMessage({ lists, plan }: ConvergeFacts): string {
+function syncedMessage({ lists, plan }: RunFacts): string {
   const of = (list: ListName): string => {
     const counts = lists?.[list];
     if (counts === undefined) return "";
@@ -120,15 +115,15 @@ function syncedMessage({ lists, plan }: ConvergeFacts): string {
   return `The WAF is as declared: ${of("blocklist")}, ${of("allowlist")}.${primary}`;
 }
 
-function contestedFinding({ plan }: ConvergeFacts): SyncedFinding {
+function contestedFinding({ plan }: RunFacts): SyncedFinding {
   const contested = plan?.contested ?? [];
   const examples = contested.slice(0, examplesMax).map(({ entry }) => entry);
   const until = formatTime(Math.min(...contested.map(({ untilMs }) => untilMs)));
-  const message = `Somebody else keeps undoing ${contested.length} of the declared entries (${examples.join(", ")}). They are left alone until ${until}: look for a second cluster or script with the same API key.`;
+  const message = `Another writer keeps reverting ${contested.length} of the declared entries (${examples.join(", ")}). Corrections are paused until ${until}: look for a second cluster or script with the same API key.`;
   return { status: "False", reason: "Contested", message, next: "Person" };
 }
 
-function refusedFinding({ plan }: ConvergeFacts): SyncedFinding {
+function refusedFinding({ plan }: RunFacts): SyncedFinding {
   const refusals = [...(plan?.refusals.values() ?? []), ...(plan?.origins.refused.values() ?? [])];
   const first = refusals[0];
   const count = refusals.length === 1 ? "1 write" : `${refusals.length} writes`;
@@ -138,7 +133,7 @@ function refusedFinding({ plan }: ConvergeFacts): SyncedFinding {
 }
 
 /** Names count, examples and hash of held removals, and what to do. */
-export function heldMessage({ plan, desired, gathered }: ConvergeFacts): string {
+export function heldMessage({ plan, desired, gathered }: RunFacts): string {
   const { meta, guards } = gathered.instance;
   const parts: string[] = [];
   for (const list of listNames) {
@@ -172,12 +167,12 @@ function countAndExamples(entries: readonly string[], list: ListName): string {
   return `${count} from the ${list} (${examples}${more}) ${entries.length === 1 ? "is" : "are"}`;
 }
 
-function withRemovalsHeld(conditions: readonly Condition[], facts: ConvergeFacts): readonly Condition[] {
+function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): readonly Condition[] {
   const { generation } = facts.gathered.instance.meta;
-  const { plan, end } = facts;
+  const { plan, result } = facts;
   const common = { type: "RemovalsHeld", status: "True", observedGeneration: generation } as const;
-  if (end?.end === "Blocked" && end.blocker === "InventoryUnreadable") {
-    const message = end.message;
+  if (result?.kind === "Blocked" && result.blocker === "InventoryUnreadable") {
+    const message = result.message;
     return setCondition(conditions, { ...common, reason: "InventoryUnreadable", message }, facts.nowMs);
   }
   if (plan === undefined) return conditions;

@@ -8,7 +8,7 @@ import type { SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import { shortened } from "./rule-status.ts";
 import { troubleOf } from "./trouble.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 
 const messageLengthMax = 1024;
 
@@ -21,7 +21,7 @@ interface Known {
 export function originStatus(
   before: Partial<WafOriginStatus>,
   compiled: CompiledOrigin,
-  facts: ConvergeFacts,
+  facts: RunFacts,
 ): Partial<WafOriginStatus> {
   const { meta } = compiled.origin;
   const known = knownOf(compiled, facts);
@@ -49,7 +49,7 @@ export function originStatus(
 }
 
 /** Undefined while the WAF could not be read. */
-function knownOf({ origin, verdict }: CompiledOrigin, { observed, plan, inventory }: ConvergeFacts): Known | undefined {
+function knownOf({ origin, verdict }: CompiledOrigin, { observed, plan, inventory }: RunFacts): Known | undefined {
   if (observed === undefined || plan === undefined || inventory === undefined || verdict !== "Accepted")
     return undefined;
   const record = inventory.origins.get(origin.host);
@@ -61,11 +61,7 @@ function knownOf({ origin, verdict }: CompiledOrigin, { observed, plan, inventor
   return added === undefined ? { state: "Pending" } : { state: "Added", ...when };
 }
 
-function assessOrigin(
-  { origin, verdict }: CompiledOrigin,
-  known: Known | undefined,
-  facts: ConvergeFacts,
-): SyncedFinding {
+function assessOrigin({ origin, verdict }: CompiledOrigin, known: Known | undefined, facts: RunFacts): SyncedFinding {
   if (verdict !== "Accepted") {
     return { status: "False", reason: "Pending", message: "The origin is not in effect.", next: "Person" };
   }
@@ -99,7 +95,7 @@ function assessOrigin(
   }
 }
 
-function pendingOrigin(host: string, facts: ConvergeFacts): SyncedFinding {
+function pendingOrigin(host: string, facts: RunFacts): SyncedFinding {
   const { instance } = facts.gathered;
   if (facts.phase !== "Applying" && instance.suspend) {
     return {

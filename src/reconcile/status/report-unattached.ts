@@ -1,11 +1,10 @@
-// The status of what can't be worked on at all: objects without their instance, and objects that can't be understood.
-import { requestedAtAnnotation } from "../../api/kinds.ts";
+// The status of objects that no run covers: those without their instance, and those with an invalid spec.
 import type { Condition } from "../../api/conditions.ts";
 import { removeCondition, setCondition } from "../../api/conditions.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { StatusPort } from "../ports.ts";
+import { handledRequest } from "./write-status.ts";
 
-const requestLengthMax = 1024;
 const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "state", "addedTime"]);
 
 export interface UnattachedObject {
@@ -28,7 +27,7 @@ export async function reportUnattached(
     if (object.reason === "InstanceNotFound" && isFinished(object.meta, before, known)) continue;
     await status.write(object.meta, {
       ...(object.reason === "InstanceNotFound" ? withoutWafState(before) : before),
-      ...heard(object.meta),
+      ...handledRequest(object.meta),
       observedGeneration: object.meta.generation,
       conditions: unattachedConditions(known, object, nowMs),
     });
@@ -45,14 +44,9 @@ function isFinished(
   return conditions.some(({ type, status: state }) => (type === "Complete" || type === "Failed") && state === "True");
 }
 
-/** What it said of the entries on the WAF, which may be gone with the instance. What was done once stays told. */
+/** Drops what it said about the entries on the WAF, which may be gone with the instance. What was done once stays reported. */
 function withoutWafState(status: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(status).filter(([name]) => !wafState.has(name)));
-}
-
-function heard({ annotations }: ResourceMeta): object {
-  const value = annotations[requestedAtAnnotation];
-  return value === undefined ? {} : { lastHandledRequest: value.slice(0, requestLengthMax) };
 }
 
 function unattachedConditions(

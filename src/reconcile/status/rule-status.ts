@@ -1,4 +1,4 @@
-// The status of a WafIpRule, from the facts of a pass.
+// The status of a WafIpRule, from the facts of a run.
 import { formatTime } from "../../api/conditions.ts";
 import type { WafIpRuleStatus } from "../../api/waf-ip-rule.ts";
 import type { ListName } from "../../model/declared.ts";
@@ -9,7 +9,7 @@ import { asSentence } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 
 const rejectedShownMax = 20;
 const entryLengthMax = 128;
@@ -21,7 +21,7 @@ const rejectedBytesMax = 6_000;
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
   rule: CompiledRule,
-  facts: ConvergeFacts,
+  facts: RunFacts,
   lastChangeMs: number | undefined,
 ): Partial<WafIpRuleStatus> {
   const progress = progressOf(rule, facts);
@@ -43,7 +43,7 @@ export function ruleStatus(
   };
 }
 
-function progressOf(rule: CompiledRule, { observed, plan }: ConvergeFacts): RuleProgress | undefined {
+function progressOf(rule: CompiledRule, { observed, plan }: RunFacts): RuleProgress | undefined {
   return observed === undefined || plan === undefined ? undefined : ruleProgress(rule, observed, plan);
 }
 
@@ -81,7 +81,7 @@ function acceptRule(rule: CompiledRule): AcceptedFinding {
   return { status: "False", reason: rule.verdict, message: rule.message };
 }
 
-function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: ConvergeFacts): SyncedFinding {
+function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
   if (rule.verdict === "NotAllowed") {
     return { status: "False", reason: "Pending", message: "The rule is not attached to its instance.", next: "Person" };
   }
@@ -128,7 +128,7 @@ function allOn(list: ListName, desired: number): string {
   return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
 }
 
-function expiredFinding(rule: CompiledRule, facts: ConvergeFacts): SyncedFinding {
+function expiredFinding(rule: CompiledRule, facts: RunFacts): SyncedFinding {
   const at = rule.expiresAtMs === undefined ? "" : ` at ${formatTime(rule.expiresAtMs)}`;
   if (facts.phase === "Applying") {
     const message = `The rule expired${at}; its entries are being removed.`;

@@ -2,17 +2,17 @@
 import type { WafFault } from "../../model/waf-result.ts";
 import type { SyncedReason } from "../../api/reasons.ts";
 import type { SyncedFinding } from "./conditions.ts";
-import type { ConvergeFacts } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 import type { Blocker } from "../run-result.ts";
 
 /** The finding that overrides everything else, or undefined if the WAF was reached and could be worked on. */
-export function troubleOf(facts: Pick<ConvergeFacts, "end" | "desired">): SyncedFinding | undefined {
-  const { end } = facts;
-  if (end?.end === "Failed") return faultFinding(end.fault);
-  if (end?.end === "Blocked") return blockerFinding(end.blocker, end.message);
-  if (end?.end === "Unsettled") {
-    const message = "The lists keep changing while they are written: somebody else writes too. It is tried again.";
-    return { status: "False", reason: "Contested", message, next: "Retrying" };
+export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFinding | undefined {
+  const { result } = facts;
+  if (result?.kind === "Failed") return faultFinding(result.fault);
+  if (result?.kind === "Blocked") return blockerFinding(result.blocker, result.message);
+  if (result?.kind === "Unsettled") {
+    const cause = "The lists keep changing while they are written: another writer is active.";
+    return { status: "False", reason: "Contested", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
   }
   const fault = facts.desired.instanceFaults[0];
   if (fault !== undefined) {
@@ -42,14 +42,22 @@ function faultFinding(fault: WafFault): SyncedFinding {
     const message = `${fault.message} Put the right key into the Secret of spec.apiKeySecretRef; it is read again before each attempt.`;
     return { status: "False", reason, message, next: "Person" };
   }
-  return { status: "False", reason, message: `${fault.message} It is tried again.`, next: "Retrying" };
+  const message = `${fault.message} wafsync retries.`;
+  return { status: "False", reason, message, cause: fault.message, next: "Retrying" };
 }
 
 function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
   switch (blocker) {
     case "InventoryConflict":
     case "InventoryUnwritable":
-      return { status: "False", reason: "Pending", message: `${message} It is tried again.`, next: "Retrying" };
+    case "Unconfirmed":
+      return {
+        status: "False",
+        reason: "Pending",
+        message: `${message} wafsync retries.`,
+        cause: message,
+        next: "Retrying",
+      };
     case "DuplicateKey":
     case "BaseUrlNotAllowed":
       return { status: "False", reason: "Pending", message, next: "Person" };
@@ -60,8 +68,8 @@ function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
   }
 }
 
-/** How fast it goes and how long it still takes, in words; empty until that can be told. */
-export function paceInWords(facts: ConvergeFacts): string {
+/** How fast the run goes and how long it still takes, in words; empty until that is known. */
+export function paceInWords(facts: RunFacts): string {
   const waiting = waitingInWords(facts);
   const { pace } = facts;
   if (pace?.perSecond === undefined || pace.left === 0) return waiting;
@@ -70,7 +78,7 @@ export function paceInWords(facts: ConvergeFacts): string {
 }
 
 /** Why the work waits just now; empty if it does not. */
-export function waitingInWords({ waiting }: ConvergeFacts): string {
+export function waitingInWords({ waiting }: RunFacts): string {
   return waiting === undefined ? "" : ` Waiting: ${waiting}.`;
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredCacheClear } from "../../../src/model/declared.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import type { ConvergeOutcome } from "../../../src/reconcile/converge/run.ts";
+import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
 import { previewInstance } from "../../../src/reconcile/converge/run.ts";
 import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
 import { aCacheClear, addresses, anInstance, blocking } from "../../support/builders/declare.ts";
@@ -17,8 +17,8 @@ function aWorld(...cacheClears: readonly DeclaredCacheClear[]): ConvergeWorld {
 const serverError = { code: "OutcomeUnknown", message: "The WAF answered 500.", status: 500 } as const;
 
 /** Passes, each when the one before asked for it, until no clear is pending. */
-async function passesUntilCleared(world: ConvergeWorld, passesMax = 20): Promise<ConvergeOutcome[]> {
-  const outcomes: ConvergeOutcome[] = [];
+async function passesUntilCleared(world: ConvergeWorld, passesMax = 20): Promise<ReconcileOutcome[]> {
+  const outcomes: ReconcileOutcome[] = [];
   for (let count = 0; count < passesMax; count += 1) {
     const outcome = await world.pass();
     outcomes.push(outcome);
@@ -44,8 +44,8 @@ describe("A WafCacheClear", () => {
   test("clears the cache once, and is then Complete and Ready", async () => {
     const clear = aCacheClear("deploy", { trigger: "4f2a" });
     const world = aWorld(clear);
-    const { end, wakeAtMs, pendingClears } = await world.pass();
-    expect({ end, pendingClears }).toEqual({ end: { end: "Done" }, pendingClears: 0 });
+    const { result, wakeAtMs, pendingClears } = await world.pass();
+    expect({ result, pendingClears }).toEqual({ result: { kind: "Done" }, pendingClears: 0 });
     expect(world.waf.cacheClears).toBe(1);
     expect(statusOf(world, clear)).toMatchObject({
       observedGeneration: 1,
@@ -255,8 +255,8 @@ describe("A cache clear during a long plan", () => {
     world.onCall(({ name }) => {
       if (name === "AddEntry" && world.waf.count("AddEntry") === 50) world.declare({ cacheClears: [aCacheClear("x")] });
     });
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(world.waf.writes().indexOf("ClearCache")).toBe(50);
     expect(world.waf.count("AddEntry")).toBe(200);
     expect(world.waf.count("ClearCache")).toBe(1);
@@ -286,8 +286,8 @@ describe("A call that fails", () => {
     const world = aWorld(...clears);
     const fault = { code: "BadApiKey", message: "The WAF refuses the API key (403).", status: 403 } as const;
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault });
-    const { end, pendingClears } = await world.pass();
-    expect(end).toEqual({ end: "Failed", fault });
+    const { result, pendingClears } = await world.pass();
+    expect(result).toEqual({ kind: "Failed", fault });
     expect(pendingClears).toBe(0);
     expect(world.waf.count("ClearCache")).toBe(1);
     for (const clear of clears) {
@@ -308,7 +308,7 @@ describe("A call that fails", () => {
     });
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: serverError, times: 2 });
     const first = await world.pass();
-    expect(first).toMatchObject({ end: { end: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
+    expect(first).toMatchObject({ result: { kind: "Done" }, pendingClears: 1, wakeAtMs: world.clock.nowMs() + 2_000 });
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(complete(world, clear)).toBe("False Running");
     expect(world.status.condition(clear.meta, "Reconciling")).toBe("True ProgressingWithRetry");
@@ -359,8 +359,8 @@ describe("A call that fails", () => {
     const clear = aCacheClear("deploy");
     const world = aWorld(clear);
     world.waf.failOn({ on: "ClearCache", effect: "Before", fault: { code: "Rejected", message: "not now" } });
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(failed(world, clear)).toBe("True Rejected");
     expect(world.status.message(clear.meta, "Failed")).toContain('"not now"');
     expect(world.status.faults).toEqual([]);
@@ -389,8 +389,8 @@ describe("A call that fails", () => {
     world.onCall(({ name }) => {
       if (name === "ClearCache") world.waf.domain = "other.example";
     });
-    const { end } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    const { result } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(failed(world, clear)).toBe("True DomainChanged");
     expect(world.status.faults).toEqual([]);
   });
@@ -441,8 +441,8 @@ describe("A process that is killed", () => {
     world.onCall(({ name, list }) => {
       if (name === "ReadList" && list === "allowlist") world.stop();
     });
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Interrupted" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Interrupted" });
     expect(world.waf.count("ClearCache")).toBe(0);
     world.onCall(() => undefined);
     world.restart();
@@ -457,8 +457,8 @@ describe("The inventory", () => {
     const world = aWorld(clear);
     world.inventory.put({ namespace: "edge", name: "shop" }, anInventory());
     world.inventory.failNext("Failed");
-    const { end } = await world.pass();
-    expect(end).toMatchObject({ blocker: "InventoryUnwritable" });
+    const { result } = await world.pass();
+    expect(result).toMatchObject({ blocker: "InventoryUnwritable" });
     expect(complete(world, clear)).toBe("True Cleared");
     world.restart();
     await world.pass();
@@ -470,14 +470,42 @@ describe("The inventory", () => {
 });
 
 describe("While the instance is in trouble", () => {
-  test("a missing or wrong key and another domain fail what waits at once", async () => {
+  test("a missing key is waited for until the deadline: its Secret may be applied a moment later", async () => {
     const clear = aCacheClear("deploy");
-    const missing = aWorld(clear);
-    missing.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
-    await missing.pass();
-    expect(failed(missing, clear)).toBe("True MissingApiKey");
-    expect(missing.status.condition(clear.meta, "Stalled")).toBe("True MissingApiKey");
+    const world = aWorld(clear);
+    const { key } = world.declared();
+    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
+    await world.pass();
+    expect(failed(world, clear)).toBeUndefined();
+    await world.clock.advance(10_000);
+    world.declare({ key });
+    await world.pass();
+    expect(complete(world, clear)).toBe("True Cleared");
 
+    const late = aCacheClear("late", { activeDeadlineMs: 60_000 });
+    const never = aWorld(late);
+    never.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
+    await never.pass();
+    await never.clock.advance(60_000);
+    await never.pass();
+    expect(failed(never, late)).toBe("True DeadlineExceeded");
+    expect(statusOf(never, late)).toMatchObject({ message: expect.stringContaining("edge/shop-key does not exist") });
+  });
+
+  test("words of a deadline that is over promise no further attempt", async () => {
+    const clear = aCacheClear("deploy", { activeDeadlineMs: 60_000 });
+    const world = aWorld(clear);
+    const fault = { code: "Unavailable", message: "The WAF answered 503.", status: 503 } as const;
+    world.waf.failOn({ on: "ReadOrigins", effect: "Before", fault, times: 10 });
+    await world.pass();
+    await world.clock.advance(60_000);
+    await world.pass();
+    expect(failed(world, clear)).toBe("True DeadlineExceeded");
+    expect(statusOf(world, clear)).toMatchObject({ message: "It took longer than 60 s. The WAF answered 503." });
+  });
+
+  test("a wrong key and another domain fail what waits at once", async () => {
+    const clear = aCacheClear("deploy");
     const wrong = aWorld(clear);
     wrong.declare({ key: { state: "Present", key: new ApiKey("another-key") } });
     await wrong.pass();
@@ -491,7 +519,7 @@ describe("While the instance is in trouble", () => {
     moved.inventory.put({ namespace: "edge", name: "shop" }, anInventory({ domain: "before.example" }));
     await moved.pass();
     expect(failed(moved, clear)).toBe("True DomainChanged");
-    for (const world of [missing, wrong, moved]) {
+    for (const world of [wrong, moved]) {
       expect(world.waf.count("ClearCache")).toBe(0);
       expect(world.status.faults).toEqual([]);
     }

@@ -148,11 +148,29 @@ describe("A write that the API refuses", () => {
     const feed = addresses(60);
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
     for (const text of feed.slice(0, 45)) world.waf.refusedTexts.add(text);
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist.toSorted()).toEqual(feed.slice(45).toSorted());
     expect(world.waf.count("AddEntry")).toBe(60);
     expect(world.waf.count("ReadList", "blocklist")).toBe(4);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("ends the run as Rejected, however many there are, and none is tried again within the hour", async () => {
+    const feed = addresses(2_600);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
+    const rule = world.declared().rules[0]!.rule.meta;
+    for (const text of feed.slice(100)) world.waf.refusedTexts.add(text);
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.waf.count("AddEntry")).toBe(2_600);
+    expect(world.status.condition(rule, "Ready")).toBe("False Rejected");
+    expect(world.status.read(rule)).toMatchObject({ entries: { synced: 100, pending: 0, rejected: 2_500 } });
+    await world.clock.advance(600_000);
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(2_600);
+    await world.clock.advance(3_600_000);
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(5_100);
     expect(world.status.faults).toEqual([]);
   });
 
@@ -201,7 +219,7 @@ describe("A WAF that asks to slow down", () => {
       "Waiting: the API asked to slow down",
     );
     await world.clock.advanceUntil(isOver, 120_000);
-    expect((await promise).end).toEqual({ end: "Done" });
+    expect((await promise).result).toEqual({ kind: "Done" });
     const sixth = world.waf.calls.findIndex(({ outcome }) => outcome === "RateLimited");
     expect(world.waf.calls[sixth + 1]!.atMs - world.waf.calls[sixth]!.atMs).toBeGreaterThanOrEqual(60_000);
     expect(world.waf.count("AddEntry")).toBe(9);
@@ -212,8 +230,8 @@ describe("A WAF that asks to slow down", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     const fault = { code: "RateLimited", message: "The WAF asks to wait (429)." } as const;
     world.waf.failOn({ on: "AddEntry", times: 100, effect: "Before", fault });
-    const { end } = await world.pass();
-    expect(end.end).toBe("Failed");
+    const { result } = await world.pass();
+    expect(result.kind).toBe("Failed");
     expect(world.waf.count("AddEntry")).toBe(11);
     expect(world.status.condition(world.instance, "Ready")).toBe("False RateLimited");
     expect(world.status.faults).toEqual([]);
@@ -226,8 +244,8 @@ describe("A wrong key", () => {
     world.waf.keys.clear();
     const waits: number[] = [];
     for (let count = 1; count <= 10; count += 1) {
-      const { end, wakeAtMs } = await world.pass();
-      expect(end).toMatchObject({ end: "Failed", fault: { code: "BadApiKey" } });
+      const { result, wakeAtMs } = await world.pass();
+      expect(result).toMatchObject({ kind: "Failed", fault: { code: "BadApiKey" } });
       expect(world.waf.calls).toHaveLength(count);
       waits.push(wakeAtMs! - world.clock.nowMs());
       await world.clock.advance(wakeAtMs! - world.clock.nowMs() - 1);
@@ -244,7 +262,7 @@ describe("A wrong key", () => {
     const calls = world.waf.calls.length;
     world.waf.keys.add("a-key-of-the-tests-2");
     world.declare({ key: { state: "Present", key: new ApiKey("a-key-of-the-tests-2") } });
-    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
     expect(world.waf.calls.length).toBeGreaterThan(calls);
     expect(world.status.eventReasons().filter((reason) => reason === "Recovered")).toHaveLength(1);
     expect(world.status.faults).toEqual([]);

@@ -6,8 +6,8 @@ import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 describe("A first sync", () => {
   test("adds each entry with one call, reads the written list and the domain twice, and everything else once", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(50))] } });
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(50);
     expect(world.waf.count("ReadList", "blocklist")).toBe(2);
     expect(world.waf.count("ReadList", "allowlist")).toBe(1);
@@ -39,8 +39,8 @@ describe("A first sync", () => {
     const calls = world.waf.calls.length;
     const saves = world.inventory.saves.length;
     const statusWrites = world.status.writes.length;
-    const { end, wakeAtMs } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
     expect(world.waf.calls.slice(calls).map(({ name, list }) => `${name} ${list ?? ""}`)).toEqual([
       "ReadOrigins ",
@@ -62,8 +62,8 @@ describe("A first sync", () => {
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.1/32", "198.51.100.0/24", "2001:DB8::A"]);
     world.declare({ rules: [] });
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([]);
     expect(
       world.waf
@@ -107,8 +107,8 @@ describe("A first sync", () => {
       },
     });
     world.waf.refusedTexts.add("b.example");
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     const [added, primary, refused] = world.declared().origins.map(({ meta }) => meta);
     expect(world.status.read(added!)).toMatchObject({ state: "Added", addedTime: "2026-01-01T00:00:00Z" });
     expect(world.status.read(primary!)).toMatchObject({ state: "Primary" });

@@ -21,8 +21,8 @@ describe("The deletion of an instance", () => {
   test("removes what wafsync added, whatever rules still want it, and then lets the instance go", async () => {
     const world = await deletedWorld({ guards: { maxRemovals: 1 } });
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Gone" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Gone" });
     expect(world.waf.lists.blocklist).toEqual([foreign]);
     expect(world.waf.origins.size).toBe(0);
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
@@ -41,7 +41,7 @@ describe("The deletion of an instance", () => {
   ] as const)("leaves everything if %s, and says how much", async (_, overrides) => {
     const world = await deletedWorld(overrides);
     const writes = world.waf.writes().length;
-    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.waf.writes()).toHaveLength(writes);
     const told = world.status.events.find(({ reason }) => reason === "EntriesLeftBehind");
     expect(told?.message).toMatch(/^4 entries and origins that wafsync added stay on the WAF: /u);
@@ -50,7 +50,7 @@ describe("The deletion of an instance", () => {
   test("uses the key that it knows when the Secret is gone already", async () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
-    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.waf.lists.blocklist).toEqual([foreign]);
   });
 
@@ -58,7 +58,7 @@ describe("The deletion of an instance", () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
     world.restart();
-    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
   });
 
@@ -68,8 +68,8 @@ describe("The deletion of an instance", () => {
     world.waf.failOn({ on: "Any", times: 1_000, effect: "Before", fault });
     const startMs = world.clock.nowMs();
     for (let passes = 0; passes < 30; passes += 1) {
-      const { end, wakeAtMs } = await world.pass();
-      if (end.end === "Gone") break;
+      const { result, wakeAtMs } = await world.pass();
+      if (result.kind === "Gone") break;
       await world.sleepUntil(wakeAtMs);
     }
     const tookMs = world.clock.nowMs() - startMs;

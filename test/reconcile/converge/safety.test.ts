@@ -4,6 +4,7 @@ import {
   addresses,
   aMeta,
   allowing,
+  aCacheClear,
   anInstance,
   anOrigin,
   aRule,
@@ -22,6 +23,73 @@ async function worldAfter(count: number, options: ConstructorParameters<typeof C
   world.source.confirmCount = 0;
   return world;
 }
+
+describe("A new process", () => {
+  /** A world whose process has restarted while its cache still shows a rule that was deleted meanwhile. */
+  async function staleWorld(): Promise<ConvergeWorld> {
+    const world = new ConvergeWorld();
+    await world.pass();
+    world.declare({ rules: [blocking("lifted", ["192.0.2.1"])] });
+    world.source.freezeCache();
+    world.declare({ rules: [] });
+    world.restart();
+    world.source.confirmCount = 0;
+    return world;
+  }
+
+  test("adds nothing that its stale cache alone declares", async () => {
+    const world = await staleWorld();
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.source.confirmCount).toBe(1);
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+
+  test("writes nothing while it can't read the declared state where it lives, and says so", async () => {
+    const world = await staleWorld();
+    world.source.thawCache();
+    world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
+    world.source.failConfirm("The API server does not answer.");
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "Unconfirmed" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.status.message(world.instance, "Ready")).toContain("The API server does not answer.");
+    world.source.failConfirm(undefined);
+    await world.clock.advance(2_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2"]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("reads the declared state once for all its additions, and not at all if there is nothing to write", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    await world.pass();
+    world.restart();
+    world.source.confirmCount = 0;
+    await world.pass();
+    expect(world.source.confirmCount).toBe(0);
+    world.declare({ rules: [blocking("feed", addresses(5))] });
+    await world.pass();
+    world.declare({ rules: [blocking("feed", addresses(8))] });
+    await world.pass();
+    expect(world.source.confirmCount).toBe(1);
+    expect(world.waf.lists.blocklist).toHaveLength(8);
+  });
+
+  test("clears no cache for an object that its stale cache alone declares", async () => {
+    const world = new ConvergeWorld();
+    await world.pass();
+    world.declare({ cacheClears: [aCacheClear("deploy")] });
+    world.source.freezeCache();
+    world.declare({ cacheClears: [] });
+    world.restart();
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(0);
+    world.source.thawCache();
+    world.declare({ cacheClears: [aCacheClear("deploy")] });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+  });
+});
 
 describe("Before removals", () => {
   test("the declared state is read once more, and what is wanted after all stays", async () => {
@@ -42,8 +110,8 @@ describe("Before removals", () => {
     const world = await worldAfter(3);
     world.declare({ rules: [blocking("new", ["192.0.2.1"])] });
     world.source.failConfirm("The API server does not answer.");
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Done" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([...addresses(3), "192.0.2.1"]);
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True SourceBroken");
     expect(world.status.message(world.instance, "RemovalsHeld")).toContain("The API server does not answer.");
@@ -67,8 +135,8 @@ describe("Before removals", () => {
     const world = await worldAfter(3);
     world.source.freezeCache();
     world.declare({ key: { state: "Present", key: new ApiKey("the-key-of-another") } });
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Outdated" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Outdated" });
     expect(world.waf.lists.blocklist).toHaveLength(3);
   });
 
@@ -160,8 +228,8 @@ describe("Another domain", () => {
     world.waf.lists.blocklist.splice(0);
     world.waf.lists.blocklist.push("198.18.0.0", "203.0.113.9");
     const writes = world.waf.writes().length;
-    const { end, wakeAtMs } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(wakeAtMs).toBe(world.clock.nowMs() + 300_000);
     expect(world.waf.writes()).toHaveLength(writes);
     expect(world.status.condition(world.instance, "Ready")).toBe("False DomainChanged");
@@ -180,7 +248,7 @@ describe("Another domain", () => {
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 2) world.waf.domain = "staging.shop.example";
     });
-    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect(world.waf.count("AddEntry")).toBe(2);
     expect(world.status.faults).toEqual([]);
   });
@@ -189,7 +257,7 @@ describe("Another domain", () => {
     const world = new ConvergeWorld({
       declared: { instance: anInstance({ expectedDomain: "other.example" }), rules: [blocking("feed", addresses(2))] },
     });
-    expect((await world.pass()).end).toMatchObject({ blocker: "DomainChanged" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "DomainChanged" });
     expect(world.waf.writes()).toEqual([]);
     expect(world.inventory.saves).toEqual([]);
   });
@@ -199,10 +267,11 @@ describe("The inventory", () => {
   test("that somebody else wrote ends the pass without a write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Conflict");
-    const { end, wakeAtMs } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "InventoryConflict" });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "InventoryConflict" });
     expect(world.waf.writes()).toEqual([]);
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 2_000);
+    expect(wakeAtMs).toBeLessThanOrEqual(world.clock.nowMs() + 2_000);
+    await world.clock.advance(2_000);
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(2);
     expect(world.status.faults).toEqual([]);
@@ -215,14 +284,29 @@ describe("The inventory", () => {
       world.inventory.put(world.instance, world.owned());
       world.declare({ rules: [blocking("feed", addresses(6))] });
     });
-    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryConflict" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryConflict" });
     expect(world.waf.count("AddEntry")).toBe(2);
+  });
+
+  test("that can't be written makes the instance back off: the WAF is read less and less often", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.inventory.failNext(...Array.from({ length: 20 }, () => "Failed" as const));
+    const pausesMs: number[] = [];
+    for (let run = 0; run < 8; run += 1) {
+      const { result, wakeAtMs } = await world.pass();
+      expect(result).toMatchObject({ blocker: "InventoryUnwritable" });
+      pausesMs.push((wakeAtMs ?? 0) - world.clock.nowMs());
+      await world.clock.advance(pausesMs.at(-1) ?? 0);
+    }
+    expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
+    expect(pausesMs[7]).toBeGreaterThan(60_000);
+    expect(world.waf.writes()).toEqual([]);
   });
 
   test("that can't be written ends the pass without a write", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.failNext("Failed");
-    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryUnwritable" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnwritable" });
     expect(world.waf.writes()).toEqual([]);
     expect(world.status.faults).toEqual([]);
   });
@@ -230,7 +314,7 @@ describe("The inventory", () => {
   test("that can't be read stops everything, and says so", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.inventory.makeUnreadable("ConfigMap shop-wafsync-inventory-0 is damaged.");
-    expect((await world.pass()).end).toMatchObject({ blocker: "InventoryUnreadable" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "InventoryUnreadable" });
     expect(world.waf.calls).toEqual([]);
     expect(world.status.condition(world.instance, "Ready")).toBe("False InventoryUnreadable");
     expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True InventoryUnreadable");
@@ -246,7 +330,7 @@ describe("What must hold before the WAF is called", () => {
   test("an allowed base URL", async () => {
     const world = new ConvergeWorld();
     world.baseUrlObjection = "spec.baseUrl is not https.";
-    expect((await world.pass()).end).toMatchObject({ blocker: "BaseUrlNotAllowed" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "BaseUrlNotAllowed" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False BaseUrlNotAllowed");
     expect(world.waf.calls).toEqual([]);
     expect(world.status.faults).toEqual([]);
@@ -255,7 +339,7 @@ describe("What must hold before the WAF is called", () => {
   test("a key", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1))] } });
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
-    expect((await world.pass()).end).toMatchObject({ blocker: "MissingApiKey" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "MissingApiKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False MissingApiKey");
     expect(world.waf.calls).toEqual([]);
     expect(world.status.faults).toEqual([]);
@@ -264,14 +348,14 @@ describe("What must hold before the WAF is called", () => {
   test("no older instance with the same key", async () => {
     const older = aMeta("WafInstance", "edge/older", { createdAtMs: createdMs - 1 });
     const world = new ConvergeWorld({ declared: { sameKey: [older] } });
-    expect((await world.pass()).end).toMatchObject({ blocker: "DuplicateKey" });
+    expect((await world.pass()).result).toMatchObject({ blocker: "DuplicateKey" });
     expect(world.status.condition(world.instance, "Ready")).toBe("False Conflict");
     expect(world.status.message(world.instance, "Ready")).toContain("WafInstance edge/older is older");
     expect(world.waf.calls).toEqual([]);
     expect(world.status.faults).toEqual([]);
     const younger = aMeta("WafInstance", "edge/younger", { createdAtMs: createdMs + 1 });
     world.declare({ sameKey: [younger] });
-    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
   });
 });
 
@@ -315,8 +399,8 @@ describe("Under way", () => {
       world.onCall((call) => {
         if (call.name === "AddEntry" && world.waf.count("AddEntry") === 4) world[how]();
       });
-      const { end } = await world.pass();
-      expect(end).toEqual({ end: "Interrupted" });
+      const { result } = await world.pass();
+      expect(result).toEqual({ kind: "Interrupted" });
       expect(world.waf.count("AddEntry")).toBe(4);
       world.restart();
       world.onCall(() => undefined);
@@ -335,7 +419,7 @@ describe("Under way", () => {
     const { promise } = world.begin();
     await world.clock.advance(10_000);
     world.stop();
-    expect((await promise).end).toEqual({ end: "Interrupted" });
+    expect((await promise).result).toEqual({ kind: "Interrupted" });
     expect(world.clock.nowMs()).toBe(startedMs + 10_000);
   });
 
@@ -345,7 +429,7 @@ describe("Under way", () => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3)
         world.declare({ instance: anInstance({ suspend: true }) });
     });
-    expect((await world.pass()).end).toEqual({ end: "Done" });
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
     expect(world.waf.count("AddEntry")).toBe(3);
     expect(world.status.condition(world.instance, "Ready")).toBe("Unknown Suspended");
     expect(world.status.faults).toEqual([]);
@@ -359,8 +443,8 @@ describe("Under way", () => {
       world.declare({ key: { state: "Present", key: new ApiKey("the-next-key") } });
     });
     const [first, second] = await world.passesUntilDone();
-    expect(first).toMatchObject({ end: { end: "Outdated" }, wakeAtMs: world.clock.nowMs() });
-    expect(second?.end).toEqual({ end: "Done" });
+    expect(first).toMatchObject({ result: { kind: "Outdated" }, wakeAtMs: world.clock.nowMs() });
+    expect(second?.result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toHaveLength(9);
     expect(world.status.eventReasons()).not.toContain("Contested");
   });
@@ -371,7 +455,7 @@ describe("Under way", () => {
     world.onCall((call) => {
       if (call.name === "AddEntry" && world.waf.count("AddEntry") === 3) world.source.remove(instance);
     });
-    expect((await world.pass()).end).toEqual({ end: "Gone" });
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.waf.count("AddEntry")).toBe(3);
   });
 
@@ -497,7 +581,7 @@ describe("A fight over an entry", () => {
         object: "WafInstance edge/shop",
         type: "Warning",
         reason: "DriftDetected",
-        message: "1 declared entry had been removed by somebody else and is added again: 192.0.2.1.",
+        message: "1 declared entry had been removed by another writer and is added again: 192.0.2.1.",
       },
     ]);
   });
@@ -559,8 +643,8 @@ describe("What can't be told from a list", () => {
       world.waf.domain = "staging.example";
       world.waf.lists.blocklist = [];
     });
-    const { end } = await world.pass();
-    expect(end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    const { result } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(mine.toSorted());
   });
 
@@ -573,7 +657,7 @@ describe("What can't be told from a list", () => {
       world.waf.domain = "staging.example";
       world.waf.origins.clear();
     });
-    expect((await world.pass()).end).toMatchObject({ end: "Blocked", blocker: "DomainChanged" });
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "DomainChanged" });
     expect([...world.owned().origins.keys()]).toEqual(["a.example"]);
   });
 
@@ -585,7 +669,7 @@ describe("What can't be told from a list", () => {
     await world.clock.advanceUntil(() => world.waf.count("AddEntry") === 1, 60_000);
     world.declare({ rules: [] });
     await world.clock.advanceUntil(isOver, 60_000);
-    expect((await promise).end).toEqual({ end: "Done" });
+    expect((await promise).result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -594,8 +678,8 @@ describe("What can't be told from a list", () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     world.source.freezeCache();
     world.source.remove(world.instance);
-    const { end } = await world.pass();
-    expect(end).toEqual({ end: "Gone" });
+    const { result } = await world.pass();
+    expect(result).toEqual({ kind: "Gone" });
     expect(world.waf.writes()).toEqual([]);
     expect(world.inventory.saves).toEqual([]);
   });

@@ -14,13 +14,13 @@ export class MemoryLifecycle implements LifecyclePort {
     return this.#held.has(nameKey(instance));
   }
 
-  async hold(instance: ResourceMeta): Promise<string | undefined> {
+  async ensureFinalizer(instance: ResourceMeta): Promise<string | undefined> {
     await Promise.resolve();
     if (this.problem === undefined) this.#held.add(nameKey(instance));
     return this.problem;
   }
 
-  async release(instance: ResourceMeta): Promise<string | undefined> {
+  async removeFinalizer(instance: ResourceMeta): Promise<string | undefined> {
     await Promise.resolve();
     if (this.problem !== undefined) return this.problem;
     this.#held.delete(nameKey(instance));

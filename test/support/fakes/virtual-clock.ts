@@ -2,6 +2,8 @@
 // what they start (microtasks, calls over loopback sockets, files) gets to settle before the next one wakes.
 import { sleepBy } from "../../../src/async/clock.ts";
 import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
+import type { TimeLimit } from "../processes/slowness.ts";
+import { timeLimit } from "../processes/slowness.ts";
 
 export interface VirtualClock extends Clock {
   /** Moves time on, waking each sleeper at its own time. */
@@ -27,7 +29,7 @@ const quietRoundsMin = 12;
 const busyRoundsMax = 5000;
 const busyRoundsQuick = 100;
 /** How long `advanceUntil` waits for input and output in real time once nobody sleeps any more. */
-const idleRoundsMax = 500;
+const idleMsMax = 1_000;
 
 export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
   const sleepers = new Set<Sleeper>();
@@ -65,12 +67,12 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock
 
   async function advanceUntil(condition: () => boolean, limitMs: number): Promise<void> {
     const targetMs = elapsedMs + limitMs;
-    let idleRounds = 0;
+    let idle: TimeLimit | undefined;
     await settle();
     while (!condition()) {
       if (await wakeNext(targetMs)) continue;
-      idleRounds += 1;
-      if (idleRounds > idleRoundsMax) throw new Error(`The condition did not come true within ${limitMs} ms`);
+      idle ??= timeLimit(idleMsMax);
+      if (idle.isOver()) throw new Error(`The condition did not come true within ${limitMs} ms`);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
   }

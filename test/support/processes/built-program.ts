@@ -7,7 +7,6 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll } from "@jest/globals";
 
 const root = join(import.meta.dirname, "../../..");
-const buildTimeoutMs = 60_000;
 
 /** Builds it before the tests of the block where this is called, and removes it after them. Gives its path while they run. */
 export function builtProgram(): () => string {
@@ -15,7 +14,7 @@ export function builtProgram(): () => string {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "wafsync-built-"));
     await promisify(execFile)(process.execPath, ["scripts/build.ts", join(folder, "wafsync.mjs")], { cwd: root });
-  }, buildTimeoutMs);
+  });
   afterAll(async () => {
     await rm(folder, { recursive: true, force: true });
   });

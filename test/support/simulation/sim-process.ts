@@ -5,7 +5,7 @@ import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { ConvergeObserver, ConvergePorts, StatusPort, WafPort } from "../../../src/reconcile/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, StatusPort, WafPort } from "../../../src/reconcile/ports.ts";
 import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
@@ -47,12 +47,15 @@ export class SimProcess {
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
     const ports = this.#ports();
     this.#controller = new InstanceController({
-      ports,
+      startRun: (instance) => ({
+        ports,
+        onOutcome: ({ result }) => world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`),
+        onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
+      }),
+      version: (instance) => ports.source.version(instance),
       clock,
       random: world.random,
       workers: 4,
-      onOutcome: (instance, { end }) => world.note(this, `pass over ${nameKey(instance)} ended: ${describeEnd(end)}`),
-      onError: (instance, error) => world.defect(this, `A pass over ${instance} threw ${describeError(error)}`),
     });
     for (const name of world.cluster.at(seen).instances.keys()) this.#wake(name, "start");
     void this.#controller.run(this.#stopping.signal).then(() => (this.ended = true));
@@ -106,7 +109,7 @@ export class SimProcess {
     return value;
   }
 
-  #ports(): ConvergePorts {
+  #ports(): ReconcilePorts {
     const world = this.#world;
     return {
       baseUrlObjection: () => undefined,
@@ -128,8 +131,8 @@ export class SimProcess {
         remove: async (instance) => await this.#call("remove", () => world.removeInventory(this, instance)),
       },
       lifecycle: {
-        hold: async (instance) => await this.#call("hold", () => world.hold(instance)),
-        release: async (instance) => await this.#call("release", () => world.release(instance)),
+        ensureFinalizer: async (instance) => await this.#call("hold", () => world.hold(instance)),
+        removeFinalizer: async (instance) => await this.#call("release", () => world.release(instance)),
       },
       openWaf: (instance, key) => this.#open(instance, key),
       status: this.#status(),
@@ -155,7 +158,7 @@ export class SimProcess {
     };
   }
 
-  #observer(): ConvergeObserver {
+  #observer(): ReconcileObserver {
     const say = (text: string): void => this.#world.printed(this, text);
     return {
       operationDone: (_, operation) => say(JSON.stringify(operation)),
@@ -196,10 +199,6 @@ export class SimProcess {
 }
 
 const never = new Promise<never>(() => undefined);
-
-function describeEnd(end: { readonly end: string }): string {
-  return JSON.stringify(end);
-}
 
 function describeError(error: unknown): string {
   return Error.isError(error) ? (error.stack ?? error.message) : String(error);

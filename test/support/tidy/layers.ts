@@ -1,14 +1,21 @@
-// The layers of src/ as data: docs/architecture.md shows this table, and test/tidy.test.ts holds the source to it.
+// The layers of src/ as data: docs/architecture.md shows these tables, and test/tidy.test.ts holds the source to them.
+// A permission is the name of a row. Grant what the imports need and nothing more: the test fails on unused permissions.
+// After a change, copy the rows that the test prints into the page; oxfmt aligns them.
 
-export interface Layer {
+/**
+ * The files of one folder. `reconcile/*.ts` names the files of a layer that lie next to its sub-folders. One of these can
+ * have a row of its own, such as `reconcile/ports.ts`, which the other row then leaves out.
+ */
+export interface Row {
   readonly name: string;
-  /** The layers whose files it may import, for types too. Its own files it always may. */
+  /** The rows whose files it may import, types included. Files may always import others of their own row. */
   readonly mayImport: readonly string[];
-  /** What it is for, in a few words. */
+  /** Its purpose, in a few words. */
   readonly duty: string;
 }
 
-const bottom = ["model", "async", "telemetry"];
+/** A layer is one row, or has a row for each of its folders. */
+export type Layer = Row | { readonly name: string; readonly duty: string; readonly folders: readonly Row[] };
 
 export const layers: readonly Layer[] = [
   {
@@ -20,40 +27,229 @@ export const layers: readonly Layer[] = [
   { name: "telemetry", mayImport: ["model", "async"], duty: "log and metrics" },
   {
     name: "api",
-    mayImport: bottom,
+    mayImport: ["model"],
     duty: "the custom resources: schemas, conditions and reasons, from resource to model",
   },
-  { name: "plan", mayImport: ["model"], duty: "pure decisions: what is desired, what is ours, what to do" },
-  { name: "waf", mayImport: bottom, duty: "the WAF over HTTP: one request, its faults, the lane" },
-  { name: "kube", mayImport: bottom, duty: "the machinery of the Kubernetes API, which knows none of our kinds" },
+  {
+    name: "plan",
+    duty: "pure decisions: what is desired, what is managed, what to do",
+    folders: [
+      {
+        name: "plan/access",
+        mayImport: ["model"],
+        duty: "which namespaces may attach, and when the WAF may be called at all",
+      },
+      { name: "plan/lists", mayImport: ["model"], duty: "entries: guards, conflicts, ownership, order of writes" },
+      {
+        name: "plan/origins",
+        mayImport: ["model", "plan/access", "plan/lists"],
+        duty: "which origins to add and remove",
+      },
+      {
+        name: "plan/instance",
+        mayImport: ["model", "plan/access", "plan/lists", "plan/origins"],
+        duty: "the desired state and the plan of one instance",
+      },
+      { name: "plan/cache-clear", mayImport: ["model"], duty: "when to clear the cache, and for which trigger" },
+      { name: "plan/logs", mayImport: ["model"], duty: "how to read logs without gaps and duplicates" },
+    ],
+  },
+  { name: "waf", mayImport: ["model", "async"], duty: "the WAF over HTTP: one request, its faults, the lane" },
+  {
+    name: "kube",
+    mayImport: ["async"],
+    duty: "the machinery of the Kubernetes API, which knows none of wafsync's kinds",
+  },
   {
     name: "source",
-    mayImport: [...bottom, "api", "plan", "waf", "kube"],
     duty: "where resources live: cluster, directory",
+    folders: [
+      { name: "source/*.ts", mayImport: ["model"], duty: "the inventory as text" },
+      {
+        name: "source/cluster",
+        mayImport: ["model", "async", "api", "plan/cache-clear", "kube", "source/*.ts"],
+        duty: "custom resources by list and watch, inventories in ConfigMaps",
+      },
+      {
+        name: "source/directory",
+        mayImport: ["model", "async", "api", "source/*.ts"],
+        duty: "YAML files, and the state directory next to them",
+      },
+    ],
   },
-  { name: "reconcile", mayImport: [...bottom, "api", "plan"], duty: "the use cases, behind ports" },
+  {
+    name: "reconcile",
+    duty: "the use cases, behind ports",
+    folders: [
+      { name: "reconcile/ports.ts", mayImport: ["model", "async", "plan/instance"], duty: "what the use cases need" },
+      {
+        name: "reconcile/*.ts",
+        mayImport: ["model", "plan/instance"],
+        duty: "the facts and the results of a run",
+      },
+      {
+        name: "reconcile/status",
+        mayImport: [
+          "model",
+          "api",
+          "plan/lists",
+          "plan/origins",
+          "plan/instance",
+          "reconcile/ports.ts",
+          "reconcile/*.ts",
+        ],
+        duty: "status, conditions and events, from facts",
+      },
+      {
+        name: "reconcile/cache-clear",
+        mayImport: [
+          "model",
+          "async",
+          "api",
+          "plan/access",
+          "plan/cache-clear",
+          "reconcile/ports.ts",
+          "reconcile/*.ts",
+          "reconcile/status",
+        ],
+        duty: "cache clears that are due, and their records",
+      },
+      {
+        name: "reconcile/converge",
+        mayImport: [
+          "model",
+          "async",
+          "api",
+          "plan/access",
+          "plan/lists",
+          "plan/instance",
+          "plan/cache-clear",
+          "reconcile/ports.ts",
+          "reconcile/*.ts",
+          "reconcile/status",
+          "reconcile/cache-clear",
+        ],
+        duty: "the run that brings one WAF to its declared state",
+      },
+      {
+        name: "reconcile/logs",
+        mayImport: ["model", "async", "api", "plan/access", "plan/logs", "reconcile/ports.ts"],
+        duty: "reads and forwards the logs of blocked requests",
+      },
+    ],
+  },
   {
     name: "app",
-    mayImport: [...bottom, "api", "plan", "waf", "kube", "source", "reconcile"],
+    mayImport: [
+      "model",
+      "async",
+      "telemetry",
+      "api",
+      "waf",
+      "kube",
+      "source/cluster",
+      "source/directory",
+      "reconcile/ports.ts",
+      "reconcile/*.ts",
+      "reconcile/status",
+      "reconcile/cache-clear",
+      "reconcile/converge",
+      "reconcile/logs",
+    ],
     duty: "composition: configuration, wiring, start and stop",
   },
   {
     name: "cli",
-    mayImport: [...bottom, "api", "plan", "waf", "kube", "source", "reconcile", "app"],
-    duty: "one file a command",
+    duty: "the commands",
+    folders: [
+      {
+        name: "cli/*.ts",
+        mayImport: [
+          "model",
+          "async",
+          "telemetry",
+          "api",
+          "plan/logs",
+          "waf",
+          "kube",
+          "source/directory",
+          "reconcile/ports.ts",
+          "reconcile/*.ts",
+          "reconcile/status",
+          "reconcile/logs",
+          "app",
+          "cli/commands",
+          "cli/logs",
+          "cli/report",
+        ],
+        duty: "one file for each command, and what several of them share",
+      },
+      {
+        name: "cli/commands",
+        mayImport: ["plan/logs", "cli/*.ts"],
+        duty: "the options of each command, without the code that runs it",
+      },
+      {
+        name: "cli/logs",
+        mayImport: [
+          "model",
+          "async",
+          "plan/logs",
+          "source/directory",
+          "reconcile/status",
+          "reconcile/logs",
+          "app",
+          "cli/*.ts",
+        ],
+        duty: "logs to a terminal, a pipe or a file",
+      },
+      {
+        name: "cli/report",
+        mayImport: ["model", "plan/logs", "reconcile/ports.ts", "reconcile/logs", "cli/*.ts", "cli/logs"],
+        duty: "the report about blocked requests, as one HTML page",
+      },
+    ],
   },
-  { name: "simulator", mayImport: [], duty: "the WAF's API for trials and tests: nothing of ours in it" },
+  { name: "simulator", mayImport: [], duty: "the WAF's API for trials and tests: it shares no code with wafsync" },
 ];
 
-/** Single files that may import one layer more. */
-export const layerExceptions: readonly { readonly file: string; readonly mayImport: string }[] = [
-  { file: "src/cli/simulator-command.ts", mayImport: "simulator" },
-];
+/** Every row that files belong to, in the order of the table. */
+export function rowsOf(table: readonly Layer[]): readonly Row[] {
+  return table.flatMap((layer) => ("folders" in layer ? layer.folders : [layer]));
+}
 
-/** The rows of the table in docs/architecture.md. */
-export function layerRows(): string[] {
-  return layers.map(({ name, mayImport, duty }) => {
-    const imports = mayImport.length === 0 ? "nothing" : mayImport.map((layer) => `\`${layer}\``).join(", ");
-    return `| \`${name}\` | ${duty} | ${imports} |`;
-  });
+/** The row of a file; undefined if the table has none for its folder. */
+export function rowNameOf(table: readonly Layer[], path: string): string | undefined {
+  const file = path.replace(/^src\//, "");
+  const folder = file.slice(0, Math.max(file.lastIndexOf("/"), 0));
+  if (file === path || folder === "") return undefined;
+  const names = rowsOf(table).map(({ name }) => name);
+  return names.find((name) => name === file) ?? names.find((name) => name === folder || name === `${folder}/*.ts`);
+}
+
+/** The layer that a row or a path below src/ belongs to: its first folder. */
+export function layerOfRow(row: string): string {
+  return row.split("/")[0] ?? row;
+}
+
+/** The layers that a layer may import by any of its rows, in the order of the table. */
+export function layersBelow(table: readonly Layer[], layer: Layer): readonly string[] {
+  const granted = new Set(rowsOf([layer]).flatMap(({ mayImport }) => mayImport.map(layerOfRow)));
+  return table.map(({ name }) => name).filter((name) => granted.has(name) && name !== layer.name);
+}
+
+/** The rows of the two tables in docs/architecture.md: the layers, then their folders. */
+export function pageRows(): string[] {
+  const layerRows = layers.map((layer) =>
+    pageRow(layer, "folders" in layer ? layersBelow(layers, layer) : layer.mayImport),
+  );
+  const folderRows = layers.flatMap((layer) =>
+    "folders" in layer ? layer.folders.map((row) => pageRow(row, row.mayImport)) : [],
+  );
+  return [...layerRows, ...folderRows];
+}
+
+function pageRow({ name, duty }: { readonly name: string; readonly duty: string }, names: readonly string[]): string {
+  const imports = names.length === 0 ? "nothing" : names.map((one) => `\`${one}\``).join(", ");
+  return `| \`${name}\` | ${duty} | ${imports} |`;
 }

@@ -1,69 +1,40 @@
-// The habits of this code base that a machine can check. Each rule has a violation in test/fixtures/layers, which the test
-// of the rules demands, so that no rule can go blind unnoticed.
-import { layerExceptions, layers } from "./layers.ts";
-import { type SourceFile, listFiles, readSourceTree } from "./source-tree.ts";
-
-export const ruleNames = [
-  "layers",
-  "cycles",
-  "barrels",
-  "environment",
-  "clock",
-  "ipaddr",
-  "pure-plan",
-  "file-names",
-] as const;
-export type RuleName = (typeof ruleNames)[number];
-
-export interface Violation {
-  readonly rule: RuleName;
-  readonly path: string;
-  /** What is wrong, and where it would be right. */
-  readonly message: string;
-}
+// The habits of this code base that a machine can check. test/tidy.test.ts demands a violation of each rule in
+// test/fixtures, so that a rule that sees nothing any more is noticed.
+import { type Exception, exceptions } from "./exceptions.ts";
+import { isExcepted, layerRule, unusedRule } from "./layer-rules.ts";
+import { type Layer, layerOfRow, layers } from "./layers.ts";
+import { type SourceFile, isOurs, listFiles, readSourceTree } from "./source-tree.ts";
+import type { RuleName, Violation } from "./violation.ts";
 
 type Rule = (files: readonly SourceFile[]) => Violation[];
 
+/** What the rules permit: the project's own tables, unless a fixture brings others. */
+export interface Tables {
+  readonly layers: readonly Layer[];
+  readonly exceptions: readonly Exception[];
+}
+
 /** Checks `src/` below the root, and the names of the files of `test/`, `scripts/` and `bench/`. */
-export async function findViolations(root: string): Promise<Violation[]> {
+export async function findViolations(root: string, tables: Tables = { layers, exceptions }): Promise<Violation[]> {
   const files = await readSourceTree(root, "src");
   const folders = await Promise.all(["src", "test", "scripts", "bench"].map((folder) => listFiles(root, folder)));
   const paths = folders.flat().filter((path) => !path.startsWith("test/fixtures/"));
   const rules: readonly Rule[] = [
-    layerRule,
+    (all) => layerRule(tables.layers, all),
     cycleRule,
     barrelRule,
     environmentRule,
     clockRule,
     ipaddrRule,
     purePlanRule,
+    statusReadRule,
+    fileSizeRule,
   ];
-  return [...rules.flatMap((rule) => rule(files)), ...fileNameRule(paths)];
-}
-
-function layerOf(path: string): string | undefined {
-  const [folder, layer, file] = path.split("/");
-  return folder === "src" && file !== undefined ? layer : undefined;
-}
-
-function layerRule(files: readonly SourceFile[]): Violation[] {
-  const allowed = new Map(layers.map(({ name, mayImport }) => [name, new Set([name, ...mayImport])]));
-  return files.flatMap(({ path, imports }) => {
-    const own = layerOf(path);
-    const mayImport = allowed.get(own ?? "");
-    if (own === undefined || mayImport === undefined) {
-      return [{ rule: "layers", path, message: "belongs to no layer: add it to one, or the layer to the table" }];
-    }
-    return imports
-      .filter((target) => isOurs(target) && !mayImport.has(layerOf(target) ?? ""))
-      .filter((target) => !layerExceptions.some((one) => one.file === path && one.mayImport === layerOf(target)))
-      .map((target) => ({ rule: "layers", path, message: `${own} may not import ${target}` }));
-  });
-}
-
-/** Relative imports; `../package.json` is ours too, and no layer: a bundle has no other place to read a version from. */
-function isOurs(target: string): boolean {
-  return (target.startsWith("src/") || target.startsWith("..")) && !target.endsWith(".json");
+  const found = [...rules.flatMap((rule) => rule(files)), ...fileNameRule(paths)];
+  return [
+    ...found.filter((violation) => !isExcepted(violation, tables.exceptions)),
+    ...unusedRule(tables.layers, tables.exceptions, files, found),
+  ];
 }
 
 function cycleRule(files: readonly SourceFile[]): Violation[] {
@@ -117,6 +88,32 @@ const clockRule = codeRule(
   "only src/async/clock.ts knows real time: take a Clock",
 );
 
+/**
+ * A status is a report: no decision may depend on what an earlier run wrote there. Files that compute, pass on or print a
+ * status are exceptions with a reason each.
+ */
+const statusReadRule = codeRule(
+  "status-reads",
+  /status\s*(?:\?\.|\.)\s*read\b|\breadStatus\b|\{[^{}]*\bread\b[^{}]*\}\s*=[^;=]*status\b/i,
+  () => false,
+  "a status is a report and no data: take the fact from where it was decided",
+);
+
+const fileLinesMax = 300;
+
+/** All lines count. The linter's limit leaves out blank lines and comments, and holds functions to 60 lines. */
+function fileSizeRule(files: readonly SourceFile[]): Violation[] {
+  return files.flatMap(({ path, text }) => {
+    const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+    if (lines <= fileLinesMax) return [];
+    return [{ rule: "file-size", path, message: `has ${lines} lines: split it, at most ${fileLinesMax} are allowed` }];
+  });
+}
+
+function layerOf(path: string): string {
+  return layerOfRow(path.replace("src/", ""));
+}
+
 function ipaddrRule(files: readonly SourceFile[]): Violation[] {
   return files
     .filter(({ path, imports }) => layerOf(path) !== "model" && imports.includes("ipaddr.js"))
@@ -131,7 +128,7 @@ function purePlanRule(files: readonly SourceFile[]): Violation[] {
   };
   const impure = /\bPromise\b|\basync\b\s*(?:function|\(|\w+\s*=>)|\basync \w+\(|\bconsole\s*\./;
   return files.flatMap(({ path, imports, code }) => {
-    const allowed = modules[layerOf(path) ?? ""];
+    const allowed = modules[layerOf(path)];
     if (allowed === undefined) return [];
     const foreign = imports.filter((target) => !isOurs(target) && !allowed.includes(target));
     const violations = foreign.map((target) => ({

@@ -58,3 +58,10 @@ async function readSource(root: string, path: string): Promise<SourceFile> {
 function resolveImport(from: string, target: string): string {
   return target.startsWith(".") ? posix.normalize(posix.join(posix.dirname(from), target)) : target;
 }
+
+/** Whether an import is of a file of the repository. JSON files belong to no layer: `package.json` holds the version. */
+export function isOurs(target: string): boolean {
+  return (
+    target.endsWith(".ts") || ((target.startsWith("src/") || target.startsWith("..")) && !target.endsWith(".json"))
+  );
+}

@@ -3,11 +3,11 @@
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
-import type { ConvergeOutcome } from "../../../src/reconcile/converge/run.ts";
-import { convergeInstance } from "../../../src/reconcile/converge/run.ts";
+import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
+import { reconcileInstance } from "../../../src/reconcile/converge/run.ts";
 import type { InstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
-import type { ConvergePorts } from "../../../src/reconcile/ports.ts";
+import type { ReconcilePorts } from "../../../src/reconcile/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
 import { createVirtualClock } from "../fakes/virtual-clock.ts";
@@ -81,23 +81,23 @@ export class ConvergeWorld {
   }
 
   /** Runs one pass to its end, moving the clock through its waits. */
-  async pass(): Promise<ConvergeOutcome> {
+  async pass(): Promise<ReconcileOutcome> {
     const { promise, isOver } = this.begin();
     await this.clock.advanceUntil(isOver, passTimeMsMax);
     return await promise;
   }
 
   /** Begins a pass, for tests that look on while it runs. */
-  begin(): { readonly promise: Promise<ConvergeOutcome>; readonly isOver: () => boolean } {
+  begin(): { readonly promise: Promise<ReconcileOutcome>; readonly isOver: () => boolean } {
     let over = false;
     const end = (): void => void (over = true);
-    const promise = convergeInstance(instanceName, this.#ports(), this.#memory);
+    const promise = reconcileInstance(instanceName, this.#ports(), this.#memory);
     promise.then(end, end);
     return { promise, isOver: () => over };
   }
 
   /** Runs one pass that may be killed under way: undefined then, and the memory of the process is lost. */
-  async passOrCrash(): Promise<ConvergeOutcome | undefined> {
+  async passOrCrash(): Promise<ReconcileOutcome | undefined> {
     try {
       return await this.pass();
     } catch (error) {
@@ -108,16 +108,16 @@ export class ConvergeWorld {
   }
 
   /** Runs passes, each when the one before asked to be woken, until one is done; throws when that takes too many. */
-  async passesUntilDone(passesMax = 20): Promise<ConvergeOutcome[]> {
-    const outcomes: ConvergeOutcome[] = [];
+  async passesUntilDone(passesMax = 20): Promise<ReconcileOutcome[]> {
+    const outcomes: ReconcileOutcome[] = [];
     for (let count = 0; count < passesMax; count += 1) {
       const outcome = await this.passOrCrash();
       if (outcome === undefined) continue;
       outcomes.push(outcome);
-      if (outcome.end.end === "Done") return outcomes;
+      if (outcome.result.kind === "Done") return outcomes;
       await this.sleepUntil(outcome.wakeAtMs);
     }
-    throw new Error(`Not done after ${passesMax} passes: ${JSON.stringify(outcomes.at(-1)?.end)}`);
+    throw new Error(`Not done after ${passesMax} passes: ${JSON.stringify(outcomes.at(-1)?.result)}`);
   }
 
   async sleepUntil(wakeAtMs: number | undefined): Promise<void> {
@@ -142,7 +142,7 @@ export class ConvergeWorld {
     this.#abandon = new AbortController();
   }
 
-  #ports(): ConvergePorts {
+  #ports(): ReconcilePorts {
     return {
       baseUrlObjection: () => this.baseUrlObjection,
       source: this.source,

@@ -30,6 +30,9 @@ export class ForwardWorld {
   readonly rows: { readonly entry: LogEntry; readonly visibleAtMs: number }[] = [];
   /** Request paths in the order in which they were handed on. */
   readonly forwarded: string[] = [];
+  /** The domains that forwarded entries were said to belong to. */
+  readonly domains = new Set<string | undefined>();
+  domain: string | undefined;
   /** Every day that was asked for, with the rows that were asked for at once. */
   readonly queries: string[] = [];
   readonly failures: string[] = [];
@@ -72,8 +75,9 @@ export class ForwardWorld {
     this.gathered = gathered({ instance, ...overrides });
   }
 
-  /** As the first pass over the instance leaves it. */
+  /** As the first reconcile run over the instance leaves it. */
   async becomeReady(): Promise<void> {
+    this.domain = "shop.example";
     const lastTransitionTime = formatTime(this.clock.nowMs());
     const condition = (type: string, reason: string) => {
       return { type, status: "True", reason, message: "All is well.", lastTransitionTime, observedGeneration: 1 };
@@ -141,9 +145,11 @@ export class ForwardWorld {
     return {
       source: { gather: async () => this.gathered },
       baseUrlObjection: () => this.baseUrlObjection,
+      domainOf: () => this.domain,
       openLogs: () => this.#logs(),
       outputOf: () => ({
-        write: async (_origin, entries) => {
+        write: async ({ domain }, entries) => {
+          if (entries.length > 0) this.domains.add(domain);
           const problem = this.onWrite(entries);
           if (problem === undefined) this.forwarded.push(...entries.map((entry) => entry.request_path));
           return problem;

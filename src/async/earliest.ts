@@ -1,0 +1,5 @@
+/** The earlier of two times, where undefined is never. */
+export function earliest(aMs: number | undefined, bMs: number | undefined): number | undefined {
+  if (aMs === undefined) return bMs;
+  return bMs === undefined ? aMs : Math.min(aMs, bMs);
+}

@@ -1,0 +1,40 @@
+// What must hold before the WAF of an instance is called at all, for every kind of work; and when an attempt that failed is
+// worth repeating before its time.
+import type { ApiKey } from "../../model/api-key.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import { byAge, nameKey } from "../../model/resource.ts";
+
+export type Admission =
+  | { readonly kind: "Admitted"; readonly key: ApiKey }
+  | {
+      readonly kind: "Blocked";
+      readonly blocker: "BaseUrlNotAllowed" | "MissingApiKey" | "DuplicateKey";
+      readonly message: string;
+    };
+
+/** @param baseUrlObjection why the base URL must not be called, in a sentence; undefined if it may be */
+export function admitInstance(
+  { instance, key, sameKey }: Gathered,
+  baseUrlObjection: (baseUrl: string) => string | undefined,
+): Admission {
+  const objection = baseUrlObjection(instance.baseUrl);
+  if (objection !== undefined) return { kind: "Blocked", blocker: "BaseUrlNotAllowed", message: objection };
+  if (key.state === "Missing") return { kind: "Blocked", blocker: "MissingApiKey", message: key.problem };
+  const oldest = [instance.meta, ...sameKey].toSorted(byAge)[0];
+  if (oldest !== undefined && oldest !== instance.meta) {
+    const message = `WafInstance ${nameKey(oldest)} is older and has the same base URL and API key: delete one of the two, or give this one the key of another WAF.`;
+    return { kind: "Blocked", blocker: "DuplicateKey", message };
+  }
+  return { kind: "Admitted", key: key.key };
+}
+
+/**
+ * Names everything that an attempt depends on besides the WAF itself: if it changes, a new attempt starts at once.
+ * @param requestedAt the value of the annotation that asks for a reconcile now
+ * @param spec what else of the instance counts
+ */
+export function attemptOf({ instance, key, sameKey }: Gathered, requestedAt: string, spec: unknown): string {
+  const { meta, baseUrl, expectedDomain = "" } = instance;
+  const fingerprint = key.state === "Present" ? key.key.fingerprint() : "";
+  return JSON.stringify([meta.uid, baseUrl, expectedDomain, requestedAt, fingerprint, sameKey.map(nameKey), spec]);
+}

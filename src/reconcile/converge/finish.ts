@@ -1,0 +1,143 @@
+// The one exit of a reconcile run: what it means for the next run, and the last report on every object.
+import { upwardBackOffDelayMs } from "../../async/back-off.ts";
+import { earliest } from "../../async/earliest.ts";
+import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
+import { advanceClearsAtEnd, removeOutlived } from "../cache-clear/advance-clears.ts";
+import { factsWithoutRead } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
+import type { ReconcilePorts } from "../ports.ts";
+import { isTransient } from "../run-result.ts";
+import type { RunResult } from "../run-result.ts";
+import { emitOutcome } from "../status/emit-events.ts";
+import { forgetRulesBut } from "./instance-memory.ts";
+import type { InstanceMemory } from "./instance-memory.ts";
+import { reportFacts } from "./report.ts";
+import type { Run } from "./run-state.ts";
+import type { Declared } from "./view.ts";
+import { attemptIn } from "./view.ts";
+
+const retryBaseMs = 1_000;
+const retryMsMax = 300_000;
+
+/** How far a run came: not at all, not to the WAF, or through its plan. */
+export type Ending =
+  | { readonly kind: "Gone"; readonly version: number }
+  | { readonly kind: "BackedOff"; readonly declared: Declared }
+  | { readonly kind: "Unread"; readonly declared: Declared; readonly result: RunResult }
+  | { readonly kind: "Ran"; readonly run: Run; readonly result: RunResult };
+
+/** What became of a run, and when to come back without being asked. */
+export interface ReconcileOutcome {
+  readonly result: RunResult;
+  /** The facts as they were reported; undefined where there was nothing to report on. */
+  readonly facts: RunFacts | undefined;
+  readonly wakeAtMs: number | undefined;
+  /** Cache clears that are neither finished nor suspended. */
+  readonly pendingClears: number;
+  /** Of the source: what the run has taken into account. */
+  readonly version: number;
+}
+
+/** Ends every run, however far it came. */
+export async function finishRun(
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  ending: Ending,
+): Promise<ReconcileOutcome> {
+  if (ending.kind === "Gone") {
+    const result: RunResult = { kind: "Gone" };
+    return { result, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version: ending.version };
+  }
+  const result = ending.kind === "BackedOff" ? (memory.backOff?.result ?? { kind: "Unsettled" }) : ending.result;
+  const wakeAtMs =
+    ending.kind === "BackedOff"
+      ? memory.backOff?.untilMs
+      : noteResult(ports, memory, ending.kind === "Ran" ? ending.run.view : ending.declared, result);
+  if (ending.kind === "Ran") rememberLists(memory, ending.run, result);
+  const facts = factsAt(ports, ending, result, wakeAtMs);
+  const { version } = ending.kind === "Ran" ? ending.run.view : ending.declared;
+  // A run that was cut off has nothing to report.
+  if (result.kind === "Interrupted" || result.kind === "Gone" || result.kind === "Outdated") {
+    return { result, facts, wakeAtMs, pendingClears: 0, version };
+  }
+  const clears = advanceClearsAtEnd(ports, memory.cacheClears, facts);
+  if (ending.kind !== "BackedOff") {
+    forgetRulesBut(memory, new Set(facts.desired.rules.map(({ id }) => id)));
+    emitOutcome(ports.status, memory.emitted, facts);
+  }
+  await reportFacts(ports, memory, facts);
+  await removeOutlived(ports, clears);
+  return { result, facts, ...wakeWithClears(wakeAtMs, clears), version };
+}
+
+function factsAt(
+  ports: ReconcilePorts,
+  ending: Exclude<Ending, { kind: "Gone" }>,
+  result: RunResult,
+  retryAtMs: number | undefined,
+) {
+  if (ending.kind === "Ran") return ending.run.facts("Ended", { result, retryAtMs });
+  return factsWithoutRead(ending.declared, { phase: "Ended", result, nowMs: ports.clock.nowMs(), retryAtMs });
+}
+
+/** Counts failures, and starts or ends the backoff. Returns when to run again. */
+function noteResult(
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  declared: Declared,
+  result: RunResult,
+): number | undefined {
+  const hasFailed = isTransient(result);
+  memory.failures = hasFailed ? memory.failures + 1 : 0;
+  if (result.kind === "Failed") ports.observer.failed?.(declared.gathered.instance.meta, result.fault);
+  const wakeAtMs = wakeTime(ports, memory, declared, result);
+  memory.backOff =
+    wakeAtMs !== undefined && hasFailed
+      ? { untilMs: wakeAtMs, result, attempted: attemptIn(declared.gathered) }
+      : undefined;
+  return wakeAtMs;
+}
+
+function rememberLists(memory: InstanceMemory, run: Run, result: RunResult): void {
+  const observed = run.ledger.shown(run.view.observed);
+  memory.lastObserved = observed;
+  // A list whose last writes are not confirmed says nothing about drift.
+  memory.lastSeen =
+    run.ledger.unread.size === 0
+      ? { domain: observed.domain, lists: observed.lists, removed: memory.removed }
+      : undefined;
+  if (result.kind === "Done") memory.lastSyncMs = run.ports.clock.nowMs();
+}
+
+/** Cache clears have times of their own: a retry, a deadline, the end of a time to live. */
+function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: AdvancedClears) {
+  return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
+}
+
+/** When to run again without being asked: the next expiry or resync, or a backoff after a failure. */
+function wakeTime(
+  { clock, random }: ReconcilePorts,
+  memory: InstanceMemory,
+  { gathered, desired }: Declared,
+  result: RunResult,
+): number | undefined {
+  const nowMs = clock.nowMs();
+  const resyncMs = nowMs + gathered.instance.resyncIntervalMs;
+  switch (result.kind) {
+    case "Done":
+      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs);
+    case "Blocked":
+    case "Failed":
+    case "Unsettled": {
+      if (!isTransient(result)) return Math.min(resyncMs, nowMs + retryMsMax);
+      const options = { baseMs: retryBaseMs, maxMs: retryMsMax, attempt: memory.failures, random };
+      const askedMs = result.kind === "Failed" ? (result.fault.retryAfterMs ?? 0) : 0;
+      return nowMs + Math.max(upwardBackOffDelayMs(options), askedMs);
+    }
+    case "Outdated":
+      return nowMs;
+    case "Interrupted":
+    case "Gone":
+      return undefined;
+  }
+}

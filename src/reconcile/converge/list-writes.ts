@@ -1,0 +1,54 @@
+// The writes to one list since it was last read, laid over what that read showed.
+import type { Entry } from "../../model/entry.ts";
+import type { ObservedEntries } from "../../model/observed.ts";
+
+export class ListWrites {
+  readonly #added = new Set<Entry>();
+  /** The spellings that were removed. */
+  readonly #removed = new Map<Entry, Set<string>>();
+
+  get isEmpty(): boolean {
+    return this.#added.size === 0 && this.#removed.size === 0;
+  }
+
+  added(entry: Entry): void {
+    this.#added.add(entry);
+    this.#removed.delete(entry);
+  }
+
+  removed(entry: Entry, spelling: string): void {
+    this.#added.delete(entry);
+    const spellings = this.#removed.get(entry) ?? new Set();
+    this.#removed.set(entry, spellings.add(spelling));
+  }
+
+  /** The list was read: what was written is in what it shows. */
+  forget(): void {
+    this.#added.clear();
+    this.#removed.clear();
+  }
+
+  /** Whether the list shows the entry by now. */
+  shows(entry: Entry, read: ObservedEntries): boolean {
+    return this.#added.has(entry) || this.#left(entry, read).length > 0;
+  }
+
+  /** What the list shows by now. An added entry is spelled as it was sent. */
+  over(read: ObservedEntries): ObservedEntries {
+    if (this.isEmpty) return read;
+    const entries = new Map(read);
+    for (const entry of this.#removed.keys()) {
+      const left = this.#left(entry, read);
+      if (left.length === 0) entries.delete(entry);
+      else entries.set(entry, left);
+    }
+    for (const entry of this.#added) entries.set(entry, [entry]);
+    return entries;
+  }
+
+  #left(entry: Entry, read: ObservedEntries): readonly string[] {
+    const spellings = read.get(entry) ?? [];
+    const removed = this.#removed.get(entry);
+    return removed === undefined ? spellings : spellings.filter((spelling) => !removed.has(spelling));
+  }
+}

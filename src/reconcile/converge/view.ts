@@ -1,0 +1,52 @@
+// What a reconcile run knows. A view is never changed: a run that learns something takes a new view, and plans again from it.
+import { requestedAtAnnotation } from "../../api/kinds.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import { listNames } from "../../model/declared.ts";
+import type { Inventory } from "../../model/inventory.ts";
+import type { Observed } from "../../model/observed.ts";
+import { attemptOf } from "../../plan/access/admit-instance.ts";
+import type { DesiredState } from "../../plan/instance/desired.ts";
+import type { Plan } from "../../plan/instance/plan.ts";
+
+/** What is declared, as of one version of the source. */
+export interface Declared {
+  /** The version of the source that `gathered` was read at. */
+  readonly version: number;
+  readonly gathered: Gathered;
+  readonly desired: DesiredState;
+}
+
+export interface View extends Declared {
+  /** The WAF as last read. The writes since are in the ledger. */
+  readonly observed: Observed;
+  readonly inventory: Inventory;
+}
+
+/** Names everything that an attempt depends on besides the WAF; see `attemptOf`. */
+export function attemptIn(gathered: Gathered): string {
+  const { meta } = gathered.instance;
+  return attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", meta.generation);
+}
+
+/** True if both are the same WAF and key, and neither or both are being deleted. Otherwise the run has to start again. */
+export function isSameWaf(a: Gathered, b: Gathered): boolean {
+  if (a.instance.baseUrl !== b.instance.baseUrl || a.instance.meta.uid !== b.instance.meta.uid) return false;
+  if (a.instance.meta.deleting !== b.instance.meta.deleting) return false;
+  if (a.instance.expectedDomain !== b.instance.expectedDomain || a.sameKey.length !== b.sameKey.length) return false;
+  if (a.key.state !== "Present" || b.key.state !== "Present") return false;
+  return a.key.key.reveal() === b.key.key.reveal();
+}
+
+/** True if the plan orphans something: it is managed and may be on the WAF, and the plan drops it from the inventory. */
+export function orphansEntries({ inventory, observed }: Pick<View, "inventory" | "observed">, plan: Plan): boolean {
+  const next = plan.inventory;
+  if (next === inventory) return false;
+  for (const host of inventory.origins.keys()) if (!next.origins.has(host)) return true;
+  return listNames.some((list) => {
+    const live = observed.lists[list];
+    for (const entry of inventory.entries[list].keys()) {
+      if (live.has(entry) && !next.entries[list].has(entry)) return true;
+    }
+    return false;
+  });
+}

@@ -1,0 +1,38 @@
+import { describe, expect, test } from "@jest/globals";
+import type { Entry } from "../../../src/model/entry.ts";
+import { newInstanceMemory, noteWrite, removedMax } from "../../../src/reconcile/converge/instance-memory.ts";
+
+function removal(entry: string) {
+  return { kind: "RemoveEntry", list: "blocklist", entry: entry as Entry, spelling: entry, reason: "" } as const;
+}
+
+function addition(entry: string) {
+  return { kind: "AddEntry", list: "blocklist", entry: entry as Entry, rules: ["edge/one"], reason: "" } as const;
+}
+
+describe("What wafsync remembers of its own removals", () => {
+  test("has a limit for each list, beyond which the oldest are forgotten", () => {
+    const memory = newInstanceMemory();
+    for (let index = 0; index <= removedMax; index += 1) noteWrite(memory, removal(`entry-${index}`), index);
+    const { blocklist, allowlist } = memory.removed;
+    expect([blocklist.size, allowlist.size]).toEqual([removedMax, 0]);
+    expect([blocklist.has("entry-0" as Entry), blocklist.has("entry-1" as Entry)]).toEqual([false, true]);
+  });
+
+  test("counts an entry that is removed again as the newest", () => {
+    const memory = newInstanceMemory();
+    for (let index = 0; index < removedMax; index += 1) noteWrite(memory, removal(`entry-${index}`), index);
+    noteWrite(memory, removal("entry-0"), 0);
+    noteWrite(memory, removal("another"), 0);
+    expect(memory.removed.blocklist.has("entry-0" as Entry)).toBe(true);
+    expect(memory.removed.blocklist.has("entry-1" as Entry)).toBe(false);
+  });
+
+  test("forgets an entry that is added again, and says when the rule changed", () => {
+    const memory = newInstanceMemory();
+    noteWrite(memory, removal("192.0.2.1"), 1);
+    noteWrite(memory, addition("192.0.2.1"), 2);
+    expect(memory.removed.blocklist.size).toBe(0);
+    expect(memory.ruleChangedMs.get("edge/one")).toBe(2);
+  });
+});
