@@ -20,8 +20,6 @@ export const exceptions: readonly Exception[] = [
     why: "This command starts the simulator.",
   },
 
-  { rule: "file-size", path: "src/async/keyed-queue.ts", why: "Temporary: it is being split." },
-
   { rule: "status-reads", path: "src/reconcile/converge/report.ts", why: comparesFormer },
   { rule: "status-reads", path: "src/reconcile/status/write-status.ts", why: comparesFormer },
   { rule: "status-reads", path: "src/reconcile/logs/forward-status.ts", why: comparesFormer },
