@@ -83,7 +83,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
     run: async () => {
       expect(await run("run", ...directory(), "--once")).toMatchObject({ code: 0, stderr: "" });
       const running = start("run", ...directory());
-      await running.hasPrinted(/Following/u);
+      await running.hasPrinted(/Watching/u);
       await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: [address, "203.0.113.10"] }));
       await running.hasPrinted(/Added 1 entry/u);
       running.child.kill("SIGTERM");

@@ -2,11 +2,10 @@
 import { cp, readFile, readdir, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { parseAllDocuments } from "yaml";
-import { isOurs, parseResource } from "../src/api/parse-resource.ts";
 import { startSimulator } from "../src/simulator/start-simulator.ts";
 import { runWafsync } from "./support/processes/wafsync-process.ts";
 import { scratchDirectory } from "./support/worlds/scratch-directory.ts";
+import { documentsOf, faultsOf } from "./support/builders/yaml-texts.ts";
 
 const root = join(import.meta.dirname, "..");
 const simulatorUrl = "http://127.0.0.1:8080";
@@ -20,21 +19,6 @@ async function filesBelow(folder: string, ending: string): Promise<string[]> {
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort();
-}
-
-function documentsOf(text: string): { readonly kind?: string }[] {
-  return parseAllDocuments(text).map((document) => {
-    expect(document.errors).toEqual([]);
-    return document.toJS() as { readonly kind?: string };
-  });
-}
-
-/** What is wrong with those of the documents that are for wafsync. */
-function faultsOf(documents: readonly unknown[]): string[] {
-  return documents.filter(isOurs).flatMap((document) => {
-    const parsed = parseResource(document, { defaultNamespace: "shop" });
-    return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
-  });
 }
 
 describe.each(["directory", "cluster"])("examples/%s", (name) => {

@@ -4,7 +4,7 @@ import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
 import type { LeaseStanding } from "../kube/lease.ts";
-import { leaseApi } from "../kube/lease-api.ts";
+import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
 

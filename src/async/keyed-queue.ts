@@ -80,7 +80,7 @@ export class KeyedQueue<Key> {
   readonly #takers = new Set<(item: QueueItem<Key> | undefined) => void>();
   #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #running = 0;
-  #shutDown: { readonly ended: Promise<void>; readonly end: () => void } | undefined;
+  #shutDown: PromiseWithResolvers<void> | undefined;
 
   constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
@@ -105,10 +105,7 @@ export class KeyedQueue<Key> {
    * the worker sets the next wake of a key again after every run.
    */
   addAfter(key: Key, delayMs: number, wake: Wake): void {
-    if (!(delayMs > 0)) {
-      this.add(key, wake);
-      return;
-    }
+    if (!(delayMs > 0)) return this.add(key, wake);
     this.#promoteDue();
     if (this.#shutDown !== undefined || this.#ready.has(key)) return;
     const entry = this.#entryOf(key);
@@ -191,8 +188,7 @@ export class KeyedQueue<Key> {
    * @returns When no key is in progress any longer.
    */
   async shutDown(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#shutDown ??= { ended: promise, end: resolve };
+    this.#shutDown ??= Promise.withResolvers();
     this.#delayed.clear();
     this.#ready.clear();
     for (const [key, entry] of this.#entries) {
@@ -203,7 +199,7 @@ export class KeyedQueue<Key> {
     this.#timer = undefined;
     for (const give of this.#takers) give(undefined);
     this.#endIfIdle();
-    await this.#shutDown.ended;
+    await this.#shutDown.promise;
   }
 
   stats(): QueueStats {
@@ -234,10 +230,7 @@ export class KeyedQueue<Key> {
 
   /** A wake became due at `atMs`. */
   #wake(key: Key, entry: Entry, atMs: number): void {
-    if (this.#ready.has(key)) {
-      this.#enqueue(key, entry, entry.readySinceMs);
-      return;
-    }
+    if (this.#ready.has(key)) return this.#enqueue(key, entry, entry.readySinceMs);
     if (entry.again) return;
     this.#observer.added();
     if (entry.runningSinceMs === undefined) this.#enqueue(key, entry, atMs);
@@ -295,6 +288,6 @@ export class KeyedQueue<Key> {
   }
 
   #endIfIdle(): void {
-    if (this.#running === 0) this.#shutDown?.end();
+    if (this.#running === 0) this.#shutDown?.resolve();
   }
 }

@@ -6,6 +6,7 @@ import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
+import { countWords } from "./count-words.ts";
 import { CommandError } from "./describe-error.ts";
 import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
 import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
@@ -14,13 +15,13 @@ import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { LogProgress, inWords } from "./logs/log-progress.ts";
 import { retentionWarning } from "./logs/log-range.ts";
 import { readLogRequest, resumeQuestion } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
+import { StatusLine } from "./status-line.ts";
 import { terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
@@ -32,7 +33,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const terminal = terminalOn(process.stderr);
   const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
   const showsRows = request.isFollowing || (request.file === undefined && process.stdout.isTTY);
-  const progress = showsRows ? undefined : new LogProgress(notes, realClock);
+  const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = request.plan ?? source.plan;
   const warning = plan && retentionWarning(plan, request.days, today);
@@ -140,13 +141,13 @@ function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): numbe
     case "NobodyReads":
       return 0;
     case "Stopped":
-      watch.line(`Stopped after ${inWords(end.rows)} rows.${hint}`);
+      watch.line(`Stopped after ${countWords(end.rows)} rows.${hint}`);
       return request.isFollowing ? 0 : 130;
     case "Done": {
       const { firstDay, lastDay } = request.days;
       if (request.file !== undefined) {
         watch.line(
-          `${inWords(end.rows)} rows of ${formatDay(firstDay)} to ${formatDay(lastDay)} are in ${request.file}.`,
+          `${countWords(end.rows)} rows of ${formatDay(firstDay)} to ${formatDay(lastDay)} are in ${request.file}.`,
         );
       }
       return watch.isWhole ? 0 : 1;

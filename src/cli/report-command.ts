@@ -8,8 +8,8 @@ import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
+import { countWords } from "./count-words.ts";
 import { logFaultError } from "./logs/log-faults.ts";
-import { LogProgress, inWords } from "./logs/log-progress.ts";
 import { parseRange, retentionWarning } from "./logs/log-range.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource, LogSourceOptions } from "./logs/log-source.ts";
@@ -18,6 +18,7 @@ import { collectReport } from "./report/collect-report.ts";
 import type { ReportEnd } from "./report/collect-report.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
+import { StatusLine } from "./status-line.ts";
 import { terminalOn } from "./terminal.ts";
 
 export interface ReportOptions extends LogSourceOptions {
@@ -41,7 +42,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const { key } = source;
   const terminal = terminalOn(process.stderr);
   const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
-  const progress = new LogProgress(notes, realClock);
+  const progress = new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, days, today);
@@ -62,7 +63,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
     const warnings = [retention, unlisted, ...watch.warnings].filter((text) => text !== undefined);
     await write(end, options, source, warnings);
     const where = options.output === standardOutput ? "" : ` is in ${options.output}`;
-    notes.line(`A report of ${inWords(end.report.total)} blocked requests${where}.`);
+    notes.line(`A report of ${countWords(end.report.total)} blocked requests${where}.`);
     return watch.isWhole && end.blocklist.ok ? 0 : 1;
   } finally {
     progress.clear();

@@ -2,9 +2,7 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { parseAllDocuments } from "yaml";
 import { fastTests, slowTests } from "../../scripts/checks.ts";
-import { isOurs, parseResource } from "../../src/api/parse-resource.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
 import {
   anchorsOf,
@@ -16,6 +14,7 @@ import {
   root,
   sectionsOf,
 } from "../support/tidy/markdown-pages.ts";
+import { documentsOf, faultsOf } from "../support/builders/yaml-texts.ts";
 
 const pages = await markdownPages();
 
@@ -23,21 +22,6 @@ const pages = await markdownPages();
 const pagesAboutSource = pages.filter((page) =>
   /^(?:CONTRIBUTING|RELEASE)\.md$|^docs\/(?:architecture\.md|contributing\/|decisions\/)/.test(page),
 );
-
-function documentsOf(text: string): { readonly kind?: string }[] {
-  return parseAllDocuments(text).map((document) => {
-    expect(document.errors).toEqual([]);
-    return document.toJS() as { readonly kind?: string };
-  });
-}
-
-/** What is wrong with those of the documents that are for wafsync. */
-function faultsOf(documents: readonly unknown[]): string[] {
-  return documents.filter(isOurs).flatMap((document) => {
-    const parsed = parseResource(document, { defaultNamespace: "shop" });
-    return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
-  });
-}
 
 describe("The documentation", () => {
   test("shows every kind in the README, and no YAML of it is wrong", async () => {

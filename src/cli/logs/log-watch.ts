@@ -4,9 +4,9 @@ import type { DaySummary } from "../../plan/logs/day-reading.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
 import type { LogWait } from "../../reconcile/logs/log-ports.ts";
 import { defectWords } from "../../reconcile/logs/read-logs.ts";
+import { countWords } from "../count-words.ts";
+import type { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
-import { inWords } from "./log-progress.ts";
-import type { LogProgress } from "./log-progress.ts";
 
 /** A shorter wait is not shown: it would be over before it is read. */
 const waitShownMsMin = 1_000;
@@ -16,12 +16,12 @@ const warningsKeptMax = 730;
 
 export class LogWatch {
   readonly #notes: Terminal;
-  readonly #progress: LogProgress | undefined;
+  readonly #progress: StatusLine | undefined;
   readonly #warnings: string[] = [];
   #isWhole = true;
 
   /** @param progress undefined if the rows themselves are printed on the terminal */
-  constructor(notes: Terminal, progress: LogProgress | undefined) {
+  constructor(notes: Terminal, progress: StatusLine | undefined) {
     this.#notes = notes;
     this.#progress = progress;
   }
@@ -41,7 +41,7 @@ export class LogWatch {
   }
 
   rowsRead(rows: number, day: number): void {
-    this.#progress?.advance(rows, formatDay(day));
+    this.#progress?.advance(rows, { label: formatDay(day) });
   }
 
   readonly waiting = ({ why, delayMs }: LogWait): void => {
@@ -57,10 +57,11 @@ export class LogWatch {
     if (brokenCount > 0) {
       const examples = broken.slice(0, brokenShownMax).map(({ position, problem }) => `entry ${position}: ${problem}`);
       const left =
-        brokenCount === 1 ? "1 malformed entry is skipped" : `${inWords(brokenCount)} malformed entries are skipped`;
+        brokenCount === 1 ? "1 malformed entry is skipped" : `${countWords(brokenCount)} malformed entries are skipped`;
       this.#warn(`${date}: ${left} (${examples.join("; ")}${brokenCount > brokenShownMax ? "; …" : ""})`);
     }
-    if (came !== total) this.#warn(`${date}: the WAF announces ${inWords(total)} entries but sends ${inWords(came)}`);
+    if (came !== total)
+      this.#warn(`${date}: the WAF announces ${countWords(total)} entries but sends ${countWords(came)}`);
   }
 
   failed(fault: WafFault): void {

@@ -5,7 +5,7 @@ import type { ListName } from "../../model/declared.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/plan.ts";
 import { ruleProgress } from "../../plan/instance/plan.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, shortened } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
@@ -70,10 +70,6 @@ function rejectedOf(rule: CompiledRule, progress: RuleProgress | undefined): Waf
     shown.push(item);
   }
   return shown;
-}
-
-export function shortened(text: string, lengthMax: number): string {
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
 function acceptRule(rule: CompiledRule): AcceptedFinding {

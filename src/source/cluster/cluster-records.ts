@@ -3,7 +3,7 @@
 import { apiGroup } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { eventApi } from "../../kube/event-api.ts";
+import { eventApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";

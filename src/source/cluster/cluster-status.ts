@@ -9,7 +9,7 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord } from "../../kube/kube-object.ts";
 import { isOlderVersion } from "../../kube/resource-version.ts";
-import { statusApi } from "../../kube/status-api.ts";
+import { statusApi } from "../../kube/object-apis.ts";
 import { type StatusApi, type StatusObject, StatusWriter } from "../../kube/status-writer.ts";
 import { type ResourceMeta, type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";

@@ -2,7 +2,7 @@
 // deliberately kept.
 import { instanceFinalizer } from "../../api/kinds.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { finalizerApi } from "../../kube/finalizer-api.ts";
+import { finalizerApi } from "../../kube/object-apis.ts";
 import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
 import { nameKey, type ObjectName, type ResourceRef } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";

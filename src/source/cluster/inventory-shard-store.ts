@@ -3,7 +3,7 @@
 import { apiGroup } from "../../api/kinds.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { finalizerApi } from "../../kube/finalizer-api.ts";
+import { finalizerApi } from "../../kube/object-apis.ts";
 import { removeFinalizer } from "../../kube/finalizer.ts";
 import { isRecord } from "../../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, listObjects, listPage, replaceObject } from "../../kube/verbs.ts";

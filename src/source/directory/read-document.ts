@@ -5,6 +5,7 @@ import type { CustomResource } from "../../api/custom-resource.ts";
 import { nearestName } from "../../api/nearest-name.ts";
 import { type ResourceFault, resourceFault } from "../../api/resource-fault.ts";
 import { toDeclaredCacheClear, toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../../api/to-declared.ts";
+import { isRecord } from "../../model/record.ts";
 import { type ObjectName, resourceKinds } from "../../model/resource.ts";
 import { type DirectoryItem, type ReferenceLines, defaultNamespace } from "./directory-item.ts";
 import { coreKinds, readConfigMap, readNamespace, readSecret, type ReadCoreObject } from "./core-objects.ts";
@@ -46,7 +47,7 @@ interface Place {
 /** What one document declares, and its faults. Never throws, and never quotes a Secret. */
 export function readDocument(document: YamlDocument, file: string): ReadDocument {
   const { value } = document;
-  if (!isMapping(value)) {
+  if (!isRecord(value)) {
     const message =
       "must be a mapping with apiVersion, kind and metadata; if this is no Kubernetes object, move the file elsewhere";
     return { items: [], faults: [sourceFault(file, message, { line: document.line })] };
@@ -62,7 +63,7 @@ export function readDocument(document: YamlDocument, file: string): ReadDocument
   }
   const read = list.map((item: unknown, index) => {
     const place = { file, document, segments: ["items", index] };
-    if (isMapping(item)) return readObject(item, place);
+    if (isRecord(item)) return readObject(item, place);
     return { items: [], faults: [faultAt(place, resourceFault([], "must be a Kubernetes object"), "All")] };
   });
   return { items: read.flatMap(({ items }) => items), faults: read.flatMap(({ faults }) => faults) };
@@ -191,9 +192,9 @@ function faultAt(place: Place, fault: ResourceFault, blocksRemovals: RemovalScop
 function scopeOf(object: Mapping, faults: readonly ResourceFault[]): RemovalScope {
   const doubtful = ["kind", "metadata.namespace", "metadata.name", "metadata", "spec", "spec.instanceRef"];
   if (faults.some(({ path }) => doubtful.includes(path) || path.startsWith("spec.instanceRef."))) return "All";
-  const metadata = isMapping(object["metadata"]) ? object["metadata"] : {};
-  const spec = isMapping(object["spec"]) ? object["spec"] : {};
-  const reference = isMapping(spec["instanceRef"]) ? spec["instanceRef"] : undefined;
+  const metadata = isRecord(object["metadata"]) ? object["metadata"] : {};
+  const spec = isRecord(object["spec"]) ? object["spec"] : {};
+  const reference = isRecord(spec["instanceRef"]) ? spec["instanceRef"] : undefined;
   const name = object["kind"] === "WafInstance" ? metadata["name"] : reference?.["name"];
   const namespace = reference?.["namespace"] ?? metadata["namespace"] ?? defaultNamespace;
   return typeof name === "string" && typeof namespace === "string" ? { namespace, name } : "All";
@@ -202,7 +203,7 @@ function scopeOf(object: Mapping, faults: readonly ResourceFault[]): RemovalScop
 /** Removes what an API server sets on exported objects. In a file only the name identifies an object, and it has no age. */
 function withoutServerFields(object: Mapping): Mapping {
   const { status: _status, ...rest } = object;
-  if (!isMapping(rest["metadata"])) return rest;
+  if (!isRecord(rest["metadata"])) return rest;
   const { uid: _uid, resourceVersion: _version, generation: _generation, ...metadata } = rest["metadata"];
   const { creationTimestamp: _created, deletionTimestamp: _deleted, ...kept } = metadata;
   return { ...rest, metadata: kept };
@@ -231,8 +232,4 @@ function isKustomization({ apiVersion, kind }: Mapping, file: string): boolean {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -191,16 +191,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/logs",
-        mayImport: [
-          "model",
-          "async",
-          "plan/logs",
-          "source/directory",
-          "reconcile/status",
-          "reconcile/logs",
-          "app",
-          "cli/*.ts",
-        ],
+        mayImport: ["model", "async", "plan/logs", "source/directory", "reconcile/logs", "app", "cli/*.ts"],
         duty: "logs to a terminal, a pipe or a file",
       },
       {
