@@ -3,6 +3,8 @@ import { formatTime } from "../../api/conditions.ts";
 import type { WafIpRuleStatus } from "../../api/waf-ip-rule.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
+import { describeCarved } from "../../plan/lists/compiled-rule.ts";
+import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
 import type { RuleProgress } from "../../plan/instance/plan.ts";
 import { ruleProgress } from "../../plan/instance/plan.ts";
 import { asSentence } from "../../model/sentence.ts";
@@ -11,12 +13,12 @@ import { accepted, conditionsOf } from "./conditions.ts";
 import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 
-const rejectedShownMax = 20;
+const entriesShownMax = 20;
 const entryLengthMax = 128;
 const sourceLengthMax = 512;
 const messageLengthMax = 1024;
 /** A status is for reading: where the items are long, fewer are shown. */
-const rejectedBytesMax = 6_000;
+const entriesBytesMax = 6_000;
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
@@ -37,6 +39,7 @@ export function ruleStatus(
     observedGeneration: meta.generation,
     conditions: [...conditions],
     rejected: rejectedOf(rule, progress),
+    carved: rule.carved.length === 0 ? undefined : carvedOf(rule),
     expiresAt: rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
     ...(progress === undefined ? {} : countsOf(rule, progress)),
@@ -50,23 +53,38 @@ function progressOf(rule: CompiledRule, { observed, plan }: RunFacts): RuleProgr
 function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
   const { desired, synced, pending, refused } = progress;
   return {
-    entries: { desired, synced, pending, rejected: rule.rejected.length + refused.length },
+    entries: {
+      desired,
+      synced,
+      pending,
+      rejected: rule.rejected.length + refused.length,
+      ...(rule.carved.length === 0 ? {} : { carved: rule.carved.length }),
+    },
     progress: `${synced}/${desired}`,
   };
 }
 
 function rejectedOf(rule: CompiledRule, progress: RuleProgress | undefined): WafIpRuleStatus["rejected"] {
   const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
+  return firstEntries([...rule.rejected, ...refused]);
+}
+
+function carvedOf({ carved }: CompiledRule): NonNullable<WafIpRuleStatus["carved"]> {
+  const shown = carved.slice(0, entriesShownMax);
+  return firstEntries(shown.map((item) => ({ ...item, message: describeCarved(item) })));
+}
+
+function firstEntries(items: readonly RejectedEntry[]): WafIpRuleStatus["rejected"] {
   const shown: WafIpRuleStatus["rejected"] = [];
   let bytes = 0;
-  for (const { entry, source, message } of [...rule.rejected, ...refused].slice(0, rejectedShownMax)) {
+  for (const { entry, source, message } of items.slice(0, entriesShownMax)) {
     const item = {
       entry: shortened(entry, entryLengthMax),
       source: shortened(source, sourceLengthMax),
       message: shortened(message, messageLengthMax),
     };
     bytes += Buffer.byteLength(JSON.stringify(item));
-    if (shown.length > 0 && bytes > rejectedBytesMax) break;
+    if (shown.length > 0 && bytes > entriesBytesMax) break;
     shown.push(item);
   }
   return shown;
