@@ -17,8 +17,11 @@ const entriesShownMax = 20;
 const entryLengthMax = 128;
 const sourceLengthMax = 512;
 const messageLengthMax = 1024;
-/** A status is for reading: where the items are long, fewer are shown. */
+/** A status is for reading: where entries, sources and messages are long, fewer entries are shown. */
 const entriesBytesMax = 6_000;
+/** One entry is always shown, however long everything is. */
+const entriesBytesMin = 2_000;
+const entriesAndConditionsBytesMax = 7_500;
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
@@ -38,8 +41,7 @@ export function ruleStatus(
     ...before,
     observedGeneration: meta.generation,
     conditions: [...conditions],
-    rejected: rejectedOf(rule, progress),
-    carved: rule.carved.length === 0 ? undefined : carvedOf(rule),
+    ...shownEntries(rule, progress, entriesAndConditionsBytesMax - bytesOf(conditions)),
     expiresAt: rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
     ...(progress === undefined ? {} : countsOf(rule, progress)),
@@ -64,17 +66,24 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
   };
 }
 
-function rejectedOf(rule: CompiledRule, progress: RuleProgress | undefined): WafIpRuleStatus["rejected"] {
+/** What is rejected comes first: a person has to do something about it. */
+function shownEntries(
+  rule: CompiledRule,
+  progress: RuleProgress | undefined,
+  bytesLeft: number,
+): Pick<WafIpRuleStatus, "rejected" | "carved"> {
+  const bytesMax = Math.max(entriesBytesMin, Math.min(entriesBytesMax, bytesLeft));
   const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
-  return firstEntries([...rule.rejected, ...refused]);
+  const rejected = firstEntries([...rule.rejected, ...refused], bytesMax);
+  const carvedItems = rule.carved.slice(0, entriesShownMax);
+  const carved = firstEntries(
+    carvedItems.map((item) => ({ ...item, message: describeCarved(item) })),
+    bytesMax - bytesOf(rejected),
+  );
+  return { rejected, carved: carved.length === 0 ? undefined : carved };
 }
 
-function carvedOf({ carved }: CompiledRule): NonNullable<WafIpRuleStatus["carved"]> {
-  const shown = carved.slice(0, entriesShownMax);
-  return firstEntries(shown.map((item) => ({ ...item, message: describeCarved(item) })));
-}
-
-function firstEntries(items: readonly RejectedEntry[]): WafIpRuleStatus["rejected"] {
+function firstEntries(items: readonly RejectedEntry[], bytesMax: number): WafIpRuleStatus["rejected"] {
   const shown: WafIpRuleStatus["rejected"] = [];
   let bytes = 0;
   for (const { entry, source, message } of items.slice(0, entriesShownMax)) {
@@ -83,11 +92,15 @@ function firstEntries(items: readonly RejectedEntry[]): WafIpRuleStatus["rejecte
       source: shortened(source, sourceLengthMax),
       message: shortened(message, messageLengthMax),
     };
-    bytes += Buffer.byteLength(JSON.stringify(item));
-    if (shown.length > 0 && bytes > entriesBytesMax) break;
+    bytes += bytesOf(item);
+    if (bytes > bytesMax) break;
     shown.push(item);
   }
   return shown;
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 export function shortened(text: string, lengthMax: number): string {
