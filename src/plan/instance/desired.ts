@@ -1,6 +1,6 @@
 // The desired state of one instance: what should be on each list, which rules want each entry, and what came of each rule.
 //
-//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ lists
+//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ carved ──▶ lists
 //
 // An entry that is refused at any of these steps is reported on its rule and stops nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
@@ -9,13 +9,14 @@ import type { Entry } from "../../model/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { decideAttachment } from "../access/attach.ts";
+import { replaceCarved } from "../lists/carved-entries.ts";
 import type { SourceOfEntry } from "../lists/conflicts.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
 import { describeRejected } from "../lists/compiled-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
-import { compileGuards, guardObjection } from "../lists/guards.ts";
+import { compileGuards, guardEntries } from "../lists/guards.ts";
 import type { RejectedEntry } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
 
@@ -52,7 +53,7 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, gathered, guards, nowMs, held));
-  const rules = settleConflicts(drafts, sourcesOf(gathered));
+  const rules = replaceCarved(settleConflicts(drafts, sourcesOf(gathered)));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -121,7 +122,7 @@ function draftRule(
   const { rule } = gatheredRule;
   const list = listOf(rule);
   const id = nameKey(rule.meta);
-  const base = { rule, id, list, rejected: [], expired: false, entries: new Set<Entry>() };
+  const base = { rule, id, list, rejected: [], carved: [], expired: false, entries: new Set<Entry>() };
   const labels = gathered.namespaceLabels.get(rule.meta.namespace);
   const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
   if (attachment.state !== "Allowed") {
@@ -131,19 +132,14 @@ function draftRule(
   const read = readRuleEntries(gatheredRule);
   const expiresAtMs = expiryOf(rule);
   const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
-  const refused: RejectedEntry[] = [];
-  const entries = new Set<Entry>();
-  for (const [entry, source] of read.entries) {
-    const objection = guardObjection(guards, list, entry);
-    if (objection === undefined) entries.add(entry);
-    else refused.push({ entry, source, message: objection });
-  }
+  const guarded = guardEntries(guards, list, read.entries);
   if (!expired) holdForUnreadable(id, read.missing, read.invalid, held[list]);
   return {
     ...base,
-    ...verdictOf(read.missing, read.invalid, refused),
-    entries: expired ? new Set() : entries,
-    rejected: [...read.invalid, ...refused],
+    ...verdictOf(read.missing, read.invalid, guarded.rejected),
+    entries: expired ? new Set() : guarded.entries,
+    rejected: [...read.invalid, ...guarded.rejected],
+    carved: expired ? [] : guarded.carved,
     expiresAtMs,
     expired,
   };

@@ -13,20 +13,20 @@ import type { Observed } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/plan/instance/plan.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../../support/builders/declare.ts";
-import { anInventory, entry, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
+import { anInventory, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
 
 /** Few texts, so that rules, lists and inventory meet; nested ones and other spellings among them. */
 const declaredTexts = [
-  "10.0.0.0/8",
-  "10.1.0.0/16",
-  "10.1.1.1",
-  "10.1.1.2",
+  "198.18.0.0/16",
+  "198.18.1.0/24",
+  "198.18.1.1",
+  "198.18.1.2",
   "192.0.2.1",
   "192.0.2.0/24",
   "2001:db8::/32",
   "2001:db8::1",
 ];
-const shownTexts = [...declaredTexts, "192.0.2.1/32", "10.1.2.3/8", "2001:DB8::1", "203.0.113.9", "nonsense"];
+const shownTexts = [...declaredTexts, "192.0.2.1/32", "198.18.2.3/16", "2001:DB8::1", "203.0.113.9", "nonsense"];
 const hosts = ["a.example", "b.example", "192.0.2.1", "primary.example"];
 const originType = fc.constantFrom<OriginType>("Alternate", "Backup");
 const optionally = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
@@ -93,13 +93,19 @@ function worlds(policies: readonly ListPolicy[], brokenSources = false): fc.Arbi
       owned: fc.tuple(owned, owned),
       ownedOrigins: fc.dictionary(fc.constantFrom(...hosts), ownedOrigin, { maxKeys: 3, noNullPrototype: true }),
       primary: fc.constantFrom("primary.example", "a.example"),
+      onNeverBlock: fc.constantFrom("Reject" as const, "Carve" as const),
       broken: brokenSources ? fc.constantFrom([], ["a.yaml can't be read."]) : fc.constant([]),
     })
     .map((draft) => ({
       gathered: gathered({
         instance: anInstance({
           policies: { blocklist: draft.blocklist, allowlist: draft.allowlist },
-          guards: { maxRemovals: 1_000, maxRemovalPercent: 100, neverBlock: ["10.1.1.2"] },
+          guards: {
+            maxRemovals: 1_000,
+            maxRemovalPercent: 100,
+            neverBlock: ["198.18.1.2"],
+            onNeverBlock: draft.onNeverBlock,
+          },
         }),
         rules: draft.rules,
         origins: draft.origins,
@@ -212,10 +218,10 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     fc.assert(
       fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
         const plan = planned(world);
-        const adopting = world.gathered.rules.filter(
+        const adopting = compileDesired(world.gathered, nowMs).rules.filter(
           ({ rule }) => rule.meta.annotations["wafsync.dev/adopt"] === "true",
         );
-        const adopted = new Set(adopting.flatMap(({ rule }) => rule.addresses.map(entry)));
+        const adopted = new Set(adopting.flatMap(({ entries }) => [...entries]));
         for (const list of listNames) {
           const added = new Set(
             plan.operations.flatMap((one) => (one.kind === "AddEntry" && one.list === list ? [one.entry] : [])),

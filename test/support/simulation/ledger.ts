@@ -7,7 +7,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
-import { isForbidden, removalsForbidden, textsOf, wantedEntries, wantedOrigins } from "./oracle.ts";
+import { isForbidden, removalsForbidden, wantedEntries, wantedOrigins, writtenForRule } from "./oracle.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
@@ -246,8 +246,9 @@ export class Ledger {
   }
 
   #isAdopted(entry: Entry, gathered: Gathered | undefined): boolean {
-    return (gathered?.rules ?? []).some(
-      (rule) => rule.rule.meta.annotations["wafsync.dev/adopt"] === "true" && textsOf(rule).includes(entry),
+    if (gathered === undefined) return false;
+    return gathered.rules.some(
+      (rule) => rule.rule.meta.annotations["wafsync.dev/adopt"] === "true" && writtenForRule(gathered, rule).has(entry),
     );
   }
 }
