@@ -71,7 +71,7 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<void> {
   const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
   const how = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-format", "text", ...ports];
   const operator = stage.start(["operator", ...how], true);
-  await operator.line(/working/);
+  await operator.line(/leading/);
 }
 
 async function applyExamples(cluster: ControlPlane, baseUrl: string): Promise<void> {

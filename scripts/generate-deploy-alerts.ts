@@ -1,4 +1,4 @@
-// The alert rules: what a person has to know of, each with a sentence that says what to do.
+// The alert rules, each with a description that says what to do.
 
 interface Alert {
   readonly alert: string;
@@ -9,7 +9,7 @@ interface Alert {
   readonly description: string;
 }
 
-/** Other controllers have metrics of the same names: this leaves those of our processes. */
+/** Selects the metrics of our processes: other controllers have metrics of the same names. */
 export const ofWafsync = "and on (job, instance) wafsync_build_info";
 
 const alerts: readonly Alert[] = [
@@ -18,16 +18,16 @@ const alerts: readonly Alert[] = [
     expr: `absent((leader_election_master_status == 1) ${ofWafsync})`,
     for: "5m",
     severity: "critical",
-    summary: "No wafsync operator is at work.",
-    description: "No pod holds the Lease, so nothing that is declared reaches a WAF. Look at the pods and their logs.",
+    summary: "No wafsync operator is running.",
+    description: "No pod holds the Lease, so no change reaches a WAF. Check the pods and their logs.",
   },
   {
     alert: "WafsyncSeveralLeaders",
     expr: `sum by (namespace, name) (leader_election_master_status ${ofWafsync}) > 1`,
     for: "2m",
     severity: "critical",
-    summary: "Several wafsync operators believe that they hold one Lease.",
-    description: "Two pods write to the same WAFs. Delete all pods but one, and report it as a bug.",
+    summary: "Several wafsync operators believe that they hold the same Lease.",
+    description: "Several pods write to the same WAFs. Delete all pods but one, and report this as a bug.",
   },
   {
     alert: "WafsyncInstanceNotReady",
@@ -35,15 +35,16 @@ const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "The WafInstance {{ $labels.waf_instance }} is not Ready.",
-    description: "Its condition Ready says why, and the reference of conditions what to do.",
+    description: "The condition Ready of the instance says why, and the conditions reference what to do.",
   },
   {
     alert: "WafsyncSyncTooOld",
     expr: "time() - (max by (waf_instance) (wafsync_last_sync_timestamp_seconds) > 0) > 3600",
     for: "5m",
     severity: "warning",
-    summary: "The WAF of {{ $labels.waf_instance }} was last as declared {{ $value | humanizeDuration }} ago.",
-    description: "Rules that were changed since then may not be in force. Look at the conditions of the instance.",
+    summary:
+      "The WAF of {{ $labels.waf_instance }} was last in the declared state {{ $value | humanizeDuration }} ago.",
+    description: "Later changes of rules may not be in force. Check the conditions of the instance.",
   },
   {
     alert: "WafsyncApiKeyRefused",
@@ -51,7 +52,7 @@ const alerts: readonly Alert[] = [
     for: "10m",
     severity: "critical",
     summary: "The WAF refuses the API key of {{ $labels.waf_instance }}.",
-    description: "Put the right key into the Secret that spec.apiKeySecretRef of the instance names.",
+    description: "Put a valid key into the Secret that spec.apiKeySecretRef of the instance names.",
   },
   {
     alert: "WafsyncWafApiFailing",
@@ -61,23 +62,34 @@ const alerts: readonly Alert[] = [
     ].join("\n"),
     for: "15m",
     severity: "warning",
-    summary: "{{ $value | humanizePercentage }} of the calls of {{ $labels.waf_instance }}'s WAF API fail.",
-    description: "It answers with errors, or not at all. wafsync tries again by itself; ask the provider if it stays.",
+    summary: "{{ $value | humanizePercentage }} of the WAF API calls of {{ $labels.waf_instance }} fail.",
+    description: "The API returns errors or does not respond. wafsync retries; if this continues, ask the provider.",
   },
   {
     alert: "WafsyncRateLimited",
     expr: 'sum by (waf_instance) (increase(wafsync_waf_requests_total{code="429"}[30m])) > 30',
     for: "15m",
     severity: "info",
-    summary: "The WAF API asks {{ $labels.waf_instance }} to slow down again and again.",
+    summary: "The WAF API keeps rate-limiting {{ $labels.waf_instance }}.",
     description: "Set spec.minRequestInterval of the instance, or look for another writer with the same key.",
+  },
+  {
+    alert: "WafsyncReconcileErrors",
+    expr: [
+      'sum by (controller) (rate(wafsync_reconcile_total{result="error"}[15m]))',
+      "/ sum by (controller) (rate(wafsync_reconcile_total[15m])) > 0.5",
+    ].join("\n"),
+    for: "15m",
+    severity: "warning",
+    summary: "{{ $value | humanizePercentage }} of the reconcile runs of the controller {{ $labels.controller }} fail.",
+    description: "Look in the log for a cause that the instances have in common, for example a blocked network.",
   },
   {
     alert: "WafsyncRemovalsHeld",
     expr: "max by (waf_instance, list) (wafsync_held_removals) > 0",
     for: "15m",
     severity: "warning",
-    summary: "{{ $value }} removals from the {{ $labels.list }} of {{ $labels.waf_instance }} are held back.",
+    summary: "{{ $value }} removals from the {{ $labels.list }} of {{ $labels.waf_instance }} are on hold.",
     description: "The condition RemovalsHeld of the instance says why, and how to approve them.",
   },
   {
@@ -85,7 +97,7 @@ const alerts: readonly Alert[] = [
     expr: "max by (waf_instance, list) (wafsync_contested_entries) > 0",
     for: "5m",
     severity: "warning",
-    summary: "Somebody else keeps changing the {{ $labels.list }} of {{ $labels.waf_instance }}.",
+    summary: "Another writer keeps reverting the {{ $labels.list }} of {{ $labels.waf_instance }}.",
     description: "Find the other writer: a second cluster, a script or a person with the same key.",
   },
   {
@@ -102,36 +114,36 @@ const alerts: readonly Alert[] = [
     for: "15m",
     severity: "warning",
     summary: "Blocked requests of {{ $labels.waf_instance }} are not forwarded.",
-    description: "The condition LogsForwarded of the instance says why. The API keeps them for a limited time.",
+    description: "The condition LogsForwarded of the instance says why. The API keeps logs only for a limited time.",
   },
   {
     alert: "WafsyncEntriesLeftBehind",
     expr: "increase(wafsync_orphaned_entries_total[1h]) > 0",
     for: "0s",
     severity: "warning",
-    summary: "Entries stay on a WAF although their WafInstance is gone.",
+    summary: "Entries stay on a WAF although their WafInstance was deleted.",
     description:
-      "Its key was lost before they could be removed. A Warning event of the instance said how many they are.",
+      "The key was lost before they could be removed. A Warning event of the instance says how many there are.",
   },
   {
     alert: "WafsyncWatchNotSynced",
     expr: "max by (kind) (wafsync_watch_synced and on (job, instance) (leader_election_master_status == 1)) == 0",
     for: "10m",
     severity: "warning",
-    summary: "wafsync can't read objects of the kind {{ $labels.kind }}.",
-    description: "Nothing is removed until it can. Are the custom resource definitions and the roles there?",
+    summary: "wafsync cannot read objects of the kind {{ $labels.kind }}.",
+    description: "Until it can, it removes no entry. Check that the CRDs and the roles are installed.",
   },
   {
     alert: "WafsyncWorkStuck",
     expr: `max by (name) (workqueue_longest_running_processor_seconds ${ofWafsync}) > 1800`,
     for: "5m",
     severity: "warning",
-    summary: "One piece of work in {{ $labels.name }} has been running for {{ $value | humanizeDuration }}.",
-    description: "Restart the leader; if it comes back, report it with the log.",
+    summary: "One run of the controller {{ $labels.name }} has taken {{ $value | humanizeDuration }} so far.",
+    description: "Restart the leader. If it happens again, report it with the log.",
   },
 ];
 
-/** The rules as a file of Prometheus has them, and as `spec` of a PrometheusRule. */
+/** The rules as in a Prometheus rule file, and as in the `spec` of a PrometheusRule. */
 export function alertGroups(): unknown {
   const rules = alerts.map(({ alert, expr, for: holdFor, severity, summary, description }) => ({
     alert,
@@ -143,7 +155,7 @@ export function alertGroups(): unknown {
   return { groups: [{ name: "wafsync", rules }] };
 }
 
-/** The reference of the alerts. */
+/** The alerts reference. */
 export function alertPage(): string {
   const row = ({ alert, severity, for: holdFor, summary, description }: Alert): string =>
     `| \`${alert}\` | ${severity} | ${holdFor} | ${plain(summary)} ${description} |`;
@@ -152,23 +164,29 @@ export function alertPage(): string {
     "",
     "# Alerts",
     "",
-    "How to load them is in the [monitoring guide](../guides/monitoring.md). An alert comes after its condition has held for the time in the third column. Names and figures are examples.",
+    "The [monitoring guide](../guides/monitoring.md) says how to load them. An alert fires after its condition has been true for the time in the third column. Names and figures are examples.",
     "",
-    "| Alert | Severity | After | What it says |",
+    "| Alert | Severity | After | Text |",
     "| --- | --- | --- | --- |",
     ...alerts.map(row),
   ];
   return `${lines.join("\n")}\n`;
 }
 
-const exampleLabels = { waf_instance: "shop/main", list: "blocklist", kind: "WafIpRule", name: "instances" };
+const exampleLabels = {
+  waf_instance: "shop/main",
+  list: "blocklist",
+  kind: "WafIpRule",
+  name: "instances",
+  controller: "instances",
+};
 const exampleValues = [
   ["{{ $value | humanizePercentage }}", "35%"],
   ["{{ $value | humanizeDuration }}", "1h 10m 0s"],
   ["{{ $value }}", "120"],
 ] as const;
 
-/** The sentence as it might come, with examples in place of Prometheus' templates. */
+/** The sentence with examples in place of the Prometheus templates. */
 function plain(text: string): string {
   const labels = Object.entries(exampleLabels).map(([name, value]) => [`{{ $labels.${name} }}`, value] as const);
   return [...labels, ...exampleValues].reduce((result, [from, to]) => result.replaceAll(from, to), text);

@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse, parseAllDocuments, stringify } from "yaml";
+import { generatedFiles } from "../src/api/generated-files.ts";
 
 export interface GeneratedDeployFile {
   /** Below the project's folder, with forward slashes. */
@@ -24,15 +25,19 @@ const templateHeader = (source: string): string =>
 
 /** All that the chart takes from elsewhere, read below the project's folder. */
 export async function chartFiles(root: string): Promise<GeneratedDeployFile[]> {
-  return [...(await definitionTemplates(root)), await rulesTemplate(root), await readme(root)];
+  return [...definitionTemplates(), await rulesTemplate(root), await readme(root)];
 }
 
-/** One template for each definition: it can be left out, and is kept when the release is uninstalled. */
-async function definitionTemplates(root: string): Promise<GeneratedDeployFile[]> {
-  const kustomization = parse(await readFile(join(root, "crds/kustomization.yaml"), "utf8")) as { resources: string[] };
-  const read = async (file: string): Promise<GeneratedDeployFile> => {
-    const text = await readFile(join(root, "crds", file), "utf8");
-    const definition = parse(text) as { metadata: { name: string }; spec: unknown };
+/**
+ * One template for each definition: it can be left out, and is kept when the release is uninstalled. The definitions come
+ * from the schemas and not from `crds/`, so that a stale file there hides no stale file here.
+ */
+function definitionTemplates(): GeneratedDeployFile[] {
+  const texts = new Map(generatedFiles().map(({ path, text }) => [path, text]));
+  const textOf = (file: string): string => texts.get(`crds/${file}`) ?? "";
+  const kustomization = parse(textOf("kustomization.yaml")) as { resources: string[] };
+  return kustomization.resources.map((file) => {
+    const definition = parse(textOf(file)) as { metadata: { name: string }; spec: unknown };
     const spec = escapeTemplate(stringify({ spec: definition.spec }, yamlOptions));
     const head = [
       "{{- if .Values.crds.install }}",
@@ -49,8 +54,7 @@ async function definitionTemplates(root: string): Promise<GeneratedDeployFile[]>
     ];
     const path = `${chart}/templates/definition-${file}`;
     return { path, text: `${templateHeader(`crds/${file}`)}${head.join("\n")}\n${spec}{{- end }}\n` };
-  };
-  return Promise.all(kustomization.resources.map(read));
+  });
 }
 
 /** What a person wrote must not be taken for a template. */

@@ -1,4 +1,4 @@
-// The Grafana dashboard, as the JSON that Grafana imports. Plain objects: a panel is a title, queries and a place.
+// The Grafana dashboard, as the JSON that Grafana imports. A panel is a title, a description and queries.
 import { ofWafsync } from "./generate-deploy-alerts.ts";
 
 interface Query {
@@ -14,7 +14,7 @@ interface Panel {
   /** Of the 24 columns. */
   readonly width: number;
   readonly queries: readonly Query[];
-  /** For figures: from this value on, the colour is that of a warning. */
+  /** For figures: the value from which the panel has the colour of a warning. */
   readonly warnFrom?: number;
 }
 
@@ -33,7 +33,7 @@ const rows: readonly Row[] = [
     panels: [
       figure(
         "Instances",
-        "WafInstances that the leader knows.",
+        "WafInstances that the leader manages.",
         `count(max by (waf_instance) (wafsync_instance_ready{${ofInstance}}))`,
       ),
       figure(
@@ -44,44 +44,48 @@ const rows: readonly Row[] = [
       ),
       figure(
         "Held removals",
-        "Removals that wait for an approval or for a source.",
+        "Removals on hold: they await approval or a readable source.",
         `sum(max by (waf_instance, list) (wafsync_held_removals{${ofInstance}}))`,
         1,
       ),
       figure(
         "Contested entries",
-        "Entries that somebody else keeps undoing.",
+        "Entries that another writer keeps reverting.",
         `sum(max by (waf_instance, list) (wafsync_contested_entries{${ofInstance}}))`,
         1,
       ),
       {
         ...figure(
           "Oldest sync",
-          "The longest time since an instance was last as declared.",
+          "The longest time since the WAF of an instance was last in the declared state.",
           `max(time() - (max by (waf_instance) (wafsync_last_sync_timestamp_seconds{${ofInstance}}) > 0))`,
           3600,
         ),
         unit: "s",
       },
-      figure("Leaders", "Pods that hold the Lease: one.", `sum(leader_election_master_status ${ofWafsync})`),
+      figure(
+        "Leaders",
+        "Pods that hold the Lease; there should be one.",
+        `sum(leader_election_master_status ${ofWafsync})`,
+      ),
     ],
   },
   {
     title: "Lists",
     panels: [
-      graph("Entries on the lists", "As last read.", [
+      graph("Entries on the lists", "As of the last read.", [
         {
           expr: `max by (waf_instance, list) (wafsync_list_entries{${ofInstance}, state="live"})`,
           legend: "{{waf_instance}} {{list}}",
         },
       ]),
-      graph("Entries of others", "Entries that wafsync did not add.", [
+      graph("Unmanaged entries", "Entries that wafsync did not add.", [
         {
           expr: `max by (waf_instance, list) (wafsync_list_entries{${ofInstance}, state="foreign"})`,
           legend: "{{waf_instance}} {{list}}",
         },
       ]),
-      graph("Pending writes", "Operations of the last plan.", [
+      graph("Pending writes", "Operations in the last plan.", [
         {
           expr: `max by (waf_instance, kind) (wafsync_plan_operations{${ofInstance}})`,
           legend: "{{waf_instance}} {{kind}}",
@@ -97,7 +101,7 @@ const rows: readonly Row[] = [
           legend: "{{waf_instance}} {{list}} removed",
         },
       ]),
-      graph("Held removals", "Removals that wait, by list.", [
+      graph("Held removals", "Removals on hold, by list.", [
         {
           expr: `max by (waf_instance, list) (wafsync_held_removals{${ofInstance}})`,
           legend: "{{waf_instance}} {{list}}",
@@ -115,8 +119,8 @@ const rows: readonly Row[] = [
     title: "The WAF API",
     panels: [
       graph(
-        "Calls by answer",
-        "HTTP status, or the fault where no answer came.",
+        "Calls by result",
+        "HTTP status, or the fault if there was no response.",
         [
           {
             expr: `sum by (code) (rate(wafsync_waf_requests_total{${ofInstance}}[$__rate_interval]))`,
@@ -137,7 +141,7 @@ const rows: readonly Row[] = [
         "reqps",
       ),
       graph(
-        "Time of a call",
+        "Duration of calls",
         "By percentile, over all instances.",
         [0.5, 0.95, 0.99].map((share) => ({
           expr: quantile(share, "wafsync_waf_request_duration_seconds", "le"),
@@ -146,7 +150,7 @@ const rows: readonly Row[] = [
         "s",
       ),
       graph(
-        "Time of a call by endpoint",
+        "Duration of calls by endpoint",
         "The 95th percentile.",
         [
           {
@@ -161,19 +165,19 @@ const rows: readonly Row[] = [
   {
     title: "Blocked requests",
     panels: [
-      graph("Blocked requests by reason", "Those that were forwarded.", [
+      graph("Blocked requests by reason", "Forwarded requests only.", [
         {
           expr: `sum by (reason) (increase(wafsync_blocked_requests_total{${ofInstance}}[$__rate_interval]))`,
           legend: "{{reason}}",
         },
       ]),
-      graph("Blocked requests by country", "The ten with the most.", [
+      graph("Blocked requests by country", "The ten countries with the most requests.", [
         {
           expr: `topk(10, sum by (country) (increase(wafsync_blocked_requests_total{${ofInstance}}[$__rate_interval])))`,
           legend: "{{country}}",
         },
       ]),
-      graph("Log entries", "Handed on, by output, and looks that failed, by reason.", [
+      graph("Log entries", "Forwarded entries by output, and failed runs by reason.", [
         {
           expr: `sum by (waf_instance, output) (increase(wafsync_log_rows_forwarded_total{${ofInstance}}[$__rate_interval]))`,
           legend: "{{waf_instance}} to {{output}}",
@@ -184,8 +188,8 @@ const rows: readonly Row[] = [
         },
       ]),
       graph(
-        "Lag of the logs",
-        "How long after its time the newest entry was handed on.",
+        "Log forwarding lag",
+        "How long after its time stamp the newest entry was forwarded.",
         [{ expr: `max by (waf_instance) (wafsync_log_lag_seconds{${ofInstance}})`, legend: "{{waf_instance}}" }],
         "s",
       ),
@@ -194,29 +198,46 @@ const rows: readonly Row[] = [
   {
     title: "The operator",
     panels: [
-      graph("Queue", "Keys that could be worked on now.", [
-        { expr: `max by (name) (workqueue_depth ${ofWafsync})`, legend: "{{name}}" },
+      graph("Reconcile runs", "By controller and result.", [
+        {
+          expr: "sum by (controller, result) (increase(wafsync_reconcile_total[$__rate_interval]))",
+          legend: "{{controller}} {{result}}",
+        },
       ]),
       graph(
-        "Waiting and working",
-        "The 95th percentile of the time in the queue and of the work.",
+        "Duration of reconcile runs",
+        "The 95th percentile, by controller and result.",
         [
-          { expr: quantile(0.95, "workqueue_queue_duration_seconds", "le, name"), legend: "{{name}} waits" },
-          { expr: quantile(0.95, "workqueue_work_duration_seconds", "le, name"), legend: "{{name}} works" },
+          {
+            expr: quantile(0.95, "wafsync_reconcile_duration_seconds", "le, controller, result"),
+            legend: "{{controller}} {{result}}",
+          },
         ],
         "s",
       ),
-      graph("Retries and relists", "Keys put back with a back-off, and complete lists after the first.", [
+      graph("Queue", "Keys that are ready and wait for a worker.", [
+        { expr: `max by (name) (workqueue_depth ${ofWafsync})`, legend: "{{name}}" },
+      ]),
+      graph(
+        "Queue and work time",
+        "The 95th percentile of the time in the queue and of the processing time.",
+        [
+          { expr: quantile(0.95, "workqueue_queue_duration_seconds", "le, name"), legend: "{{name}} queued" },
+          { expr: quantile(0.95, "workqueue_work_duration_seconds", "le, name"), legend: "{{name}} processed" },
+        ],
+        "s",
+      ),
+      graph("Retries and relists", "Keys requeued with backoff after a failure, and lists after the first one.", [
         {
           expr: `sum by (name) (increase(workqueue_retries_total[$__rate_interval]) ${ofWafsync})`,
-          legend: "{{name}} retried",
+          legend: "{{name}} retries",
         },
         {
           expr: "sum by (kind) (increase(wafsync_watch_relists_total[$__rate_interval]))",
-          legend: "{{kind}} listed again",
+          legend: "{{kind}} relists",
         },
       ]),
-      graph("Watches", "1 if all objects of the kind were seen.", [
+      graph("Watches", "1 if all objects of the kind have been listed.", [
         { expr: "max by (kind) (wafsync_watch_synced)", legend: "{{kind}}" },
       ]),
       graph(
@@ -227,7 +248,7 @@ const rows: readonly Row[] = [
       ),
       graph(
         "Event loop",
-        "The 99th percentile of its lag. A long lag can cost the Lease.",
+        "The 99th percentile of the lag. With a long lag, the leader can lose its Lease.",
         [
           {
             expr: `nodejs_eventloop_lag_p99_seconds ${ofWafsync}`,
@@ -236,10 +257,10 @@ const rows: readonly Row[] = [
         ],
         "s",
       ),
-      graph("Events dropped", "Notes about objects that did not become Events.", [
+      graph("Dropped events", "Events that were not written, by reason.", [
         { expr: "sum by (reason) (increase(wafsync_events_dropped_total[$__rate_interval]))", legend: "{{reason}}" },
       ]),
-      graph("Left behind", "Entries that stayed on a WAF when their instance went.", [
+      graph("Orphaned entries", "Entries that stayed on a WAF after their instance was deleted.", [
         { expr: "sum(wafsync_orphaned_entries_total)", legend: "entries" },
       ]),
     ],
@@ -259,12 +280,12 @@ function quantile(share: number, metric: string, labels: string): string {
   return `histogram_quantile(${share}, sum by (${labels}) (rate(${metric}_bucket[$__rate_interval]) ${ofWafsync}))`;
 }
 
-/** The dashboard; its uid never changes, so that an import replaces the one before. */
+/** The dashboard. Its uid never changes, so that an import replaces the former version. */
 export function dashboard(): unknown {
   return {
     uid: "wafsync",
     title: "wafsync",
-    description: "WAFs in their declared state: lists, plans, calls of the API, and the operator itself.",
+    description: "The WAFs that wafsync manages: lists, plans, API calls, blocked requests and the operator itself.",
     tags: ["wafsync", "kubernetes"],
     schemaVersion: 39,
     editable: true,
@@ -360,7 +381,7 @@ function panelModel({ title, description, kind, unit, queries, warnFrom }: Panel
   };
 }
 
-/** Every query of the dashboard, as it stands there. */
+/** Every query of the dashboard. */
 export function dashboardQueries(): string[] {
   return rows.flatMap(({ panels }) => panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)));
 }

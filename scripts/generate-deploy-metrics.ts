@@ -1,5 +1,6 @@
-// The reference of the metrics, made from the registry that the operator serves: names, types, labels and meaning.
+// Generates the metrics reference from the registry that the operator serves: names, types, labels and meaning.
 import { Registry } from "prom-client";
+import { makeReconcileMetrics } from "../src/telemetry/metrics-reconciles.ts";
 import { makeRuntimeMetrics } from "../src/telemetry/metrics-runtime.ts";
 import { makeWafMetrics } from "../src/telemetry/metrics-waf.ts";
 import { createMetrics } from "../src/telemetry/metrics.ts";
@@ -34,17 +35,19 @@ export async function describeMetrics(): Promise<DescribedMetric[]> {
 function declaredLabels(): ReadonlyMap<string, readonly string[]> {
   const registry = new Registry();
   makeWafMetrics(registry);
+  makeReconcileMetrics(registry);
   makeRuntimeMetrics(registry);
   const metrics = registry.getMetricsAsArray() as unknown as readonly { name: string; labelNames: readonly string[] }[];
   return new Map(metrics.map(({ name, labelNames }) => [name, labelNames]));
 }
 
-/** What an operator with one instance, one queue and one kind serves. */
+/** What an operator with one instance, one controller and one kind serves. */
 export async function exampleText(): Promise<string> {
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   metrics.addInstance("edge/shop");
   metrics.leading("wafsync-operator", true);
-  metrics.queue("instances").follow(() => ({ depth: 0, delayed: 0, running: 0, longestRunningMs: 0, unfinishedMs: 0 }));
+  metrics.reconciles("instances");
+  metrics.queue("instances").follow(() => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
   metrics.watch("WafIpRule", () => ({ isSynced: true, relists: 0 }));
   return metrics.text();
 }
@@ -65,21 +68,31 @@ export async function metricsPage(): Promise<string> {
     "",
     "# Metrics",
     "",
-    "`wafsync operator` serves them at `/metrics` on port 8080, in the text format of Prometheus. Every series that can be foreseen is there from the start, at zero. `waf_instance` is the namespace and the name of a WafInstance; when that is deleted, its series go with it. No label holds an address, a host or a key.",
+    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. No label contains an address, a host or a key.",
     "",
-    "The [monitoring guide](../guides/monitoring.md) has a dashboard and alerts that are made of these.",
+    "The [monitoring guide](../guides/monitoring.md) describes the dashboard and the alerts that use these metrics.",
     "",
-    "## Of wafsync",
+    "## Metrics of wafsync",
     "",
     ...table(own),
     "",
-    "## Of the machinery",
+    "The label `controller` of the reconcile metrics is `instances` or `logs` (log forwarding), as is `name` of the work queues. The results are:",
     "",
-    "These have the names that Kubernetes' own controllers use, so dashboards for those work here too.",
+    "| `result` | Meaning |",
+    "| --- | --- |",
+    "| `success` | The run did everything that was necessary. |",
+    "| `error` | The run failed, and is retried with backoff. |",
+    "| `requeue` | The run has to be repeated: the WAF or the declared objects changed meanwhile, or the backoff of an earlier run has not ended. |",
+    "| `blocked` | Only a change can help, for example a valid API key. The condition `Ready` or `LogsForwarded` says what. |",
+    "| `interrupted` | The process is stopping. |",
+    "",
+    "## Metrics of the controller machinery",
+    "",
+    "These metrics have the same names as in the controllers of Kubernetes, so dashboards for those controllers work here too.",
     "",
     ...table(shared),
     "",
-    "Beside them are the metrics of the process, which begin with `process_` and `nodejs_`.",
+    "There are also metrics of the process, whose names begin with `process_` and `nodejs_`.",
   ];
   return `${lines.join("\n")}\n`;
 }

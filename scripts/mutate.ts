@@ -24,7 +24,7 @@ function copyOfTree(): string {
   return folder;
 }
 
-/** What the check says: the last line that it prints, or that it found nothing. */
+/** What noticed the mutation, or undefined. A test file that does not load has noticed nothing. */
 function check(folder: string, foundBy: string): string | undefined {
   const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--bail", foundBy];
   const parameters =
@@ -37,7 +37,10 @@ function check(folder: string, foundBy: string): string | undefined {
   });
   if (run.status === 0) return undefined;
   if (run.signal !== null) return `${foundBy}: it does not end`;
-  if (foundBy !== "simulation") return `${foundBy}: ${/● (.*)/.exec(run.stderr)?.[1] ?? "it can't be run"}`;
+  if (foundBy !== "simulation") {
+    const title = /● (?!Test suite failed to run)(.*)/.exec(run.stderr)?.[1];
+    return title === undefined ? undefined : `${foundBy}: ${title}`;
+  }
   return /^(seed \d+: .*)/m.exec(run.stdout)?.[1] ?? "the simulation broke";
 }
 

@@ -1,8 +1,8 @@
 // `npm test`: every check and every test, one stage after another, all of them even if an early one fails.
 // The last line is `N passed, N failed` (and `, N skipped` if there are any): tests, plus one for each check.
-// Arguments go to jest (`npm test -- test/waf`), but for --with-demo, which runs the demo as one more check, --with-deploy,
-// which adds the tests of deployment and those that run for long, and --deploy, which runs only these. They need tools of
-// others (Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry Collector), which are built once.
+// Arguments go to jest (`npm test -- test/waf`), but for --fast, which runs the checks and the fast tests (`npm run verify`),
+// --with-demo, which runs the demo as one more check, --with-deploy, which adds the tests of deployment and long ones, and
+// --deploy, which runs only these. They need Helm, Argo CD's Lua, Flux's kstatus, Prometheus and an OpenTelemetry Collector.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
@@ -10,7 +10,9 @@ import { delimiter, join, relative } from "node:path";
 import { findCollector } from "../test/collector/find.ts";
 import { findControlPlane } from "../test/support/control-plane/find.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
+import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
 import { findTools } from "../test/tools/find.ts";
+import { type Check, checks, fastTests, slowTests } from "./checks.ts";
 
 interface Counts {
   readonly passed: number;
@@ -35,16 +37,16 @@ interface JestReport {
 }
 
 const slowestSuitesMax = 10;
+const failedChecks: Check[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
-const environment = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
-
-const checks: readonly { readonly title: string; readonly command: readonly string[] }[] = [
-  { title: "Format", command: ["oxfmt", "--check", "."] },
-  { title: "Lint", command: ["oxlint", "--type-aware"] },
-  { title: "Unused code", command: ["knip"] },
-  { title: "Types", command: ["tsc", "--noEmit"] },
-];
+/** Where the bundle is built that all suites of the run share. */
+const bundleFolder = await mkdtemp(join(tmpdir(), "wafsync-built-"));
+const environment = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
+  [bundleVariable]: bundleFolder,
+};
 
 /** The exit code; a program that can't be started or is killed has failed. */
 function run([program = "", ...parameters]: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<number> {
@@ -78,9 +80,10 @@ async function stage<T>(
   return result;
 }
 
-async function runCheck(title: string, command: readonly string[]): Promise<Counts> {
-  return stage(title, async () => {
-    const failed = (await run(command)) !== 0;
+async function runCheck(check: Check): Promise<Counts> {
+  return stage(check.title, async () => {
+    const failed = (await run(check.command)) !== 0;
+    if (failed) failedChecks.push(check);
     return { failed, result: { passed: failed ? 0 : 1, failed: failed ? 1 : 0, skipped: 0 } };
   });
 }
@@ -130,6 +133,13 @@ function printSlowest(suites: readonly Suite[]): void {
     console.log(`${seconds(durationMs).padStart(9)}  ${relative(root, path)}`);
 }
 
+/** Once more at the end, where the output of the tests does not hide them. */
+function printFailedChecks(): void {
+  if (failedChecks.length === 0) return;
+  console.log(`\n${bold("Failed checks")}`);
+  for (const { title, fix } of failedChecks) console.log(`  ${title}${fix === undefined ? "" : `: npm run ${fix}`}`);
+}
+
 /** Suites that need programs of others, that run what is in deploy/, or that measure for long. */
 const deployPaths = [
   "test/deploy/tools",
@@ -146,14 +156,25 @@ const deployPaths = [
 ];
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
 
-const options = ["--with-demo", "--with-deploy", "--deploy"];
+const options = ["--fast", "--with-demo", "--with-deploy", "--deploy"];
 const given = new Set(process.argv.slice(2).filter((parameter) => options.includes(parameter)));
 const parameters = process.argv.slice(2).filter((parameter) => !options.includes(parameter));
 const results: Counts[] = [];
 const suites: Suite[] = [];
-if (given.has("--with-demo")) results.push(await runCheck("Demo", ["npm", "run", "--silent", "demo"]));
+if (given.has("--with-demo"))
+  results.push(await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] }));
+if (!given.has("--fast"))
+  results.push(await runCheck({ title: "Bundle", command: buildCommand(bundleIn(bundleFolder)) }));
 if (!given.has("--deploy")) {
-  for (const { title, command } of checks) results.push(await runCheck(title, command));
+  for (const check of checks) results.push(await runCheck(check));
+}
+if (given.has("--fast")) {
+  const ignored = [...alwaysIgnored, ...slowTests].map((path) => `--testPathIgnorePatterns=${path}`);
+  const blocker = failedChecks.find(({ testsNeedIt }) => testsNeedIt);
+  if (blocker !== undefined) console.log(`\nNo tests were run: correct what "${blocker.title}" reports first.`);
+  // Paths come first: jest takes those behind a list of patterns for more of its items.
+  else results.push((await runTests("Fast tests", [...fastTests, ...parameters, ...ignored])).counts);
+} else if (!given.has("--deploy")) {
   // What has to be built the first time is built before: beside the tests it would take their time from them.
   if (parameters.length === 0) await findControlPlane({ controllerManager: true });
   // Paths that were named are run wherever they lie.
@@ -170,7 +191,9 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   results.push(tests.counts);
   suites.push(...tests.suites);
 }
+await rm(bundleFolder, { recursive: true, force: true });
 printSlowest(suites);
+printFailedChecks();
 
 const sum = (count: keyof Counts): number => results.reduce((total, counts) => total + counts[count], 0);
 const skipped = sum("skipped") === 0 ? "" : `, ${sum("skipped")} skipped`;

@@ -1,13 +1,11 @@
-// What a newcomer copies: the examples work as they stand, and the YAML and the links of the documentation are right.
-import { existsSync } from "node:fs";
+// What a newcomer copies: the examples work as they stand.
 import { cp, readFile, readdir, writeFile } from "node:fs/promises";
-import { dirname, join, relative } from "node:path";
+import { join, relative } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { parseAllDocuments } from "yaml";
-import { isOurs, parseResource } from "../src/api/parse-resource.ts";
 import { startSimulator } from "../src/simulator/start-simulator.ts";
 import { runWafsync } from "./support/processes/wafsync-process.ts";
 import { scratchDirectory } from "./support/worlds/scratch-directory.ts";
+import { documentsOf, faultsOf } from "./support/builders/yaml-texts.ts";
 
 const root = join(import.meta.dirname, "..");
 const simulatorUrl = "http://127.0.0.1:8080";
@@ -21,21 +19,6 @@ async function filesBelow(folder: string, ending: string): Promise<string[]> {
     .filter((entry) => entry.isFile() && entry.name.endsWith(ending))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort();
-}
-
-function documentsOf(text: string): { readonly kind?: string }[] {
-  return parseAllDocuments(text).map((document) => {
-    expect(document.errors).toEqual([]);
-    return document.toJS() as { readonly kind?: string };
-  });
-}
-
-/** What is wrong with those of the documents that are for wafsync. */
-function faultsOf(documents: readonly unknown[]): string[] {
-  return documents.filter(isOurs).flatMap((document) => {
-    const parsed = parseResource(document, { defaultNamespace: "shop" });
-    return parsed.ok ? [] : parsed.faults.map(({ path, message }) => `${path}: ${message}`);
-  });
 }
 
 describe.each(["directory", "cluster"])("examples/%s", (name) => {
@@ -101,40 +84,3 @@ test("the ConfigMap of the cluster example is watched", async () => {
   const configMap = documentsOf(text).find(({ kind }) => kind === "ConfigMap");
   expect(configMap).toMatchObject({ metadata: { labels: { "wafsync.dev/watch": "true" } } });
 });
-
-describe("the documentation", () => {
-  test("shows every kind in the README, and no YAML of it is wrong", async () => {
-    const pages = ["README.md", ...(await filesBelow("docs", ".md"))];
-    const shown: Record<string, string[]> = {};
-    for (const page of pages) {
-      const text = await readFile(join(root, page), "utf8");
-      const documents = [...text.matchAll(/^```yaml\n(.*?)^```$/gms)].flatMap(([, block = ""]) => documentsOf(block));
-      expect([page, ...faultsOf(documents)]).toEqual([page]);
-      shown[page] = documents.map(({ kind }) => kind ?? "");
-    }
-    expect(shown["README.md"]).toEqual(expect.arrayContaining(kinds));
-  });
-
-  test("has no link to a page or a heading that is not there", async () => {
-    const pages = ["README.md", "CHANGELOG.md", "examples/README.md", ...(await filesBelow("docs", ".md"))];
-    const dead: string[] = [];
-    for (const page of pages) {
-      const text = (await readFile(join(root, page), "utf8")).replaceAll(/^```.*?^```$/gms, "");
-      for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
-        if (/^[a-z]+:/.test(target)) continue;
-        const [path = "", heading] = target.split("#");
-        const file = path === "" ? join(root, page) : join(root, dirname(page), path);
-        const isThere = existsSync(file) && (heading === undefined || (await headingsOf(file)).has(heading));
-        if (!isThere) dead.push(`${page}: ${target}`);
-      }
-    }
-    expect(dead).toEqual([]);
-  });
-});
-
-/** As code hosts name them. */
-async function headingsOf(file: string): Promise<ReadonlySet<string>> {
-  const text = await readFile(file, "utf8");
-  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase());
-  return new Set(headings.map((heading) => heading.replaceAll(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")));
-}

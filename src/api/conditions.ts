@@ -1,6 +1,7 @@
 // The conditions of a status: their shape, and the one way to change them.
 // `lastTransitionTime` moves only when `status` changes, as Kubernetes' own controllers keep it.
-import { z } from "zod";
+import * as z from "zod";
+import { shortened } from "../model/sentence.ts";
 import { conditionStatuses, type ConditionStatus } from "./condition-fact.ts";
 import type { ConditionType, ReasonOf } from "./reasons.ts";
 import { dateTime } from "./schema-parts.ts";
@@ -62,7 +63,7 @@ export function setCondition(
   const lastTransitionTime =
     before !== undefined && before.status === next.status ? before.lastTransitionTime : formatTime(nowMs);
   const { type, status, reason, observedGeneration } = next;
-  const message = shortened(next.message);
+  const message = shortened(next.message, messageLengthMax);
   const after: Condition = { type, status, reason, message, lastTransitionTime, observedGeneration };
   if (before === undefined) return [...conditions, after];
   if (equals(before, after)) return conditions;
@@ -79,10 +80,6 @@ export function removeCondition(conditions: readonly Condition[], type: Conditio
 /** RFC 3339 in whole seconds, as Kubernetes writes times. */
 export function formatTime(timeMs: number): string {
   return new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");
-}
-
-function shortened(message: string): string {
-  return message.length <= messageLengthMax ? message : `${message.slice(0, messageLengthMax - 1)}…`;
 }
 
 function equals(a: Condition, b: Condition): boolean {

@@ -58,7 +58,7 @@ export const failedFact = {
     },
     MissingApiKey: {
       statuses: ["True"],
-      meaning: "There is no key: the instance's Secret or its entry is missing or empty.",
+      meaning: "The API says that it was sent no key.",
       action: "Create the instance's Secret, and give `spec.trigger` a new value.",
     },
     DomainChanged: {

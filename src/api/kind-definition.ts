@@ -1,5 +1,5 @@
 // What the file of a kind says about it, beyond names: everything that its CRD and its reference page are made from.
-import type { z } from "zod";
+import type * as z from "zod";
 import type { ResourceKind } from "../model/resource.ts";
 import type { SchemaRule } from "./schema-rules.ts";
 

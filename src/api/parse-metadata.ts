@@ -1,6 +1,6 @@
 // The `metadata` of a document. Fields that only the API server writes are taken as they are; unknown ones are faults
 // only if they look like a slip of the pen, because Kubernetes may add fields.
-import { z } from "zod";
+import * as z from "zod";
 import type { ObjectMetadata } from "./custom-resource.ts";
 import { nearestName } from "./nearest-name.ts";
 import { type ResourceFault, faultsOfIssue, nameOfValue, resourceFault, unknownFieldFault } from "./resource-fault.ts";

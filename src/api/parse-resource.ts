@@ -1,6 +1,7 @@
 // From a document, whether from a file or from the API server, to a custom resource with all defaults filled in; or to
 // all its faults at once. Where it can, it answers as admission does. Entries in `addresses` are not judged here: one
 // wrong entry is a matter of its rule, and stops nothing else.
+import { isRecord } from "../model/record.ts";
 import { type ResourceKind, resourceKinds } from "../model/resource.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { type CustomResource, type CustomResourceStatus, kindDefinitions } from "./custom-resource.ts";
@@ -34,7 +35,7 @@ const documentFields = ["apiVersion", "kind", "metadata", "spec", "status"] as c
 /** Reads one document. Never throws, whatever it is given. */
 export function parseResource(given: unknown, context: ParseContext): ParsedResource {
   const document = withoutNulls(given);
-  if (!isMapping(document)) {
+  if (!isRecord(document)) {
     const message = `must be a mapping with apiVersion, kind, metadata and spec, and is ${nameOfValue(document)}`;
     return failed([resourceFault([], message)]);
   }
@@ -54,10 +55,6 @@ export function parseResource(given: unknown, context: ParseContext): ParsedReso
   return { ok: true, resource };
 }
 
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function failed(faults: readonly ResourceFault[]): ParsedResource {
   if (faults.length <= faultsMax) return { ok: false, faults };
   const rest = resourceFault([], `has ${faults.length - faultsMax} further faults`);
@@ -66,7 +63,7 @@ function failed(faults: readonly ResourceFault[]): ParsedResource {
 
 /** Whether a document is meant for wafsync, if perhaps in a version or kind that does not exist. */
 export function isOurs(document: unknown): boolean {
-  if (!isMapping(document)) return false;
+  if (!isRecord(document)) return false;
   const { apiVersion: found, kind } = document;
   const group = typeof found === "string" ? found.split("/")[0]?.toLowerCase() : undefined;
   return group === apiGroup || knownKind(kind) !== undefined;

@@ -1,6 +1,6 @@
 // Faults of documents, as people read them: where, what is wrong, what to write. Made from what zod reports, with the
 // schema at hand to say what is known there. A fault never quotes long or free texts: they may hold what nobody should see.
-import type { z } from "zod";
+import type * as z from "zod";
 import { nearestName } from "./nearest-name.ts";
 import { type StructuralSchema, schemaAt } from "./structural-schema.ts";
 

@@ -1,5 +1,5 @@
 // The pieces that the schemas of several kinds are made of.
-import { z } from "zod";
+import * as z from "zod";
 import { parseDeclaredEntry } from "../model/entry.ts";
 import { durationLengthMax, durationPattern, parseDuration } from "./durations.ts";
 import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
@@ -136,7 +136,7 @@ const momentLengthMax = 40;
  */
 export const moment = withRules(z.string().max(momentLengthMax), [
   matchRule(
-    z.core.regexes.datetime({ precision: null, offset: true, local: false }).source,
+    z.regexes.datetime({ precision: null, offset: true, local: false }).source,
     "write a time such as 2030-01-31T18:00:00Z or 2030-01-31T18:00:00+01:00",
   ),
 ]);

@@ -1,6 +1,6 @@
 // A rule of a schema in both its forms: as CEL, which the API server evaluates at admission, and as a function, which
 // gives the same answer for the same document where there is no API server. One message serves both.
-import { z } from "zod";
+import * as z from "zod";
 
 /** How Kubernetes names the CEL rules of a schema. */
 export const validationsKey = "x-kubernetes-validations";

@@ -1,6 +1,6 @@
 // The pieces that the statuses of several kinds are made of. Statuses are read leniently (unknown fields are dropped),
 // because a newer version may have written them.
-import { z } from "zod";
+import * as z from "zod";
 import { conditions } from "./conditions.ts";
 
 /** What the status of every kind begins with. */

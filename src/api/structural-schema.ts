@@ -1,6 +1,6 @@
 // From a zod schema to the structural schema of a CRD: every node has a type, nothing that the API server forbids is
 // left, and keys stand in one order. What a CRD cannot say is said by CEL rules, which the schemas carry along.
-import { z } from "zod";
+import * as z from "zod";
 import { type CelRule, validationsKey } from "./schema-rules.ts";
 
 /** The part of OpenAPI that our CRDs use. */

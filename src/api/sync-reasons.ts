@@ -118,10 +118,5 @@ export const removalsHeldFact = {
       meaning: "The record of what wafsync added can't be read, so what is its own is not known.",
       action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
     },
-    NotConfirmed: {
-      statuses: ["True"],
-      meaning: "The last look at the declared objects before the removal failed, or showed that they are still wanted.",
-      action: "Wait, it is tried again. If it stays, check the operator's connection to the API server.",
-    },
   },
 } as const satisfies ConditionFact;

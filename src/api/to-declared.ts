@@ -63,7 +63,6 @@ export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule
     expiresAtMs: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
     ttlMs: spec.ttl === undefined ? undefined : spanMs(spec.ttl),
     priority: spec.priority,
-    description: spec.description,
     deletionPolicy: spec.deletionPolicy,
   };
 }

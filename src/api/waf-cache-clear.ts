@@ -1,5 +1,5 @@
 // WafCacheClear: a job that clears the whole cache of an instance, once for each trigger.
-import { z } from "zod";
+import * as z from "zod";
 import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import { dateTime, immutableRule, instanceRef } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";

@@ -1,5 +1,5 @@
 // WafInstance: one API key, one WAF.
-import { z } from "zod";
+import * as z from "zod";
 import { baseUrl } from "./host-rules.ts";
 import { closingColumns, type KindDefinition } from "./kind-definition.ts";
 import {

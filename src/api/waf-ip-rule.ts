@@ -1,5 +1,5 @@
 // WafIpRule: addresses and networks that belong on the blocklist or the allowlist of an instance.
-import { z } from "zod";
+import * as z from "zod";
 import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import { dataKey, dateTime, deletionPolicy, durationBetween, instanceRef, moment, objectName } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";

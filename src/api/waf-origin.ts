@@ -1,5 +1,5 @@
 // WafOrigin: a host that the WAF may send requests to.
-import { z } from "zod";
+import * as z from "zod";
 import { host } from "./host-rules.ts";
 import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
 import { dateTime, deletionPolicy, instanceRef } from "./schema-parts.ts";

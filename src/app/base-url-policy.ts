@@ -1,9 +1,9 @@
-// Which addresses may be called at all. Whoever may create a WafInstance must not make the operator call inner addresses.
+// Which base URLs the operator may call. A user who may create a WafInstance must not make it call internal addresses.
 import { normalizeBaseUrl } from "../waf/base-url.ts";
 
 export interface BaseUrlPolicy {
   readonly allowInsecureHttp: boolean;
-  /** Prefixes, for example `https://api.waf.example/`; undefined: any. */
+  /** Allowed prefixes, for example `https://api.waf.example/`; undefined allows all. */
   readonly allowedBaseUrls: readonly string[] | undefined;
 }
 
@@ -20,7 +20,7 @@ export function baseUrlObjection(policy: BaseUrlPolicy, baseUrl: string): string
   return `spec.baseUrl ${baseUrl} is not among the base URLs that wafsync was started with (--allowed-base-urls ${allowed.join(",")}).`;
 }
 
-/** Whole path segments count, so that `https://a.example/waf` does not let `https://a.example/waf-inner` through. */
+/** Compares whole path segments, so that `https://a.example/waf` does not allow `https://a.example/waf-internal`. */
 function isBelow(prefix: string, baseUrl: string): boolean {
   if (!URL.canParse(prefix)) return false;
   const allowed = new URL(prefix);

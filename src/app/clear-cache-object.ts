@@ -1,8 +1,9 @@
-// Clears the cache of an instance through the operator: creates a WafCacheClear, and waits for what becomes of it. The API key
-// stays with the operator, and its calls stay one after another. Only the rights to create and get the objects are needed.
+// Clears the cache of an instance through the operator: creates a WafCacheClear and waits for its result. Only the operator
+// has the API key, and its calls with one key stay sequential. The command needs the rights to create and get the objects; with
+// the right to get the WafInstance, it refuses a name that does not exist before it creates anything.
 //
-// With a trigger the object's name is made from it, so whoever asks again for the same trigger finds the same object. One
-// that failed is left as it is, and another one with a number behind its name tries again.
+// With a trigger, the name of the object is derived from it, so that another command with the same trigger finds the same
+// object. An object that failed is kept, and the next attempt creates another one with a number appended to its name.
 import { createHash } from "node:crypto";
 import { backOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
@@ -21,7 +22,7 @@ const requestTimeoutMs = 10_000;
 const pollMs = 1_000;
 const retryBaseMs = 500;
 const retryMsMax = 10_000;
-/** Objects of one trigger, each of which failed. */
+/** How many objects of one trigger may fail. */
 const objectsMax = 10;
 const hashLength = 10;
 
@@ -32,21 +33,23 @@ const type: ResourceType = {
   namespaced: true,
 };
 
+const instanceType: ResourceType = { ...type, plural: kinds.WafInstance.plural };
+
 export interface ClearObjectOptions {
   readonly api: ApiServer;
   readonly instance: ObjectName;
-  /** Where the object is created. */
+  /** The namespace of the object. */
   readonly namespace: string;
   readonly trigger: string | undefined;
   readonly backoffLimit: number;
   readonly deadlineMs: number;
   readonly ttlAfterFinishedMs: number;
-  /** False: it ends as soon as the object is there. */
+  /** If false, it ends as soon as the object exists. */
   readonly waits: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly stop: AbortSignal;
-  /** Told of what the object's status says, whenever it says something else. */
+  /** Called whenever the status of the object has changed. */
   readonly onMessage: (message: string) => void;
 }
 
@@ -58,9 +61,13 @@ interface Outcome {
 
 export type ClearObjectOutcome =
   | (Outcome & { readonly state: "Created" | "Stopped" | "TimedOut" })
-  /** `reason` as that of the condition `Complete` or `Failed`. */
+  /** `reason` is that of the condition `Complete` or `Failed`. */
   | (Outcome & { readonly state: "Cleared" | "Failed"; readonly reason: string; readonly attempts: number })
-  /** The API server refused it, or was not there. */
+  /** The trigger was handled before: nothing was done. */
+  | (Outcome & { readonly state: "AlreadyHandled"; readonly attempts: number })
+  /** There is no such instance: nothing was created. */
+  | (Outcome & { readonly state: "NoInstance" })
+  /** The API server refused it, or could not be reached. */
   | (Outcome & { readonly state: "NotCreated"; readonly fault: ApiFault });
 
 interface ClearObject extends KubeObject {
@@ -71,23 +78,42 @@ interface ClearObject extends KubeObject {
   };
 }
 
-/** Never rejects for anything that the cluster does. */
+/** Never rejects because of the cluster. */
 export async function clearThroughObject(options: ClearObjectOptions): Promise<ClearObjectOutcome> {
   const giveUpMs = options.clock.monotonicMs() + options.deadlineMs;
+  const missing = await missingInstance(options, giveUpMs);
+  if (missing !== undefined) return missing;
   for (let number = 1; number <= objectsMax; number += 1) {
     const found = await createOrFind(options, number, giveUpMs);
     if (!found.ok) return { state: "NotCreated", object: undefined, message: found.fault.message, fault: found.fault };
     const { object, isNew } = found.value;
-    // Without a trigger every object is a new one, so only those of a trigger can have failed before.
-    if (!isNew && outcomeOf(object)?.state === "Failed") continue;
+    // Without a trigger every object is a new one, so only those of a trigger can be over already.
+    const before = isNew ? undefined : outcomeOf(object);
+    if (before?.state === "Failed") continue;
+    if (before?.state === "Cleared") return alreadyHandled(before);
     return options.waits ? await waitFor(options, object, giveUpMs) : created(object, isNew);
   }
   const message = `All ${objectsMax} objects for this trigger failed: see their status, delete them, or use another trigger.`;
   return { state: "Failed", object: undefined, message, reason: "BackoffLimitExceeded", attempts: 0 };
 }
 
+/** An object for an instance that does not exist would wait for one, and clear the cache as soon as it is created. */
+async function missingInstance(options: ClearObjectOptions, giveUpMs: number): Promise<ClearObjectOutcome | undefined> {
+  const { api, instance } = options;
+  const read = await tryUntil(options, giveUpMs, async () => {
+    return await getObject<KubeObject>(api, instanceType, instance, { timeoutMs: requestTimeoutMs });
+  });
+  // Without the right to read it, the operator reports on the object that there is no such instance.
+  if (read.ok || read.fault.code !== "NotFound") return undefined;
+  return { state: "NoInstance", object: undefined, message: `There is no WafInstance ${nameKey(instance)}.` };
+}
+
+function alreadyHandled({ object, message, attempts }: Outcome & { readonly attempts: number }): ClearObjectOutcome {
+  return { state: "AlreadyHandled", object, message, attempts };
+}
+
 function created(object: ClearObject, isNew: boolean): ClearObjectOutcome {
-  const message = isNew ? "It was created." : "It was there already.";
+  const message = isNew ? "It was created." : "It exists already.";
   return outcomeOf(object) ?? { state: "Created", object: keyOf(object), message };
 }
 
@@ -145,19 +171,20 @@ async function waitFor(
 ): Promise<ClearObjectOutcome> {
   const { api, namespace, clock, stop } = options;
   const { name } = object.metadata;
-  let said = "";
+  let reported = "";
   for (let seen: ClearObject = object; ;) {
     const outcome = outcomeOf(seen);
+    if (outcome?.state === "Cleared" && outcome.reason === "AlreadyHandled") return alreadyHandled(outcome);
     if (outcome !== undefined) return outcome;
     const message = messageOf(seen);
-    if (message !== said) options.onMessage(message);
-    said = message;
+    if (message !== reported) options.onMessage(message);
+    reported = message;
     if (stop.aborted) return { state: "Stopped", object: keyOf(object), message };
     if (clock.monotonicMs() >= giveUpMs) return { state: "TimedOut", object: keyOf(object), message };
     await clock.sleep(pollMs, stop);
     const read = await getObject<ClearObject>(api, type, { namespace, name }, { timeoutMs: requestTimeoutMs });
     if (read.ok) seen = read.value;
-    else if (!isPassing(read.fault)) {
+    else if (!isTransient(read.fault)) {
       const { fault } = read;
       const why = fault.code === "NotFound" ? "It was deleted before it finished." : fault.message;
       return { state: "NotCreated", object: keyOf(object), message: why, fault };
@@ -172,21 +199,21 @@ async function tryUntil<T>(
 ): Promise<ApiResult<T>> {
   for (let attempts = 1; ; attempts += 1) {
     const result = await attempt();
-    if (result.ok || stop.aborted || !isPassing(result.fault)) return result;
+    if (result.ok || stop.aborted || !isTransient(result.fault)) return result;
     const backOffMs = backOffDelayMs({ attempt: attempts, baseMs: retryBaseMs, maxMs: retryMsMax, random });
     const delayMs = Math.max(backOffMs, result.fault.retryAfterMs ?? 0);
     if (clock.monotonicMs() + delayMs >= giveUpMs) return result;
-    onMessage(`${result.fault.message}. It is tried again.`);
+    onMessage(`${result.fault.message}. wafsync retries.`);
     await clock.sleep(delayMs, stop);
   }
 }
 
-/** A creation that may have taken effect is tried again: with a trigger it finds itself, and clearing twice does no harm. */
-function isPassing({ code }: ApiFault): boolean {
+/** A create request with an unknown outcome is retried: a trigger finds its own object, and a second clear does no harm. */
+function isTransient({ code }: ApiFault): boolean {
   return code === "Unavailable" || code === "TimedOut" || code === "TooManyRequests";
 }
 
-/** Undefined while it is not over. */
+/** Undefined while it is in progress. */
 function outcomeOf(object: ClearObject): ClearObjectOutcome | undefined {
   const { conditions = [], attempts = 0 } = object.status ?? {};
   const complete = findCondition(conditions, "Complete");
@@ -199,7 +226,7 @@ function outcomeOf(object: ClearObject): ClearObjectOutcome | undefined {
 
 function messageOf({ status }: ClearObject): string {
   const ready = findCondition(status?.conditions ?? [], "Ready");
-  return ready?.message ?? "No operator has looked at it yet.";
+  return ready?.message ?? "No operator has picked it up yet.";
 }
 
 function keyOf({ metadata: { namespace = "", name } }: ClearObject): string {

@@ -1,4 +1,4 @@
-// One clear of the cache of one WAF, outside of any reconcile: for pipelines.
+// Clears the cache of one WAF once, without an operator: for pipelines.
 import type { Clock } from "../async/clock.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { ApiKey } from "../model/api-key.ts";
@@ -22,7 +22,7 @@ export interface ClearOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly stopping: Stopping;
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onRetry: (fault: WafFault, delayMs: number) => void;
 }
 
@@ -32,7 +32,7 @@ export type ClearOutcome =
   | { readonly state: "Failed"; readonly fault: WafFault; readonly attempts: number }
   | { readonly state: "Stopped"; readonly attempts: number };
 
-/** Clears the cache, trying again after failures that may pass: clearing twice does no harm, not clearing does. */
+/** Clears the cache and retries after transient failures: a second clear does no harm, but a missing one does. */
 export async function clearCacheOnce(options: ClearOptions): Promise<ClearOutcome> {
   const { clock, stopping, baseUrl, key } = options;
   const registry = new LaneRegistry({ clock });
@@ -59,7 +59,7 @@ async function attemptUntilDone(options: ClearOptions, client: WafClient): Promi
     const { fault } = outcome;
     const backOffMs = upwardBackOffDelayMs({ attempt: attempts, baseMs: retryBaseMs, maxMs: retryMsMax, random });
     const delayMs = Math.max(backOffMs, fault.retryAfterMs ?? 0);
-    if (!isPassing(fault) || attempts > retries || clock.monotonicMs() + delayMs >= deadlineMs) return outcome;
+    if (!isTransient(fault) || attempts > retries || clock.monotonicMs() + delayMs >= deadlineMs) return outcome;
     options.onRetry(fault, delayMs);
     await clock.sleep(delayMs, stopping.stop);
     if (stopping.stop.aborted) return { state: "Stopped", attempts };
@@ -80,6 +80,6 @@ async function attempt(options: ClearOptions, client: WafClient, attempts: numbe
   return { state: "Cleared", ...cleared.value, attempts };
 }
 
-function isPassing({ code }: WafFault): boolean {
+function isTransient({ code }: WafFault): boolean {
   return code === "RateLimited" || code === "Unavailable" || code === "TimedOut" || code === "OutcomeUnknown";
 }

@@ -1,15 +1,17 @@
 // The only module that reads the environment.
 
 export interface Environment {
-  /** `WAFSYNC_API_KEY`: the key of instances whose Secret is not among the files. Never printed. */
+  /** `WAFSYNC_API_KEY`: the key of instances whose Secret is not in the directory. Never printed. */
   readonly apiKey: string | undefined;
   /** `POD_NAME` and `POD_NAMESPACE`, as the manifests set them from the downward API. */
   readonly podName: string | undefined;
   readonly podNamespace: string | undefined;
-  /** `NODE_DEBUG`: what Node.js and its libraries print for debugging, requests with their paths among it. */
+  /** `NODE_DEBUG`: what Node.js and its libraries print for debugging, including the paths of requests. */
   readonly nodeDebug: string | undefined;
-  /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector takes logs by OTLP over HTTP. */
+  /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. */
   readonly otlpEndpoint: string | undefined;
+  /** `XDG_CACHE_HOME`: the folder of the user for caches. */
+  readonly cacheHome: string | undefined;
 }
 
 export function readEnvironment(): Environment {
@@ -23,5 +25,6 @@ export function readEnvironment(): Environment {
     podNamespace: value("POD_NAMESPACE"),
     nodeDebug: value("NODE_DEBUG"),
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
+    cacheHome: value("XDG_CACHE_HOME"),
   };
 }

@@ -1,12 +1,12 @@
-// What a cluster asks of the process: is it alive, is it ready, what does it measure. Plain HTTP, GET only.
+// Liveness, readiness and metrics for the cluster. Plain HTTP, GET only.
 import { createServer } from "node:http";
 import type { Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface HealthChecks {
-  /** Undefined while the process is alive and gets on; else what is wrong. */
+  /** Undefined while the process is alive, or else what is wrong. */
   readonly liveness: () => string | undefined;
-  /** Undefined when the process has seen all objects; else what is still missing. */
+  /** Undefined once the process has listed all objects, or else what is missing. */
   readonly readiness: () => string | undefined;
   readonly metrics: () => Promise<string>;
   readonly metricsContentType: string;
@@ -20,7 +20,7 @@ export interface HealthServer {
 
 const requestTimeoutMs = 10_000;
 
-/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another; 0 takes a free port. No host: all addresses. */
+/** Serves `/healthz` and `/readyz` on one port and `/metrics` on another. Port 0 is any free port; no host is all addresses. */
 export async function startHealthServer(
   checks: HealthChecks,
   where: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number },

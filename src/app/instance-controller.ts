@@ -1,4 +1,4 @@
-// Keeps all instances converged: one queue of instances, one pass of an instance at a time, woken by changes and by time.
+// Reconciles all instances: one queue of instances, at most one run of an instance at a time, woken by changes and by time.
 import type { BackOff } from "../async/back-off.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
@@ -14,30 +14,42 @@ import { reconcileInstance } from "../reconcile/converge/run.ts";
 import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
+import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
+import { reconcileResult } from "./reconcile-result.ts";
 
-/** Passes wait for the WAF most of the time, so there may be many; each key's calls stay one after another. */
+/** Runs mostly wait for the WAF, so many may be in progress; the calls with one key still follow one another. */
 const workersDefault = 64;
-/** A pass reads the WAF, so one that is only for what could not be written comes more and more seldom. */
-const lookAgainBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
+/** Each retry for a status that could not be written reads the WAF, so these retries back off. */
+const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
+
+/** What one run works with, created when it starts. */
+export interface InstanceRun {
+  readonly ports: ReconcilePorts;
+  /** Called at the end of the run. Must not throw. */
+  readonly onOutcome?: (outcome: ReconcileOutcome, result: ReconcileResult, durationMs: number) => void;
+  /** Called if the run threw, which is a bug in wafsync. Must not throw. */
+  readonly onError?: (error: unknown) => void;
+}
 
 export interface InstanceControllerOptions {
-  readonly ports: ReconcilePorts;
+  /** Called at the start of every run, with the reasons for which the instance was woken. */
+  readonly startRun: (instance: ObjectName, reasons: readonly string[]) => InstanceRun;
+  /** Increases whenever something that concerns the instance has changed. */
+  readonly version: (instance: ObjectName) => number;
   readonly clock: Clock;
   readonly random: () => number;
   readonly workers?: number;
   readonly queueObserver?: QueueObserver;
-  /** Told of the end of every pass. Must not throw. */
-  readonly onOutcome?: (instance: ObjectName, outcome: ReconcileOutcome, durationMs: number) => void;
-  /** Told of a pass that threw, which is a defect of wafsync. */
-  readonly onError?: (instance: string, error: unknown) => void;
+  readonly measured?: MeasuredReconciles;
 }
 
 export class InstanceController {
   readonly #options: InstanceControllerOptions;
   readonly #queue: KeyedQueue<string>;
-  readonly #unsettled = new Set<string>();
-  /** How often in a row something could not be written. */
-  readonly #looksAgain = new Map<string, number>();
+  /** Instances of which a status could not be written since the last run. */
+  readonly #unwritten = new Set<string>();
+  /** How many runs in a row could not write a status. */
+  readonly #requeues = new Map<string, number>();
   readonly #memories = new Map<string, InstanceMemory>();
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
 
@@ -51,72 +63,90 @@ export class InstanceController {
     });
   }
 
-  /** Asks for a pass over the instance, now or as soon as the one that runs has ended. */
+  /** Requests a run of the instance, now or as soon as the current one has ended. */
   wake(instance: ObjectName, reason: string, priority: QueuePriority = "Change"): void {
     this.#queue.add(nameKey(instance), { priority, reason });
   }
 
-  /** Asks for a pass soon after the one that runs, although nothing is declared anew: something could not be written. */
-  lookAgain(instance: ObjectName, reason: string): void {
+  /** Requests another run with backoff although nothing has changed, because a status could not be written. */
+  requeue(instance: ObjectName, reason: string): void {
     const key = nameKey(instance);
     this.#settled.delete(key);
-    if (!this.#unsettled.has(key)) this.#looksAgain.set(key, (this.#looksAgain.get(key) ?? 0) + 1);
-    this.#unsettled.add(key);
-    this.#queue.addAfter(key, this.#lookAgainMs(key), { priority: "Retry", reason });
+    if (!this.#unwritten.has(key)) this.#requeues.set(key, (this.#requeues.get(key) ?? 0) + 1);
+    this.#unwritten.add(key);
+    this.#queue.addAfter(key, this.#requeueDelayMs(key), { priority: "Retry", reason });
   }
 
   stats(): QueueStats {
     return this.#queue.stats();
   }
 
-  /** Works until the signal aborts and the passes that run have ended. */
+  /** Works until the signal aborts and the current runs have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, workers = workersDefault, onError } = this.#options;
+    const { clock, workers = workersDefault } = this.#options;
     await runWorkers<string>({
       queue: this.#queue,
       clock,
       workers,
       signal,
       handle: async (key, reasons) => await this.#handle(key, reasons),
-      onRetry: (key, _delayMs, error) => onError?.(key, error),
     });
-    await this.#queue.shutDown("abort");
+    await this.#queue.shutDown();
   }
 
   async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {
-    const { ports, clock, onOutcome } = this.#options;
+    const { clock, version } = this.#options;
     const name = parseName(key);
     const settled = this.#settled.get(key);
-    const isNews = settled?.version !== ports.source.version(name) || clock.nowMs() >= settled.untilMs;
-    if (settled !== undefined && !isNews && !reasons.includes("resync")) {
+    if (settled !== undefined && settled.version === version(name) && clock.nowMs() < settled.untilMs) {
       return { kind: "Settled", wakeAtMs: settled.untilMs };
     }
-    const memory = this.#memories.get(key) ?? newInstanceMemory();
-    this.#memories.set(key, memory);
-    const startMs = clock.monotonicMs();
-    const outcome = await reconcileInstance(name, ports, memory);
-    onOutcome?.(name, outcome, clock.monotonicMs() - startMs);
-    return this.#workResult(key, outcome);
+    return await this.#reconcile(key, name, reasons);
   }
 
-  #workResult(key: string, outcome: ReconcileOutcome): WorkResult {
+  async #reconcile(key: string, name: ObjectName, reasons: readonly string[]): Promise<WorkResult> {
+    const { clock, startRun, measured } = this.#options;
+    const { ports, onOutcome, onError } = startRun(name, reasons);
+    const memory = this.#memories.get(key) ?? newInstanceMemory();
+    this.#memories.set(key, memory);
+    const formerBackOff = memory.backOff;
+    const startMs = clock.monotonicMs();
+    let outcome: ReconcileOutcome;
+    try {
+      outcome = await reconcileInstance(name, ports, memory);
+    } catch (error) {
+      measured?.ended("error", clock.monotonicMs() - startMs);
+      onError?.(error);
+      throw error;
+    }
+    const durationMs = clock.monotonicMs() - startMs;
+    // A run during the backoff of an earlier one only reports; a run that fails begins a new backoff.
+    const isBackingOff = memory.backOff !== undefined;
+    const isDeferred = isBackingOff && memory.backOff === formerBackOff;
+    const result = reconcileResult(outcome.result, isDeferred);
+    measured?.ended(result, durationMs);
+    onOutcome?.(outcome, result, durationMs);
+    return this.#workResult(key, outcome, isBackingOff && !isDeferred);
+  }
+
+  #workResult(key: string, outcome: ReconcileOutcome, hasFailed: boolean): WorkResult {
     const { result, version } = outcome;
-    const isUnsettled = this.#unsettled.delete(key);
-    if (!isUnsettled) this.#looksAgain.delete(key);
-    const lookAgainAtMs = isUnsettled ? this.#options.clock.nowMs() + this.#lookAgainMs(key) : undefined;
-    const wakeAtMs = earliest(outcome.wakeAtMs, lookAgainAtMs);
+    const isUnwritten = this.#unwritten.delete(key);
+    if (!isUnwritten) this.#requeues.delete(key);
+    const requeueAtMs = isUnwritten ? this.#options.clock.nowMs() + this.#requeueDelayMs(key) : undefined;
+    const wakeAtMs = earliest(outcome.wakeAtMs, requeueAtMs);
     this.#settled.delete(key);
     if (result.kind === "Gone") this.#memories.delete(key);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
-    if (result.kind !== "Done") return { kind: "Settled", wakeAtMs, priority: "Retry" };
-    // A change that came while the pass ran, and that the pass has taken in, needs no pass of its own.
-    this.#settled.set(key, { version, untilMs: wakeAtMs });
-    return { kind: "Settled", wakeAtMs, priority: "Resync" };
+    // A change that came during the run and that the run has taken into account needs no run of its own.
+    if (result.kind === "Done") this.#settled.set(key, { version, untilMs: wakeAtMs });
+    if (hasFailed || isUnwritten) return { kind: "Failed", wakeAtMs };
+    return { kind: "Settled", wakeAtMs, priority: result.kind === "Done" ? "Resync" : "Retry" };
   }
 
-  #lookAgainMs(key: string): number {
-    const attempt = this.#looksAgain.get(key) ?? 1;
-    return upwardBackOffDelayMs({ ...lookAgainBackOff, attempt, random: this.#options.random });
+  #requeueDelayMs(key: string): number {
+    const attempt = this.#requeues.get(key) ?? 1;
+    return upwardBackOffDelayMs({ ...requeueBackOff, attempt, random: this.#options.random });
   }
 }
 

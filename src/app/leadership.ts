@@ -1,27 +1,27 @@
-// Who works: the process that holds the Lease, or this one where there is no election. Asked before every write.
+// Whether this process leads: it holds the Lease, or there is no leader election. Checked before every write.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
 import type { LeaseStanding } from "../kube/lease.ts";
-import { leaseApi } from "../kube/lease-api.ts";
+import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
 
 export interface Leadership {
-  /** Begins to seek the leadership. Resolves with true when this process may work, and with false if it never will. */
+  /** Seeks the leadership. Resolves with true as soon as this process leads, and with false if it never will. */
   begin(): Promise<boolean>;
   mayWrite(): boolean;
-  /** Whether what was begun may still be written down: as `mayWrite`, and also until the leadership was given back. */
+  /** Like `mayWrite`, but also true until the leadership is released: for the record of what was already done. */
   mayRecord(): boolean;
   isLeading(): boolean;
-  /** Resolves with the reason when the leadership is lost; never otherwise. */
+  /** Resolves with the reason if the leadership is lost, and never otherwise. */
   readonly lost: Promise<string>;
-  /** Gives the leadership back once `workEnded` has resolved. */
+  /** Releases the leadership once `workEnded` has resolved. */
   end(workEnded: () => Promise<void>): Promise<void>;
 }
 
-/** Without election this process works from its start to its end: for one replica, and for trials. */
+/** Without leader election, this process always leads: for a single replica, and for trials. */
 export function soleLeadership(): Leadership {
   let isLeading = false;
   let hasBegun = false;
@@ -43,7 +43,7 @@ export function soleLeadership(): Leadership {
 }
 
 export function electedLeadership(options: {
-  /** Of its own: no other traffic may delay a renewal. */
+  /** A client of its own, so that no other traffic delays a renewal. */
   readonly api: ApiServer;
   readonly clock: Clock;
   readonly random: () => number;

@@ -1,5 +1,6 @@
-// Keeps the logs of all instances forwarded: one queue of instances, one look of an instance at a time, woken by changes and by
-// time. Instances that forward nothing cost nothing.
+// Forwards the logs of all instances: one queue of instances, at most one run of an instance at a time, woken by changes and
+// by time. Instances that do not forward logs cost nothing.
+import type { Clock } from "../async/clock.ts";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
 import type { WorkResult } from "../async/workers.ts";
@@ -7,19 +8,30 @@ import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { forwardLogs } from "../reconcile/logs/forward-logs.ts";
+import type { ForwardOutcome } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "../reconcile/logs/forward-ports.ts";
 import { newForwardMemory } from "../reconcile/logs/forward-ports.ts";
+import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 
-/** Looks at the same time. Each holds a page or two. */
+/** Runs at the same time. Each holds a page or two in memory. */
 const workers = 8;
 
-export interface LogForwardingOptions {
+/** What one run works with, created when it starts. */
+export interface ForwardRun {
   readonly ports: ForwardLogsPorts;
-  readonly queueObserver?: QueueObserver;
-  /** Whether the instance forwards its logs, or its status says that it does. Cheap: asked at each change. */
+  /** Called if the run threw, which is a bug in wafsync. Must not throw. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export interface LogForwardingOptions {
+  /** Called at the start of every run, with the reasons for which the instance was woken. */
+  readonly startRun: (instance: ObjectName, reasons: readonly string[]) => ForwardRun;
+  /** Whether the instance forwards logs, or its status says so. Cheap: called at every change. */
   readonly concerns: (instance: ObjectName) => boolean;
-  /** Told of a look that threw, which is a defect of wafsync. */
-  readonly onError: (instance: string, error: unknown) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly queueObserver?: QueueObserver;
+  readonly measured?: MeasuredReconciles;
 }
 
 export class LogForwardingController {
@@ -29,12 +41,11 @@ export class LogForwardingController {
 
   constructor(options: LogForwardingOptions) {
     this.#options = options;
-    const { ports, queueObserver: observer } = options;
-    const { clock, random } = ports;
+    const { clock, random, queueObserver: observer } = options;
     this.#queue = new KeyedQueue<string>({ clock, random, ...(observer === undefined ? {} : { observer }) });
   }
 
-  /** Something about the instance may have changed. */
+  /** Call this when something about the instance may have changed. */
   wake(instance: ObjectName, reason: string): void {
     const key = nameKey(instance);
     if (this.#memories.has(key) || this.#options.concerns(instance))
@@ -45,27 +56,51 @@ export class LogForwardingController {
     return this.#queue.stats();
   }
 
-  /** Works until the signal aborts and the looks that run have ended. */
+  /** Works until the signal aborts and the current runs have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    const { ports, onError } = this.#options;
     await runWorkers<string>({
       queue: this.#queue,
-      clock: ports.clock,
+      clock: this.#options.clock,
       workers,
       signal,
-      handle: async (key) => await this.#handle(key),
-      onRetry: (key, _delayMs, error) => onError(key, error),
+      handle: async (key, reasons) => await this.#handle(key, reasons),
     });
-    await this.#queue.shutDown("abort");
+    await this.#queue.shutDown();
   }
 
-  async #handle(key: string): Promise<WorkResult> {
+  async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {
+    const { clock, startRun, measured } = this.#options;
     const memory = this.#memories.get(key) ?? newForwardMemory();
     this.#memories.set(key, memory);
     const slash = key.indexOf("/");
     const name = { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-    const { isOver, wakeAtMs } = await forwardLogs(name, this.#options.ports, memory);
+    const { ports, onError } = startRun(name, reasons);
+    const startMs = clock.monotonicMs();
+    let ended: { readonly outcome: ForwardOutcome; readonly result: ReconcileResult };
+    try {
+      ended = await forward(name, ports, memory);
+    } catch (error) {
+      measured?.ended("error", clock.monotonicMs() - startMs);
+      onError?.(error);
+      throw error;
+    }
+    measured?.ended(ended.result, clock.monotonicMs() - startMs);
+    const { isOver, wakeAtMs } = ended.outcome;
     if (isOver) this.#memories.delete(key);
-    return wakeAtMs === undefined ? { kind: "Stuck" } : { kind: "Settled", wakeAtMs };
+    if (wakeAtMs === undefined) return { kind: "Stuck" };
+    return ended.result === "error" ? { kind: "Failed", wakeAtMs } : { kind: "Settled", wakeAtMs };
   }
+}
+
+/** A failure with backoff increases `memory.failures`; any other failure needs a change from outside. */
+async function forward(name: ObjectName, ports: ForwardLogsPorts, memory: ForwardMemory) {
+  const { failures } = memory;
+  let hasFailed = false;
+  const failed: ForwardLogsPorts["observer"]["failed"] = (instance, reason, fault) => {
+    hasFailed = true;
+    ports.observer.failed?.(instance, reason, fault);
+  };
+  const outcome = await forwardLogs(name, { ...ports, observer: { ...ports.observer, failed } }, memory);
+  const result: ReconcileResult = memory.failures > failures ? "error" : hasFailed ? "blocked" : "success";
+  return { outcome, result };
 }

@@ -1,4 +1,4 @@
-// Where blocked requests go from the operator: its standard output, which nothing else writes to, or an OpenTelemetry collector.
+// The outputs of log forwarding: stdout of the operator, to which nothing else writes, or an OpenTelemetry collector.
 import { write } from "node:fs";
 import type { Clock } from "../async/clock.ts";
 import { jsonLineOf } from "../model/json-line.ts";
@@ -10,16 +10,16 @@ import type { OtlpLogs } from "../telemetry/otlp-logs.ts";
 
 const stdoutDescriptor = 1;
 const stoppingProblem = "The operator is stopping.";
-/** How soon a reader that is slow is tried again. */
+/** The delay before the next attempt to write to a full pipe. */
 const busyPauseMs = 20;
 
 export interface LogOutputsOptions {
-  /** Undefined: there is no collector. */
+  /** Undefined if there is no collector. */
   readonly otlpEndpoint: string | undefined;
   readonly version: string;
   readonly podName: string;
   readonly clock: Clock;
-  /** A write that is still waiting is given up. */
+  /** Aborts a write that is still waiting. */
   readonly abandon: AbortSignal;
 }
 
@@ -37,7 +37,7 @@ export function createLogOutputs(options: LogOutputsOptions): LogOutputs {
   };
 }
 
-/** One JSON object a line: instance and domain, then the entry as the API gives it. */
+/** One JSON object per line: instance and domain, then the entry as the API returns it. */
 export function logLines({ instance, domain }: LogOrigin, entries: readonly LogEntry[]): string {
   const origin = { waf_instance: nameKey(instance), ...(domain === undefined ? {} : { domain }) };
   return entries.map((entry) => `${jsonLineOf({ ...origin, ...entry, ...origin })}\n`).join("");
@@ -51,7 +51,7 @@ class StdoutLogs implements LogOutputPort {
     this.#options = options;
   }
 
-  /** Lines of several instances follow one another, and are never mixed. */
+  /** Writes of several instances follow one another, so that lines are never interleaved. */
   async write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
     const before = this.#last;
     const writing = before.then(async () => await this.#writeAll(Buffer.from(logLines(origin, entries))));
@@ -64,7 +64,7 @@ class StdoutLogs implements LogOutputPort {
     let done = 0;
     while (done < bytes.length) {
       if (abandon.aborted) return stoppingProblem;
-      // Not by process.stdout: that would hold up everything while a pipe is full, the renewal of the Lease among it.
+      // Not process.stdout: while a pipe is full, it would block the whole process, including the renewal of the Lease.
       const written = await writeSome(bytes.subarray(done));
       if (typeof written === "number") done += written;
       else if (written !== "EAGAIN") return `The operator's standard output can't be written (${written}).`;
@@ -74,7 +74,7 @@ class StdoutLogs implements LogOutputPort {
   }
 }
 
-/** How many bytes were written, or the code of the error. */
+/** The number of bytes written, or the error code. */
 async function writeSome(bytes: Buffer): Promise<number | string> {
   const { promise, resolve } = Promise.withResolvers<number | string>();
   write(stdoutDescriptor, bytes, (error, written) => {

@@ -1,15 +1,12 @@
-// Turns what passes tell into metrics.
+// Turns what reconcile runs report into metrics.
 import type { Clock } from "../async/clock.ts";
-import { findCondition } from "../api/conditions.ts";
-import type { Condition } from "../api/conditions.ts";
 import { listNames } from "../model/declared.ts";
-import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import type { ReconcileObserver } from "../reconcile/ports.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-
-type ReadStatus = (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
+import { readinessOf } from "./readiness.ts";
 
 export function measuringObserver(metrics: Metrics): ReconcileObserver {
   return {
@@ -23,14 +20,9 @@ export function measuringObserver(metrics: Metrics): ReconcileObserver {
   };
 }
 
-/** At the end of a pass. An instance that is gone loses its series. */
-export function measureOutcome(
-  metrics: Metrics,
-  clock: Clock,
-  readStatus: ReadStatus,
-  instance: ObjectName,
-  { result, facts }: ReconcileOutcome,
-): void {
+/** Call this at the end of every run. Removes the series of an instance that no longer exists. */
+export function measureOutcome(metrics: Metrics, clock: Clock, instance: ObjectName, outcome: ReconcileOutcome): void {
+  const { result, facts } = outcome;
   const name = nameKey(instance);
   if (result.kind === "Gone") {
     metrics.forgetInstance(name);
@@ -38,8 +30,8 @@ export function measureOutcome(
   }
   metrics.addInstance(name);
   if (facts === undefined) return;
-  const conditions = (readStatus(facts.gathered.instance.meta)?.["conditions"] ?? []) as readonly Condition[];
-  metrics.ready(name, findCondition(conditions, "Ready")?.status === "True");
+  const isReady = readinessOf(outcome);
+  if (isReady !== undefined) metrics.ready(name, isReady);
   if (result.kind === "Done") metrics.synced(name, clock.nowMs());
   for (const list of listNames) {
     const figures = facts.lists?.[list];

@@ -1,41 +1,45 @@
-// What the operator works with: the objects of the cluster, the passes over instances, status and events. Watching goes on in
-// every replica; passes, status and events are the leader's alone.
-import type { Clock } from "../async/clock.ts";
+// The work of the operator, wired up: the watches, the reconcile runs, log forwarding, status and events. Every replica
+// watches; only the leader runs, writes status and emits events.
+import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
+import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import { keepLogPart } from "../reconcile/logs/forward-status.ts";
-import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
-import type { Logger } from "../telemetry/log.ts";
+import type { LogFields, Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { baseUrlObjection } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
+import type { InstanceRun } from "./instance-controller.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import { createLogOutputs } from "./log-outputs.ts";
-import { measureOutcome, measuringObserver } from "./measure-reconciles.ts";
-import { tendLeftOut } from "./report-unattached.ts";
-import { ProblemLog } from "./throttled-log.ts";
+import type { LoggedStatusOptions } from "./logged-status.ts";
+import { loggedStatus } from "./logged-status.ts";
+import { measureOutcome } from "./measure-reconciles.ts";
+import type { OperatorParts } from "./operator-ports.ts";
+import { operatorPorts } from "./operator-ports.ts";
 import type { Stopping } from "./stopping.ts";
-import { WafAccess } from "./waf-clients.ts";
+import { ThrottledLog } from "./throttled-log.ts";
+import { runUnattachedLoop } from "./unattached-loop.ts";
+import { WafClients } from "./waf-clients.ts";
+import { writePermission } from "./write-permission.ts";
 
 export interface OperatorWork {
-  /** Follows the objects of the cluster until the signal aborts. */
+  /** Watches the objects of the cluster until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>;
-  /** Resolves when all objects were seen once, or the signal aborts. */
+  /** Resolves when all objects have been listed once, or when the signal aborts. */
   whenSynced(signal: AbortSignal): Promise<void>;
-  /** Runs passes until the signal aborts and those that run have ended. */
+  /** Reconciles until the signal aborts and the current runs have ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Resolves when no pass runs. */
+  /** Resolves when nothing runs. */
   ended(): Promise<void>;
   notReadyBecause(): string | undefined;
   close(eventFlushMs: number): Promise<void>;
@@ -48,7 +52,7 @@ export interface OperatorWorkOptions {
   readonly namespace: string | undefined;
   readonly podName: string;
   readonly version: string;
-  /** Base URL of an OpenTelemetry collector; undefined if there is none. */
+  /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
   readonly clock: Clock;
@@ -60,86 +64,38 @@ export interface OperatorWorkOptions {
 
 const neverListed = { isSynced: false, relists: 0 };
 
-/** What no pass works on is looked at all together, this long after a change. */
-const leftOutDelayMs = 500;
-const leftOutIntervalMs = 60_000;
-
 export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
   return new Work(options);
 }
 
 class Work implements OperatorWork {
   readonly #options: OperatorWorkOptions;
+  readonly #throttledLog: ThrottledLog;
   readonly #source: ClusterSource;
   readonly #records: ClusterRecords;
-  readonly #access: WafAccess;
+  readonly #wafClients: WafClients;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
   readonly #changed = new ChangeSignal();
+  /** What the key of each instance belongs to, as its last run found. */
+  readonly #domains = new Map<string, string>();
   #running: Promise<unknown> = Promise.resolve();
   #isWorking = false;
 
   constructor(options: OperatorWorkOptions) {
     this.#options = options;
-    const { api, clock, random, namespace, metrics, log, leadership, podName } = options;
-    const problems = new ProblemLog(log, clock);
-    this.#source = createClusterSource({
-      api,
+    const { metrics, log, clock, leadership, stopping } = options;
+    this.#throttledLog = new ThrottledLog(log, clock);
+    this.#source = this.#makeSource();
+    this.#records = this.#makeRecords();
+    this.#wafClients = new WafClients({
       clock,
-      random,
-      namespace,
-      onChange: (instance, reason) => {
-        this.#changed.notify();
-        if (this.#isWorking) this.#wake(instance, reason);
-      },
-      onProblem: (subject, { code, message: problem }) =>
-        problems.warn("objects can't be read", { subject, code, problem }),
-    });
-    this.#records = createClusterRecords({
-      api,
-      clock,
-      random,
-      ...(namespace === undefined ? {} : { namespace }),
-      source: this.#source,
-      podName,
-      mayWrite: () => leadership.mayWrite(),
-      onEventDropped: (reason) => metrics.eventDropped(reason),
-      onProblem: (problem, object) => {
-        const subject = object === undefined ? "" : `${object.kind} ${nameKey(object)}`;
-        problems.warn("a record could not be written", { subject, code: "", problem });
-        const instance = object === undefined ? undefined : this.#source.instanceOf(object);
-        if (instance !== undefined) this.#controller.lookAgain(instance, "status unwritten");
-      },
-    });
-    this.#access = new WafAccess({
-      clock,
-      permit: () => this.#permission(),
+      permit: () => writePermission(leadership, stopping),
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });
-    const queueMetrics = metrics.queue("instances");
-    this.#controller = new InstanceController({
-      ports: this.#ports(),
-      clock,
-      random,
-      queueObserver: queueMetrics,
-      onOutcome: (instance, outcome, durationMs) => {
-        const { result } = outcome;
-        log.debug("pass ended", {
-          instance: nameKey(instance),
-          result: result.kind,
-          durationMs: Math.round(durationMs),
-        });
-        measureOutcome(metrics, clock, (meta) => this.#records.status.read(meta), instance, outcome);
-        if (result.kind === "Gone" && outcome.facts !== undefined)
-          log.info("instance released", { instance: nameKey(instance) });
-        if (result.kind === "Gone") void this.#access.forget(nameKey(instance));
-      },
-      onError: (instance, error) => log.error("a pass failed unexpectedly", { instance, error }),
-    });
-    queueMetrics.follow(() => this.#controller.stats());
-    const { version, otlpEndpoint, stopping } = options;
-    this.#outputs = createLogOutputs({ otlpEndpoint, version, podName, clock, abandon: stopping.abandon });
+    this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
+    this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
     this.#measureWatches();
   }
@@ -158,14 +114,14 @@ class Work implements OperatorWork {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
-    const running = Promise.all([
+    const unattachedPorts = { status: loggedStatus(this.#statusOptions(), {}), lifecycle: this.#records.lifecycle };
+    this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      this.#tendLeftOut(signal),
+      runUnattachedLoop(this.#source, unattachedPorts, this.#changed, this.#options.clock, signal),
       this.#records.tidyUp(signal),
     ]);
-    this.#running = running;
-    await running;
+    await this.#running;
   }
 
   async ended(): Promise<void> {
@@ -177,7 +133,7 @@ class Work implements OperatorWork {
   }
 
   async close(eventFlushMs: number): Promise<void> {
-    await this.#access.close();
+    await this.#wafClients.close();
     await this.#outputs.close();
     await this.#records.close(eventFlushMs);
   }
@@ -185,6 +141,126 @@ class Work implements OperatorWork {
   #wake(instance: ObjectName, reason: string): void {
     this.#controller.wake(instance, reason);
     this.#forwarding.wake(instance, reason);
+  }
+
+  #makeSource(): ClusterSource {
+    return createClusterSource({
+      ...this.#options,
+      onChange: (instance, reason) => {
+        this.#changed.notify();
+        if (this.#isWorking) this.#wake(instance, reason);
+      },
+      onProblem: (subject, { code, message: problem }) =>
+        this.#throttledLog.warn("watch failed", { subject, code, problem }),
+    });
+  }
+
+  #makeRecords(): ClusterRecords {
+    const { leadership, metrics, log } = this.#options;
+    return createClusterRecords({
+      ...this.#options,
+      source: this.#source,
+      mayWrite: () => leadership.mayWrite(),
+      onEventDropped: (reason) => metrics.eventDropped(reason),
+      onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
+    });
+  }
+
+  #makeController(): InstanceController {
+    const { clock, random, metrics } = this.#options;
+    const queueObserver = metrics.queue("instances");
+    const controller = new InstanceController({
+      startRun: (instance, reasons) => this.#startRun(instance, reasons),
+      version: (instance) => this.#source.version(instance),
+      clock,
+      random,
+      queueObserver,
+      measured: metrics.reconciles("instances"),
+    });
+    queueObserver.follow(() => controller.stats());
+    return controller;
+  }
+
+  #startRun(instance: ObjectName, reasons: readonly string[]): InstanceRun {
+    const { metrics, clock } = this.#options;
+    const fields = runFields(instance, reasons);
+    const log = this.#options.log.child(fields);
+    return {
+      ports: operatorPorts(this.#parts(), loggedStatus(this.#statusOptions(), fields), log),
+      onOutcome: (outcome, result, durationMs) => {
+        const isGone = outcome.result.kind === "Gone";
+        log.debug("reconcile finished", { result, outcome: outcome.result.kind, durationMs: Math.round(durationMs) });
+        if (isGone && outcome.facts !== undefined) log.info("instance released");
+        measureOutcome(metrics, clock, instance, outcome);
+        this.#noteDomain(instance, outcome.facts?.inventory?.domain);
+        if (!isGone) return;
+        this.#domains.delete(nameKey(instance));
+        void this.#wafClients.forget(nameKey(instance));
+      },
+      onError: (error) => log.error("reconcile panicked", { error }),
+    };
+  }
+
+  /** Log forwarding waits for the domain, which belongs to every entry. */
+  #noteDomain(instance: ObjectName, domain: string | undefined): void {
+    const name = nameKey(instance);
+    if (domain === undefined || this.#domains.get(name) === domain) return;
+    this.#domains.set(name, domain);
+    this.#forwarding.wake(instance, "domain known");
+  }
+
+  #makeForwarding(): LogForwardingController {
+    const { clock, random, metrics } = this.#options;
+    const queueObserver = metrics.queue("logs");
+    const portsOf = logForwardingPorts({
+      ...this.#parts(),
+      api: this.#options.api,
+      outputs: this.#outputs,
+      domainOf: (instance) => this.#domains.get(nameKey(instance)),
+    });
+    const controller = new LogForwardingController({
+      startRun: (instance, reasons) => {
+        const fields = runFields(instance, reasons);
+        const log = this.#options.log.child(fields);
+        return {
+          ports: portsOf(loggedStatus(this.#statusOptions(), fields), log),
+          onError: (error) => log.error("log forwarding panicked", { error }),
+        };
+      },
+      concerns: (instance) => forwardsLogs(this.#source.objectOf({ kind: "WafInstance", ...instance })),
+      clock,
+      random,
+      queueObserver,
+      measured: metrics.reconciles("logs"),
+    });
+    queueObserver.follow(() => controller.stats());
+    return controller;
+  }
+
+  #parts(): OperatorParts {
+    return {
+      ...this.#options,
+      source: this.#source,
+      records: this.#records,
+      wafClients: this.#wafClients,
+      gather: async (name) => {
+        const gathered = await this.#source.gather(name);
+        if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);
+        return gathered;
+      },
+    };
+  }
+
+  #statusOptions(): LoggedStatusOptions {
+    return {
+      status: this.#records.status,
+      log: this.#options.log,
+      throttledLog: this.#throttledLog,
+      onUnwritten: (object) => {
+        const instance = this.#source.instanceOf(object);
+        if (instance !== undefined) this.#controller.requeue(instance, "status unwritten");
+      },
+    };
   }
 
   #measureWatches(): void {
@@ -195,109 +271,9 @@ class Work implements OperatorWork {
       );
     }
   }
+}
 
-  #makeForwarding(): LogForwardingController {
-    const { metrics, log } = this.#options;
-    const queueMetrics = metrics.queue("logs");
-    const controller = new LogForwardingController({
-      ports: logForwardingPorts({
-        ...this.#options,
-        source: this.#source,
-        records: this.#records,
-        access: this.#access,
-        outputs: this.#outputs,
-        gather: async (name) => await this.#gather(name),
-        status: this.#loggedStatus(),
-      }),
-      queueObserver: queueMetrics,
-      concerns: (instance) => forwardsLogs(this.#source.objectOf({ kind: "WafInstance", ...instance })),
-      onError: (instance, error) => log.error("a look at the logs failed unexpectedly", { instance, error }),
-    });
-    queueMetrics.follow(() => controller.stats());
-    return controller;
-  }
-
-  #permission() {
-    const { leadership, stopping } = this.#options;
-    if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." } as const;
-    if (!leadership.mayWrite()) return { permitted: false, reason: "This process does not hold the Lease." } as const;
-    return { permitted: true } as const;
-  }
-
-  /** What a person is told about an object stands in the log, too. */
-  #loggedStatus(): StatusPort {
-    const { log } = this.#options;
-    const { status } = this.#records;
-    return {
-      read: (meta) => status.read(meta),
-      write: async (meta, next) => {
-        // What it says of logs is written by others, at any time.
-        if (meta.kind === "WafInstance") await status.update(meta, (current) => keepLogPart(next, current));
-        else await status.write(meta, next);
-      },
-      event: (meta, event) => {
-        const { type, reason, message } = event;
-        log[type === "Warning" ? "warn" : "info"](reason, { object: `${meta.kind} ${nameKey(meta)}`, message });
-        status.event(meta, event);
-      },
-    };
-  }
-
-  async #tendLeftOut(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    while (!signal.aborted) {
-      const { version } = this.#changed;
-      await tendLeftOut(this.#source, this.#records, clock.nowMs());
-      // What could not be written is tried again, also if nothing changes.
-      const over = new AbortController();
-      const either = AbortSignal.any([signal, over.signal]);
-      await Promise.race([this.#changed.wait(version, either), clock.sleep(leftOutIntervalMs, either)]);
-      over.abort();
-      await clock.sleep(leftOutDelayMs, signal);
-    }
-  }
-
-  async #gather(name: ObjectName) {
-    const gathered = await this.#source.gather(name);
-    if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);
-    return gathered;
-  }
-
-  #ports(): ReconcilePorts {
-    const { clock, random, metrics, stopping, baseUrls, log } = this.#options;
-    const source = this.#source;
-    const measuring = measuringObserver(metrics);
-    return {
-      source: {
-        gather: async (name: ObjectName) => await this.#gather(name),
-        confirm: async (name: ObjectName) => await source.confirm(name),
-        version: (name: ObjectName) => source.version(name),
-        isUninstalling: async () => await source.isUninstalling(),
-        removeObject: async (object) => {
-          if (this.#permission().permitted) await source.remove(object);
-        },
-      },
-      inventory: this.#records.inventory,
-      lifecycle: this.#records.lifecycle,
-      status: this.#loggedStatus(),
-      openWaf: (instance, key) => {
-        // Before its first call, so that the figures of its first pass are not lost.
-        metrics.addInstance(nameKey(instance.meta));
-        return this.#access.open(instance, key);
-      },
-      clock,
-      random,
-      observer: {
-        ...measuring,
-        failed: (instance, fault) => {
-          log.warn("the WAF could not be worked on", { instance: nameKey(instance), code: fault.code });
-          if (fault.code === "BadApiKey" || fault.code === "MissingApiKey") source.secretRefused(instance);
-        },
-        waiting: (instance, why, delayMs) => log.info("waiting", { instance: nameKey(instance), why, delayMs }),
-      },
-      baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
-      stopping: stopping.stop,
-      abandon: stopping.abandon,
-    };
-  }
+/** The fields of every log line of a run. */
+function runFields(instance: ObjectName, reasons: readonly string[]): LogFields {
+  return { reconcileID: randomUUID(), instance: nameKey(instance), reasons };
 }

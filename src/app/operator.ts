@@ -1,8 +1,8 @@
-// The operator: composition, start and stop of everything that works on a cluster.
+// Starts and stops the operator.
 //
-// Start: health server, watches of the objects, leadership, passes. Only the leader works; others keep their caches warm.
-// Stop: no new call, the running calls, the Lease, events, connections. A lost Lease ends the process at once: another
-// process may be about to write.
+// Start: health server, watches, leadership, reconcile runs. Only the leader reconciles; the others keep their caches warm.
+// Stop: no new call, the calls in flight, the Lease, events, connections. If the Lease is lost, the process ends at once,
+// because another process may start to write.
 import type { Clock } from "../async/clock.ts";
 import { createApiServer } from "../kube/api-server.ts";
 import type { Credentials } from "../kube/credentials.ts";
@@ -22,14 +22,14 @@ import type { StoppingControl } from "./stopping.ts";
 
 export interface OperatorOptions {
   readonly kubeConfig: { readonly file?: string; readonly context?: string };
-  /** Work in this namespace alone, with Roles only; undefined: in all. */
+  /** The only namespace to manage, with Roles only; all namespaces if undefined. */
   readonly namespace: string | undefined;
-  /** Undefined: without leader election. */
+  /** Undefined if there is no leader election. */
   readonly lease: ObjectAddress | undefined;
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
   readonly version: string;
-  /** Base URL of an OpenTelemetry collector, for instances that forward their logs there; undefined if there is none. */
+  /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly clock: Clock;
@@ -44,7 +44,7 @@ export type OperatorOutcome =
   | { readonly state: "LeaseLost" }
   | { readonly state: "NotStarted"; readonly problem: string; readonly hint?: string };
 
-/** Runs until it is told to stop or loses the Lease. */
+/** Runs until the process has to stop or loses the Lease. */
 export async function runOperator(options: OperatorOptions): Promise<OperatorOutcome> {
   const { log, clock, stopping, version } = options;
   const credentials = readCredentials(options);
@@ -62,10 +62,10 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, ...portsOf(health) });
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
-  // A second time would give the running call up.
+  // Calling begin() again would abort the call in flight.
   if (!stopping.stop.aborted) stopping.begin("ended");
   if (outcome.state === "Stopped") await leadership.end(async () => await work.ended());
-  // Another process may be about to write: the running call is given up at once.
+  // Another process may start to write, so here the call in flight is to be aborted at once.
   if (outcome.state === "LeaseLost") stopping.begin("lease lost");
   await watching;
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
@@ -75,7 +75,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   return outcome;
 }
 
-/** What events that were noted last get to reach the API server. */
+/** How long the last events may take to reach the API server. */
 const eventFlushMs = 2_000;
 
 async function lead(options: OperatorOptions, leadership: Leadership, work: OperatorWork): Promise<OperatorOutcome> {
@@ -86,13 +86,13 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
     else stopping.stop.addEventListener("abort", stop, { once: true });
   });
   const lost = leadership.lost.then((reason): OperatorOutcome => {
-    log.error("the lease is lost", { reason });
+    log.error("lost the lease", { reason });
     return { state: "LeaseLost" };
   });
   const working = (async (): Promise<OperatorOutcome> => {
     await work.whenSynced(stopping.stop);
     if (!(await leadership.begin())) return await stopped;
-    log.info("working");
+    log.info("leading");
     await work.run(stopping.stop);
     return await stopped;
   })();
@@ -107,8 +107,8 @@ function readCredentials({
   } catch (error) {
     const { message } = error as Partial<Error>;
     return {
-      problem: `the cluster can't be reached: ${message ?? "the kubeconfig can't be read"}`,
-      hint: "Name a kubeconfig with --kubeconfig and a context with --context, or run it in a pod with a service account.",
+      problem: `cannot reach the cluster: ${message ?? "the kubeconfig cannot be read"}`,
+      hint: "Set --kubeconfig and --context, or run wafsync in a pod with a service account.",
     };
   }
 }
@@ -137,7 +137,7 @@ async function listen(
   metrics: ReturnType<typeof createMetrics>,
 ): Promise<HealthServer | { readonly problem: string; readonly hint: string }> {
   const checks = {
-    // A process that hangs does not answer at all; while it answers, it gets on.
+    // A hung process cannot answer, so any answer means alive.
     liveness: () => undefined,
     readiness: () => work.notReadyBecause(),
     metrics: async () => await metrics.text(),
@@ -147,10 +147,10 @@ async function listen(
     return await startHealthServer(checks, ports);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    log.error("the health server can't listen", { code: code ?? "" });
+    log.error("the health server cannot listen", { code: code ?? "" });
     return {
-      problem: `port ${ports.healthPort} or ${ports.metricsPort} can't be opened (${code ?? "unknown error"})`,
-      hint: "Choose others with --health-port and --metrics-port.",
+      problem: `cannot open port ${ports.healthPort} or ${ports.metricsPort} (${code ?? "unknown error"})`,
+      hint: "Choose other ports with --health-port and --metrics-port.",
     };
   }
 }

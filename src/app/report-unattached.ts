@@ -1,30 +1,31 @@
-// What no pass works on: objects whose instance is missing, and objects that can't be understood. They are told why, and
-// an instance that is deleted without being understood is let go, since nothing may stay in Terminating for good.
+// Objects outside every reconcile run: those whose instance does not exist, and invalid ones. Their status says why. A
+// deleted instance that is invalid loses its finalizer, so that it does not stay in Terminating for ever.
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import { reportUnattached } from "../reconcile/status/report-unattached.ts";
 import type { UnattachedObject } from "../reconcile/status/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 
-export type LeftOutPorts = Pick<ReconcilePorts, "status" | "lifecycle">;
+export type UnattachedSource = Pick<ClusterSource, "unattached" | "invalid">;
+export type UnattachedPorts = Pick<ReconcilePorts, "status" | "lifecycle">;
 
-/** Writes where something has changed, and nothing else: to be called after changes, and now and then. Never rejects. */
-export async function tendLeftOut(
-  source: Pick<ClusterSource, "unattached" | "invalid">,
-  ports: LeftOutPorts,
+/** Writes only changed statuses; call it after changes and periodically. Never rejects. */
+export async function reconcileUnattached(
+  source: UnattachedSource,
+  ports: UnattachedPorts,
   nowMs: number,
 ): Promise<void> {
-  const unattached = source.unattached().map(({ meta, problem }) => leftOut(meta, "InstanceNotFound", problem));
-  const invalid = source.invalid().map(({ meta, problem }) => leftOut(meta, "InvalidSpec", problem));
+  const unattached = source.unattached().map(({ meta, problem }) => reported(meta, "InstanceNotFound", problem));
+  const invalid = source.invalid().map(({ meta, problem }) => reported(meta, "InvalidSpec", problem));
   await reportUnattached(ports.status, [...unattached, ...invalid], nowMs);
   for (const { meta, message } of invalid) {
     if (meta.kind !== "WafInstance" || !meta.deleting) continue;
     if ((await ports.lifecycle.removeFinalizer(meta)) !== undefined) continue;
-    const left = `What wafsync added stays on the WAF, since this object can't be understood: ${message}`;
-    ports.status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: left });
+    const kept = `The entries that wafsync added stay on the WAF, because this object is invalid: ${message}`;
+    ports.status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: kept });
   }
 }
 
-function leftOut(
+function reported(
   meta: UnattachedObject["meta"],
   reason: UnattachedObject["reason"],
   message: string,

@@ -1,5 +1,5 @@
-// Where inventory and status live without a cluster: in the locked state directory, or, for a dry run, only in memory on top
-// of what is there.
+// Inventory and status without a cluster: in the locked state directory, or, for a dry run, only in memory on top of the
+// directory's content.
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
@@ -14,9 +14,9 @@ export interface OpenedStore {
   readonly status: StatusPort;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
-  /** Removes the status of everything else: of objects that are declared no more. */
+  /** Removes the status of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;
-  /** Problems of writing status and events, one sentence each. */
+  /** Why statuses and events could not be written, one sentence each. */
   problems(): readonly string[];
   close(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface StoreOptions {
   readonly clock: Clock;
 }
 
-/** Problems beyond this are not kept: the first ones tell the cause. */
+/** Further problems are not kept, because the first ones show the cause. */
 const problemsMax = 10;
 
 export async function openStore(
@@ -73,7 +73,7 @@ async function listed(files: ReturnType<typeof createInventoryFiles>): Promise<r
 function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
   const state = viewStateDirectory(stateDirectory);
   const files = createInventoryFiles(state);
-  // What is there tells which cache clears are over; what the dry run finds stays in memory.
+  // The stored status says which cache clears have finished; what the dry run finds stays in memory.
   const written = createStatusFiles({ state, clock, onProblem: () => undefined });
   const statuses = new Map<string, Readonly<Record<string, unknown>>>();
   return {

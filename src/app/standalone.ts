@@ -1,6 +1,6 @@
-// wafsync without a cluster: the use cases on a directory of YAML files, with inventory and status in a state directory.
+// wafsync without a cluster: reconciles a directory of YAML files, with inventory and status in a state directory.
 //
-// Order of start: state directory (locked), files, WAFs. Order of stop: no new call, the running call, connections, lock.
+// Start: files, state directory (locked), WAFs. Stop: no new call, the call in flight, connections, lock.
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { Redactor } from "../model/redactor.ts";
@@ -24,27 +24,27 @@ import { InstanceController } from "./instance-controller.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
 import type { Stopping } from "./stopping.ts";
-import { WafAccess } from "./waf-clients.ts";
+import { WafClients } from "./waf-clients.ts";
 
-/** `run --once` gives up on an instance after this many passes in a row that failed. */
-const passesMax = 6;
-/** It also ends after so many passes that waited for a cache clear; the deadline of each clear ends the wait sooner. */
-const clearPassesMax = 50;
+/** `apply` gives up on an instance after this many failed runs in a row. */
+const failuresMax = 6;
+/** It also ends after this many runs for a pending cache clear; the deadline of each clear ends the wait sooner. */
+const clearRunsMax = 50;
 
 export interface StandaloneOptions {
   readonly directory: string;
   readonly stateDirectory: string;
   readonly baseUrls: BaseUrlPolicy;
-  /** The key of instances whose Secret is not among the files. */
+  /** The key of instances whose Secret is not in the directory. */
   readonly environmentKey: string | undefined;
-  /** Nothing is written, neither to the WAF nor to the state directory, and no lock is taken. */
+  /** Writes neither to the WAF nor to the state directory, and takes no lock. */
   readonly isDryRun: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
   readonly stopping: Stopping;
   readonly observer: ReconcileObserver;
-  /** Told of every event, with the object that it is about. */
+  /** Called for every event. */
   readonly onEvent?: StatusPort["event"];
 }
 
@@ -55,7 +55,7 @@ export interface InstanceResult {
 
 export interface Preview {
   readonly facts: RunFacts;
-  /** Cache clears that a run would see to: one call clears for all of them. */
+  /** Cache clears that a run would handle: one call clears for all of them. */
   readonly pendingClears: readonly DeclaredCacheClear[];
 }
 
@@ -67,7 +67,7 @@ export type OpenedStandalone =
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
   const { directory, stateDirectory, environmentKey, clock } = options;
   const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
-  // Before the state directory is made, which lies in it as a rule: that is a change too, and changes are waited out.
+  // Load first: creating the state directory inside this folder counts as a change, and load() waits for changes to settle.
   await source.load();
   const store = await openStore(options);
   if (!store.ok) {
@@ -81,7 +81,7 @@ export class Standalone {
   readonly #options: StandaloneOptions;
   readonly #source: DirectorySource;
   readonly #store: OpenedStore;
-  readonly #access: WafAccess;
+  readonly #wafClients: WafClients;
   readonly #ports: ReconcilePorts;
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -89,10 +89,10 @@ export class Standalone {
     this.#source = source;
     this.#store = store;
     const { clock, isDryRun, stopping } = options;
-    this.#access = new WafAccess({
+    this.#wafClients = new WafClients({
       clock,
       permit: () => {
-        if (isDryRun) return { permitted: false, reason: "This is a dry run: nothing is written." };
+        if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
         if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
         return { permitted: true };
       },
@@ -100,12 +100,12 @@ export class Standalone {
     this.#ports = this.#makePorts(source, store.inventory, store.status);
   }
 
-  /** What is wrong with the files, and what refers to an instance that is not declared. */
+  /** The faults of the files, and everything that refers to an instance that is not declared. */
   faults(): { readonly faults: readonly SourceFault[]; readonly unattached: readonly Unattached[] } {
     return { faults: this.#source.faults(), unattached: this.#source.unattached() };
   }
 
-  /** Instances that own entries by the inventory and are declared no more: their entries stay where they are. */
+  /** Instances with managed entries that are no longer declared: their entries stay on the WAF. */
   async orphaned(): Promise<readonly ObjectName[]> {
     const declared = new Set(this.#source.instances().map(nameKey));
     return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)));
@@ -115,12 +115,12 @@ export class Standalone {
     return this.#store.status.read(meta);
   }
 
-  /** Where an entry stands that a status calls by its source, as `rules.yaml:12`. */
+  /** File and line of the entry that a status identifies by `source`: `rules.yaml:12`. */
   placeOf(meta: ResourceMeta, source: string): string {
     return placeOfSource(this.#source.snapshot(), meta, source);
   }
 
-  /** Why status or events could not be written, one sentence each: nothing else depends on them. */
+  /** Why statuses or events could not be written, one sentence each. Nothing else depends on them. */
   problems(): readonly string[] {
     return this.#store.problems();
   }
@@ -133,16 +133,16 @@ export class Standalone {
   }
 
   /**
-   * Brings every instance to its declared state; gives up on one after several failed passes. Instances run side by side.
-   * Files are watched meanwhile, so that an urgent rule does not wait for the end of a long list.
+   * Brings every instance to its declared state, concurrently, and gives up on one after several failed runs. Watches the
+   * files meanwhile, so that an urgent rule does not wait for the end of a long list.
    */
   async applyOnce(onFiles: () => Promise<void>): Promise<readonly InstanceResult[]> {
     await this.#forgetGone();
     const applied = new AbortController();
-    let told = Promise.resolve();
+    let notified = Promise.resolve();
     const watching = this.#source.watch(
       () => {
-        told = told.then(onFiles);
+        notified = notified.then(onFiles);
       },
       AbortSignal.any([applied.signal, this.#options.stopping.stop]),
     );
@@ -151,18 +151,21 @@ export class Standalone {
     } finally {
       applied.abort();
       await watching;
-      await told;
+      await notified;
     }
   }
 
-  /** Keeps every instance in its declared state, following changes of the files, until it is told to stop. */
+  /** Keeps every instance in its declared state and follows changes of the files, until the process stops. */
   async follow(onFiles: () => void, onOutcome: (result: InstanceResult) => void): Promise<void> {
     const { clock, random, stopping } = this.#options;
     const controller = new InstanceController({
-      ports: this.#ports,
+      startRun: (instance) => ({
+        ports: this.#ports,
+        onOutcome: (outcome) => onOutcome({ instance, outcome }),
+      }),
+      version: () => this.#source.version(),
       clock,
       random,
-      onOutcome: (instance, outcome) => onOutcome({ instance, outcome }),
     });
     const wakeAll = (reason: string): void => {
       for (const instance of this.#source.instances()) controller.wake(instance, reason);
@@ -178,17 +181,17 @@ export class Standalone {
     await running;
   }
 
-  /** Ends everything, the lock last. */
+  /** Closes everything, the lock last. */
   async close(): Promise<void> {
     await this.#source.close();
-    await this.#access.close();
+    await this.#wafClients.close();
     await this.#store.close();
   }
 
-  /** An object that is created anew under an old name begins anew. What can't be read just now is not gone. */
+  /** Recreating an object under the same name starts from scratch. An unreadable file is not a deletion. */
   async #forgetGone(): Promise<void> {
     const { items, faults } = this.#source.snapshot();
-    if (faults.some(({ severity, passing }) => severity === "Error" || passing)) return;
+    if (faults.some(({ severity, isTransient }) => severity === "Error" || isTransient)) return;
     await this.#store.keepOnly([...items.values()].flatMap((item) => ("declared" in item ? [item.declared.meta] : [])));
   }
 
@@ -204,18 +207,18 @@ export class Standalone {
   async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
     const { clock, stopping, observer } = this.#options;
     const memory = newInstanceMemory();
-    for (let failures = 0, clearPasses = 0; ;) {
+    for (let failures = 0, clearRuns = 0; ;) {
       const outcome = await reconcileInstance(instance, this.#ports, memory);
       const { result, wakeAtMs, pendingClears } = outcome;
       const isForClears = result.kind === "Done" && pendingClears > 0;
-      failures = mayPass(outcome) ? failures + 1 : 0;
-      clearPasses += isForClears ? 1 : 0;
-      const goesOn = isForClears ? clearPasses < clearPassesMax : failures > 0 && failures < passesMax;
-      if (!goesOn || wakeAtMs === undefined) return { instance, outcome };
+      failures = hasFailedTransiently(outcome) ? failures + 1 : 0;
+      clearRuns += isForClears ? 1 : 0;
+      const runsAgain = isForClears ? clearRuns < clearRunsMax : failures > 0 && failures < failuresMax;
+      if (!runsAgain || wakeAtMs === undefined) return { instance, outcome };
       const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
       const why = isForClears
-        ? `${pendingClears === 1 ? "a cache clear is" : `${pendingClears} cache clears are`} still to be done`
-        : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${passesMax})`;
+        ? `${pendingClears === 1 ? "1 cache clear is" : `${pendingClears} cache clears are`} pending`
+        : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
       observer.waiting?.(instance, why, delayMs);
       await clock.sleep(delayMs, stopping.stop);
       if (stopping.stop.aborted) return { instance, outcome };
@@ -235,9 +238,9 @@ export class Standalone {
         version: () => source.version(),
       },
       inventory,
-      // Files that are gone are gone: nothing waits for them.
+      // There is no finalizer: a deleted file is deleted at once.
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
-      openWaf: (instance, key) => this.#access.open(instance, key),
+      openWaf: (instance, key) => this.#wafClients.open(instance, key),
       status: {
         read: (meta) => status.read(meta),
         write: async (meta, next) => await status.write(meta, next),
@@ -256,8 +259,8 @@ export class Standalone {
   }
 }
 
-/** A failure that may be over at the next pass; a wrong key is not. */
-function mayPass({ result }: ReconcileOutcome): boolean {
+/** Whether the next run may succeed without a change. It cannot after an invalid key, for example. */
+function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
   if (result.kind !== "Failed") return false;
   const { code } = result.fault;

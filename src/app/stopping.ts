@@ -1,19 +1,19 @@
-// How a process ends: first no new call is begun, a moment later the running call is given up.
+// How a process stops: first it starts no new call, and a moment later it aborts the call in flight.
 import type { Clock } from "../async/clock.ts";
 
-/** A command at a terminal that was asked to stop ends within a second: this is what a running call gets of it. */
+/** How long a call in flight may take to end: a command that is interrupted at a terminal ends within a second. */
 const graceMsDefault = 600;
 
 export interface Stopping {
-  /** No new call is begun. */
+  /** Aborts when no new call may start. */
   readonly stop: AbortSignal;
-  /** A running call is given up. */
+  /** Aborts when the call in flight has to end. */
   readonly abandon: AbortSignal;
 }
 
 export interface StoppingControl extends Stopping {
   begin(reason: string): void;
-  /** Nothing runs any more: the process need not live until the running call would have been given up. */
+  /** Call this when nothing runs any longer: then the process does not wait for `abandon`. */
   done(): void;
 }
 

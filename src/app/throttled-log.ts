@@ -1,12 +1,12 @@
-// Logs trouble that comes back with every attempt: once as a warning, and again after a while; in between for debugging only.
+// Logs a recurring problem as a warning at most every 5 minutes, and every further occurrence at debug level.
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
-import type { Logger } from "../telemetry/log.ts";
+import type { LogFields, Logger } from "../telemetry/log.ts";
 
 const repeatMs = 300_000;
 const subjectsMax = 1_000;
 
-export class ProblemLog {
+export class ThrottledLog {
   readonly #log: Logger;
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #warned = new LruMap<string, number>(subjectsMax);
@@ -16,16 +16,16 @@ export class ProblemLog {
     this.#clock = clock;
   }
 
-  /** `subject` and `code` make the trouble the same; the message is a constant sentence. */
-  warn(message: string, trouble: { readonly subject: string; readonly code: string; readonly problem: string }): void {
-    const key = `${message} ${trouble.subject} ${trouble.code}`;
+  /** Problems with the same message, `subject` and `code` count as one. The message is constant. */
+  warn(message: string, details: LogFields & { readonly subject: string; readonly code: string }): void {
+    const key = `${message} ${details.subject} ${details.code}`;
     const nowMs = this.#clock.monotonicMs();
     const warnedMs = this.#warned.get(key);
     if (warnedMs !== undefined && nowMs - warnedMs < repeatMs) {
-      this.#log.debug(message, trouble);
+      this.#log.debug(message, details);
       return;
     }
     this.#warned.set(key, nowMs);
-    this.#log.warn(message, trouble);
+    this.#log.warn(message, details);
   }
 }

@@ -1,5 +1,5 @@
-// How the use cases get at their WAFs: one client and one share in the key's lane for each instance, kept between passes so
-// that the connection stays open, and changed when the instance or its key changes.
+// The WAF clients of all instances. Each instance has one client and one share in its key's lane. Both are kept between
+// reconcile runs, so that the connection stays open, and replaced when the instance or its key changes.
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
@@ -16,24 +16,24 @@ interface Opened {
   readonly client: WafClient;
 }
 
-export interface WafAccessOptions {
+export interface WafClientsOptions {
   readonly clock: Clock;
-  /** Asked right before every write of any instance. */
+  /** Called immediately before every write of any instance. */
   readonly permit: (operation: WriteName) => Permission;
   readonly onCall?: (instance: string, call: CallRecord) => void;
 }
 
-export class WafAccess {
-  readonly #options: WafAccessOptions;
+export class WafClients {
+  readonly #options: WafClientsOptions;
   readonly #registry: LaneRegistry;
   readonly #opened = new Map<string, Opened>();
 
-  constructor(options: WafAccessOptions) {
+  constructor(options: WafClientsOptions) {
     this.#options = options;
     this.#registry = new LaneRegistry({ clock: options.clock });
   }
 
-  /** The client of the instance; the same one as long as address, key and pacing are the same. */
+  /** The client of the instance: the same one until its base URL, key, timeout or request interval changes. */
   open(instance: DeclaredInstance, key: ApiKey): WafClient {
     const name = nameKey(instance.meta);
     const identity = [
@@ -50,7 +50,7 @@ export class WafAccess {
     return opened.client;
   }
 
-  /** The instance is gone: its share in the lane ends. */
+  /** Call this when the instance no longer exists: it gives up its share in the lane. */
   async forget(instance: string): Promise<void> {
     const opened = this.#opened.get(instance);
     this.#opened.delete(instance);

@@ -1,13 +1,13 @@
-// How long to wait before the next attempt. Pure: the caller counts the attempts and brings the randomness.
+// How long to wait before the next attempt. Pure: the caller counts the attempts and passes the randomness in.
 
 export interface BackOff {
-  /** The delay that the first attempt is drawn from; it doubles with each further one. */
+  /** The base of the exponential delay: the delay before the first retry, without jitter. */
   readonly baseMs: number;
   /** No delay is longer than this, jitter included. */
   readonly maxMs: number;
 }
 
-/** Doubling is cut off here, so that the power stays a finite number; `maxMs` rules long before. */
+/** Limits the exponent, so that the power stays finite; `maxMs` applies long before. */
 const doublingsMax = 40;
 
 /** The delay without jitter before retry number `attempt`, which counts from 1. */
@@ -17,7 +17,7 @@ function ceilingMs({ baseMs, maxMs }: BackOff, attempt: number): number {
 }
 
 /**
- * Full jitter: anything between nothing and the doubled delay, so that many clients that failed together spread out.
+ * Full jitter: a random delay from zero to the exponential delay, so that many clients that failed together spread out.
  *
  * @param attempt Counts from 1: how many times it failed in a row.
  * @param random Gives a number of at least 0 and less than 1.
@@ -28,7 +28,7 @@ export function backOffDelayMs(options: BackOff & { readonly attempt: number; re
 }
 
 /**
- * Upward jitter, as client-go's reflectors have it: from the doubled delay to twice that, so that no retry comes at once.
+ * Upward jitter, as in client-go's reflectors: from the exponential delay to twice that, so that no retry comes at once.
  * Same parameters and unit as `backOffDelayMs`.
  */
 export function upwardBackOffDelayMs(

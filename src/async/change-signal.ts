@@ -1,16 +1,16 @@
-// Tells waiters that something changed, without telling what: they look for themselves. The version makes sure that a
-// change between the look and the wait is not missed.
+// Wakes waiters when something has changed, without saying what. The version ensures that a waiter does not miss a change
+// between its read and its wait.
 
 export class ChangeSignal {
   #version = 0;
   readonly #waiters = new Set<() => void>();
 
-  /** Take this before looking at whatever the signal is about, and pass it to `wait`. */
+  /** Read this before the state that the signal is about, and pass it to `wait`. */
   get version(): number {
     return this.#version;
   }
 
-  /** Wakes everybody who waits. */
+  /** Wakes all waiters. */
   notify(): void {
     this.#version += 1;
     const waiters = [...this.#waiters];
@@ -20,7 +20,7 @@ export class ChangeSignal {
 
   /**
    * Resolves with the current version as soon as it differs from `sinceVersion`, or when the signal aborts: never
-   * rejects, so look at the signal afterwards.
+   * rejects, so check the signal afterwards.
    */
   async wait(sinceVersion: number, signal?: AbortSignal): Promise<number> {
     if (this.#version === sinceVersion && signal?.aborted !== true) {

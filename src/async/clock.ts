@@ -1,23 +1,44 @@
-// The only module that knows real time. Everything else is handed a Clock, so that tests decide what time it is.
-import { setTimeout as sleepFor } from "node:timers/promises";
+// The only module that knows real time. Everything else gets a Clock, so that tests control the time.
 
 export interface Clock {
   /** Milliseconds since 1970. */
   nowMs(): number;
-  /** Milliseconds that only ever grow, whatever happens to the wall clock. */
+  /** Monotonic milliseconds, independent of the wall clock. */
   monotonicMs(): number;
-  /** Resolves after the delay, or as soon as the signal aborts: never rejects, so look at the signal afterwards. */
+  /** Resolves after the delay, or as soon as the signal aborts. Never rejects, so check the signal afterwards. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `act` once after the delay, unless the function that it returns is called before. `act` must not throw. */
+  schedule(delayMs: number, act: () => void): CancelTimer;
 }
 
-/** Node fires timers of more than this at once. */
+/** Calling it again, or after the time has come, does nothing. */
+export type CancelTimer = () => void;
+
+/** Node.js fires timers with a longer delay at once. */
 const delayMsMax = 2 ** 31 - 1;
 
 export const realClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),
-  async sleep(delayMs, signal) {
-    const bounded = Math.min(Math.max(delayMs, 0), delayMsMax);
-    await sleepFor(bounded, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+  sleep: async (delayMs, signal) => await sleepBy(realClock, delayMs, signal),
+  schedule(delayMs, act) {
+    const timer = setTimeout(act, Math.min(Math.max(delayMs, 0), delayMsMax));
+    return () => clearTimeout(timer);
   },
 };
+
+/** The `sleep` of a clock that has a `schedule`. */
+export function sleepBy(clock: Pick<Clock, "schedule">, delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const cancel = clock.schedule(delayMs, () => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    });
+    const stop = (): void => {
+      cancel();
+      resolve();
+    };
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

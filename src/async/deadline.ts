@@ -1,11 +1,11 @@
-// A deadline for one act. The act is told by its signal, and the caller goes on at the deadline whether it listens or not.
+// A deadline for one operation. Its signal aborts at the deadline, and the caller continues then even if it does not react.
 import type { Clock } from "./clock.ts";
 
 export type DeadlineResult<T> = { readonly inTime: true; readonly value: T } | { readonly inTime: false };
 
 /**
  * Runs `act` for at most `timeoutMs` of the clock's time, or until `signal` aborts.
- * A failure of `act` in time is thrown on; what becomes of it after the deadline is nobody's business any more.
+ * An error of `act` before the deadline is rethrown; after the deadline its result is ignored.
  */
 export async function withDeadline<T>(
   { clock, timeoutMs, signal }: { readonly clock: Clock; readonly timeoutMs: number; readonly signal?: AbortSignal },

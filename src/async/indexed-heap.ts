@@ -1,10 +1,10 @@
-// A binary heap with one entry per key: the smallest rank first, earlier entries first among equals. An entry can be
-// moved or taken out by its key, so that nothing stale stays behind.
+// A binary heap with one entry per key: the smallest rank first, and earlier entries first among equals. An entry can be
+// moved or removed by its key, so that no stale entry remains.
 
 interface Node<Key> {
   readonly key: Key;
   rank: number;
-  /** Grows with each insertion: keeps equal ranks in order of arrival. */
+  /** Increases with each insertion, which keeps equal ranks in order of arrival. */
   sequence: number;
 }
 
@@ -21,11 +21,6 @@ export class IndexedHeap<Key> {
     return this.#positions.has(key);
   }
 
-  /** Keys in no particular order. */
-  keys(): Iterable<Key> {
-    return this.#positions.keys();
-  }
-
   rankOf(key: Key): number | undefined {
     const position = this.#positions.get(key);
     return position === undefined ? undefined : this.#nodes[position]?.rank;
@@ -35,7 +30,7 @@ export class IndexedHeap<Key> {
     return this.#nodes[0];
   }
 
-  /** Inserts the key, or gives it a new rank; a key that is there already keeps its place among equals. */
+  /** Inserts the key or changes its rank; an existing key keeps its place among equals. */
   set(key: Key, rank: number): void {
     const position = this.#positions.get(key);
     if (position === undefined) {
@@ -55,7 +50,7 @@ export class IndexedHeap<Key> {
     return first.key;
   }
 
-  /** Returns whether the key was there. */
+  /** Returns whether the key existed. */
   delete(key: Key): boolean {
     const position = this.#positions.get(key);
     if (position === undefined) return false;

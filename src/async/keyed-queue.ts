@@ -1,20 +1,19 @@
-// A work queue over keys. One entry per key: however often a key is added, it waits once, the earliest wake wins, and it
-// is never given to two workers at once; a key that is added while it is worked on runs once more afterwards.
-// The order is by priority, then by age; a waiting key rises by one priority a minute, so that none starves. Rank is
-// "ready since, minus a minute per level": it never changes while a key waits, so a plain heap keeps the order.
-// Delays are monotonic time. The queue holds at most one entry per key that exists; a reason is for logs, not identity.
-import { backOffDelayMs } from "./back-off.ts";
-import type { BackOff } from "./back-off.ts";
-import type { Clock } from "./clock.ts";
+// A work queue over keys, like client-go's. A key has one entry, however often it is added; the earliest wake wins; and no two
+// workers process it at once: a key that is added while it is processed runs once more afterwards. The order is by priority,
+// then by age; a waiting key rises by one priority a minute, so that none starves. The rank is "ready since, minus a minute
+// per level": it never changes while a key waits, so a plain heap keeps the order. Delays are monotonic time. Reasons are for
+// logs and not part of a key's identity.
+import { type BackOff, backOffDelayMs } from "./back-off.ts";
+import type { CancelTimer, Clock } from "./clock.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
 
 /** Most urgent first. */
-export const queuePriorities = ["Deletion", "Change", "Retry", "Resync"] as const;
+export const queuePriorities = ["Change", "Retry", "Resync"] as const;
 export type QueuePriority = (typeof queuePriorities)[number];
 
-/** How long a key waits until it counts as one priority more urgent. */
+/** A key rises by one priority after waiting this long. */
 export const ageingMs = 60_000;
-/** Further reasons of one wake are not remembered. */
+/** Further reasons are dropped. */
 export const reasonsMax = 8;
 export const defaultRetryBackOff: BackOff = { baseMs: 1_000, maxMs: 300_000 };
 
@@ -25,11 +24,11 @@ export interface Wake {
 
 export interface QueueItem<Key> {
   readonly key: Key;
-  /** Why it was woken, in order of arrival, without repetition. */
+  /** Why it was woken, in order of arrival, without duplicates. */
   readonly reasons: readonly string[];
 }
 
-/** Told as things happen, for metrics. Durations in milliseconds. */
+/** Called as things happen, for metrics. Durations are in milliseconds. */
 export interface QueueObserver {
   added(): void;
   retried(): void;
@@ -38,20 +37,15 @@ export interface QueueObserver {
 }
 
 export interface QueueStats {
-  /** Keys that could be worked on now. */
+  /** Keys that are ready and wait for a worker. */
   readonly depth: number;
-  readonly delayed: number;
-  readonly running: number;
   readonly longestRunningMs: number;
-  /** The sum over all keys that are being worked on. */
+  /** The sum over all keys in progress. */
   readonly unfinishedMs: number;
 }
 
-/** `drain` still hands out what is ready; `abort` drops it. Both wait for the keys that are being worked on. */
-export type ShutDownMode = "drain" | "abort";
-
 export interface KeyedQueueOptions {
-  readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
+  readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
   /** At least 0, less than 1. */
   readonly random: () => number;
   readonly retryBackOff?: BackOff;
@@ -64,7 +58,7 @@ interface Entry {
   /** Meaningful while the key is ready. */
   readySinceMs: number;
   runningSinceMs: number | undefined;
-  /** Added while it was being worked on. */
+  /** Whether it was added while it was processed. */
   again: boolean;
 }
 
@@ -75,7 +69,7 @@ function levelOf(priority: QueuePriority): number {
 }
 
 export class KeyedQueue<Key> {
-  readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
+  readonly #clock: Pick<Clock, "monotonicMs" | "schedule">;
   readonly #random: () => number;
   readonly #retryBackOff: BackOff;
   readonly #observer: QueueObserver;
@@ -84,9 +78,9 @@ export class KeyedQueue<Key> {
   readonly #delayed = new IndexedHeap<Key>();
   readonly #failures = new Map<Key, number>();
   readonly #takers = new Set<(item: QueueItem<Key> | undefined) => void>();
-  #timer: { readonly atMs: number; readonly cancel: AbortController } | undefined;
+  #timer: { readonly atMs: number; readonly cancel: CancelTimer } | undefined;
   #running = 0;
-  #shutDown: { readonly ended: Promise<void>; readonly end: () => void } | undefined;
+  #shutDown: PromiseWithResolvers<void> | undefined;
 
   constructor(options: KeyedQueueOptions) {
     this.#clock = options.clock;
@@ -107,14 +101,11 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Makes the key ready after the delay, unless it is ready or will be ready earlier anyway: then this wake is dropped,
-   * for whoever works on a key states its next wake anew each time.
+   * Makes the key ready after the delay, unless it is ready or will be ready earlier anyway. Then this wake is dropped, because
+   * the worker sets the next wake of a key again after every run.
    */
   addAfter(key: Key, delayMs: number, wake: Wake): void {
-    if (!(delayMs > 0)) {
-      this.add(key, wake);
-      return;
-    }
+    if (!(delayMs > 0)) return this.add(key, wake);
     this.#promoteDue();
     if (this.#shutDown !== undefined || this.#ready.has(key)) return;
     const entry = this.#entryOf(key);
@@ -127,31 +118,36 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Makes the key ready after a back-off that doubles with each call since `forget`.
+   * Makes the key ready after a backoff that doubles with each call since `forget`.
    * @returns The delay in milliseconds.
    */
   retry(key: Key, reason: string): number {
     const attempt = this.failures(key) + 1;
     this.#failures.set(key, attempt);
     const delayMs = backOffDelayMs({ ...this.#retryBackOff, attempt, random: this.#random });
-    this.#observer.retried();
-    this.addAfter(key, delayMs, { priority: "Retry", reason });
+    this.retryAfter(key, delayMs, reason);
     return delayMs;
   }
 
-  /** The key has succeeded, or is gone: its next back-off starts anew. Wakes that are due stay. */
+  /** Like `retry` with a backoff of the caller: counts the retry and makes the key ready after the delay. */
+  retryAfter(key: Key, delayMs: number, reason: string): void {
+    this.#observer.retried();
+    this.addAfter(key, delayMs, { priority: "Retry", reason });
+  }
+
+  /** The key has succeeded or no longer exists: resets its backoff. Keeps wakes that are due. */
   forget(key: Key): void {
     this.#failures.delete(key);
   }
 
-  /** How often the key was retried since `forget`. */
+  /** How often the key has been retried since `forget`. */
   failures(key: Key): number {
     return this.#failures.get(key) ?? 0;
   }
 
   /**
-   * The next key to work on, now or once there is one. Whoever gets a key calls `done` with it, whatever happens.
-   * @returns `undefined` once the signal aborts or the queue is shut down and has nothing left.
+   * The next key to process, now or as soon as there is one. The caller must call `done` with it in any case.
+   * @returns `undefined` once the signal aborts or the queue is shut down.
    */
   async get(signal?: AbortSignal): Promise<QueueItem<Key> | undefined> {
     this.#promoteDue();
@@ -170,7 +166,7 @@ export class KeyedQueue<Key> {
     });
   }
 
-  /** The work on a key that `get` gave is over, well or badly. */
+  /** Call this when the processing of a key from `get` has ended, with or without success. */
   done(key: Key): void {
     const entry = this.#entries.get(key);
     if (entry?.runningSinceMs === undefined) throw new Error("done was called for a key that nobody works on");
@@ -188,24 +184,22 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Takes no more keys from now on and drops all delayed ones. Aborting after draining began drops the rest too.
-   * @returns When nothing is being worked on any more, and after `drain` nothing waits either.
+   * Accepts no more keys, and drops all waiting ones.
+   * @returns When no key is in progress any longer.
    */
-  async shutDown(mode: ShutDownMode): Promise<void> {
-    if (this.#shutDown === undefined) this.#promoteDue();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#shutDown ??= { ended: promise, end: resolve };
-    for (const key of this.#delayed.keys()) {
-      if (this.#entries.get(key)?.runningSinceMs === undefined) this.#entries.delete(key);
-    }
+  async shutDown(): Promise<void> {
+    this.#shutDown ??= Promise.withResolvers();
     this.#delayed.clear();
-    this.#timer?.cancel.abort();
+    this.#ready.clear();
+    for (const [key, entry] of this.#entries) {
+      entry.again = false;
+      if (entry.runningSinceMs === undefined) this.#entries.delete(key);
+    }
+    this.#timer?.cancel();
     this.#timer = undefined;
-    if (mode === "abort") this.#dropReady();
-    this.#handOut();
-    if (this.#ready.size === 0) for (const give of this.#takers) give(undefined);
+    for (const give of this.#takers) give(undefined);
     this.#endIfIdle();
-    await this.#shutDown.ended;
+    await this.#shutDown.promise;
   }
 
   stats(): QueueStats {
@@ -218,8 +212,7 @@ export class KeyedQueue<Key> {
       longestRunningMs = Math.max(longestRunningMs, nowMs - runningSinceMs);
       unfinishedMs += nowMs - runningSinceMs;
     }
-    const delayed = this.#delayed.size;
-    return { depth: this.#ready.size, delayed, running: this.#running, longestRunningMs, unfinishedMs };
+    return { depth: this.#ready.size, longestRunningMs, unfinishedMs };
   }
 
   #entryOf(key: Key): Entry {
@@ -235,12 +228,9 @@ export class KeyedQueue<Key> {
     if (entry.reasons.size < reasonsMax) entry.reasons.add(reason);
   }
 
-  /** A wake has come due at `atMs`. */
+  /** A wake became due at `atMs`. */
   #wake(key: Key, entry: Entry, atMs: number): void {
-    if (this.#ready.has(key)) {
-      this.#enqueue(key, entry, entry.readySinceMs);
-      return;
-    }
+    if (this.#ready.has(key)) return this.#enqueue(key, entry, entry.readySinceMs);
     if (entry.again) return;
     this.#observer.added();
     if (entry.runningSinceMs === undefined) this.#enqueue(key, entry, atMs);
@@ -283,30 +273,21 @@ export class KeyedQueue<Key> {
     }
   }
 
-  /** One timer, for whatever comes due first. */
+  /** One timer, for the wake that is due first. */
   #armTimer(): void {
     const head = this.#delayed.peek();
     if (head === undefined || (this.#timer?.atMs ?? Infinity) <= head.rank) return;
-    this.#timer?.cancel.abort();
-    const cancel = new AbortController();
-    const timer = { atMs: head.rank, cancel };
-    this.#timer = timer;
-    void this.#clock.sleep(head.rank - this.#clock.monotonicMs(), cancel.signal).then(() => {
-      if (this.#timer !== timer) return;
+    this.#timer?.cancel();
+    const cancel = this.#clock.schedule(head.rank - this.#clock.monotonicMs(), () => {
       this.#timer = undefined;
       this.#promoteDue();
       this.#handOut();
       this.#armTimer();
     });
-  }
-
-  #dropReady(): void {
-    for (const key of this.#ready.keys()) this.#entries.delete(key);
-    this.#ready.clear();
-    for (const entry of this.#entries.values()) entry.again = false;
+    this.#timer = { atMs: head.rank, cancel };
   }
 
   #endIfIdle(): void {
-    if (this.#running === 0 && this.#ready.size === 0) this.#shutDown?.end();
+    if (this.#running === 0) this.#shutDown?.resolve();
   }
 }

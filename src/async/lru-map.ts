@@ -1,4 +1,4 @@
-// A map with a limit: what was not asked for or set the longest goes first.
+// A map with a size limit that evicts the least recently used entry.
 
 export class LruMap<Key, Value> {
   readonly #limit: number;
@@ -6,10 +6,6 @@ export class LruMap<Key, Value> {
 
   constructor(limit: number) {
     this.#limit = limit;
-  }
-
-  get size(): number {
-    return this.#values.size;
   }
 
   get(key: Key): Value | undefined {

@@ -1,9 +1,9 @@
-// The same work for each of many items, a few of them at once: for requests to a server that should not be flooded.
+// Calls a function for each of many items with limited concurrency, so that a server is not flooded with requests.
 
-/** Begins the items in their order. Resolves when all are done; rejects at the first failure, and begins no more then. */
-export async function fewAtATime<T>(
+/** Starts the items in order. Resolves when all are done; rejects at the first failure and starts no further item then. */
+export async function mapConcurrently<T>(
   items: Iterable<T>,
-  atOnceMax: number,
+  concurrencyMax: number,
   act: (item: T) => Promise<unknown>,
 ): Promise<void> {
   const queue = items[Symbol.iterator]();
@@ -18,5 +18,5 @@ export async function fewAtATime<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: atOnceMax }, work));
+  await Promise.all(Array.from({ length: concurrencyMax }, work));
 }

@@ -1,24 +1,24 @@
-// A token bucket as a value: so many at once, then one each interval. Pure: time is an argument.
+// A token bucket as a value: a burst, then one token per interval. Pure: time is an argument.
 
 export interface TokenBucketLimits {
   /** How many tokens a full bucket holds. */
   readonly burst: number;
-  /** How long it takes until one more token is there. */
+  /** How long it takes to refill one token. */
   readonly refillMs: number;
 }
 
 export interface TokenBucket {
   readonly tokens: number;
-  /** When `tokens` was true, on whatever clock the caller uses throughout. */
+  /** The time of `tokens`, on the clock that the caller uses throughout. */
   readonly atMs: number;
 }
 
-/** The bucket that nobody has taken from yet. */
+/** A full bucket. */
 export function fullBucket(limits: TokenBucketLimits, nowMs: number): TokenBucket {
   return { tokens: limits.burst, atMs: nowMs };
 }
 
-/** Takes one token if one is there. A clock that was set back refills nothing and takes nothing away. */
+/** Takes one token if there is one. A clock that was set back neither refills nor removes tokens. */
 export function takeToken(
   bucket: TokenBucket,
   limits: TokenBucketLimits,

@@ -1,49 +1,54 @@
-// Workers that take keys from a queue, one each at a time, and put back what the handler's result asks for.
-// A handler that throws is treated as a retry: an error never ends a worker.
+// Workers that take keys from a queue, one at a time each, and requeue them as the handler's result asks for. A handler that
+// throws causes a retry: an error never ends a worker. Only the handler can report it, with what it knows about the run.
 import type { Clock } from "./clock.ts";
 import type { KeyedQueue, QueuePriority } from "./keyed-queue.ts";
 
 /**
- * - `Settled`: nothing to do before `wakeAtMs` (wall time); a time that has passed means "go on at the tail of the queue",
- *   which is how a long piece of work lets others in. Clears the key's back-off.
- * - `Retry`: it failed; again after the key's back-off.
- * - `Stuck`: only a change from outside helps, or time until `wakeAtMs` if given. Clears the key's back-off.
+ * - `Settled`: nothing to do before `wakeAtMs` (wall time); a time in the past means "continue at the tail of the queue", by
+ *   which long work lets other keys run. Clears the key's backoff.
+ * - `Retry`: it failed; run again after the key's backoff. The same follows if the handler throws.
+ * - `Failed`: it failed, and a backoff of the handler's own ends at `wakeAtMs` (wall time). Clears the key's backoff.
+ * - `Stuck`: only an external change helps, or time until `wakeAtMs` if given. Clears the key's backoff.
  */
 export type WorkResult =
   | { readonly kind: "Settled"; readonly wakeAtMs?: number; readonly priority?: QueuePriority }
-  | { readonly kind: "Retry"; readonly error: unknown }
+  | { readonly kind: "Retry" }
+  | { readonly kind: "Failed"; readonly wakeAtMs: number }
   | { readonly kind: "Stuck"; readonly wakeAtMs?: number };
 
-/** `signal` aborts when the workers are stopped without waiting for the work to end by itself. */
+/** `signal` aborts when the workers have to stop. */
 export type WorkHandler<Key> = (key: Key, reasons: readonly string[], signal: AbortSignal) => Promise<WorkResult>;
 
 export interface WorkerOptions<Key> {
-  readonly queue: Pick<KeyedQueue<Key>, "get" | "done" | "retry" | "forget" | "addAfter">;
+  readonly queue: Pick<KeyedQueue<Key>, "get" | "done" | "retry" | "retryAfter" | "forget" | "addAfter">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly workers: number;
   readonly handle: WorkHandler<Key>;
-  /** Told of every retry, for the log: the delay in milliseconds, and the error that the handler gave or threw. */
-  readonly onRetry?: (key: Key, delayMs: number, error: unknown) => void;
   readonly signal: AbortSignal;
 }
 
 async function resultOf<Key>(options: WorkerOptions<Key>, key: Key, reasons: readonly string[]): Promise<WorkResult> {
   try {
     return await options.handle(key, reasons, options.signal);
-  } catch (error) {
-    return { kind: "Retry", error };
+  } catch {
+    return { kind: "Retry" };
   }
 }
 
-function putBack<Key>({ queue, clock, onRetry }: WorkerOptions<Key>, key: Key, result: WorkResult): void {
+function requeue<Key>({ queue, clock }: WorkerOptions<Key>, key: Key, result: WorkResult): void {
   if (result.kind === "Retry") {
-    onRetry?.(key, queue.retry(key, "retry"), result.error);
+    queue.retry(key, "retry");
     return;
   }
   queue.forget(key);
   if (result.wakeAtMs === undefined) return;
+  const delayMs = result.wakeAtMs - clock.nowMs();
+  if (result.kind === "Failed") {
+    queue.retryAfter(key, delayMs, "retry");
+    return;
+  }
   const priority = (result.kind === "Settled" ? result.priority : undefined) ?? "Resync";
-  queue.addAfter(key, result.wakeAtMs - clock.nowMs(), { priority, reason: "timer" });
+  queue.addAfter(key, delayMs, { priority, reason: priority === "Retry" ? "retry" : "timer" });
 }
 
 async function work<Key>(options: WorkerOptions<Key>): Promise<void> {
@@ -51,7 +56,7 @@ async function work<Key>(options: WorkerOptions<Key>): Promise<void> {
   for (let item = await queue.get(signal); item !== undefined; item = await queue.get(signal)) {
     const { key, reasons } = item;
     try {
-      putBack(options, key, await resultOf(options, key, reasons));
+      requeue(options, key, await resultOf(options, key, reasons));
     } finally {
       queue.done(key);
     }
@@ -59,8 +64,8 @@ async function work<Key>(options: WorkerOptions<Key>): Promise<void> {
 }
 
 /**
- * Runs the workers until the queue is shut down or the signal aborts, and every piece of work that was begun has ended.
- * To let running work end by itself, shut the queue down and leave the signal alone.
+ * Runs the workers until the queue is shut down or the signal aborts, and until all running work has ended. To let running
+ * work finish undisturbed, shut the queue down without aborting the signal.
  */
 export async function runWorkers<Key>(options: WorkerOptions<Key>): Promise<void> {
   await Promise.all(Array.from({ length: options.workers }, () => work(options)));

@@ -8,19 +8,19 @@ import { noInstance, printFaults, printTroubles, withSession } from "./directory
 import type { InstanceView } from "./instance-view.ts";
 import { viewResult } from "./instance-view.ts";
 import { resultLines } from "./print-instance.ts";
-import { ProgressBar } from "./progress-bar.ts";
+import { StatusLine } from "./status-line.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface ApplyOptions extends DirectoryOptions {
   readonly showsProgress: boolean;
 }
 
-/** @returns 0 all done, 1 something is left, 2 something is wrong, 130 if it was stopped. */
+/** @returns 0 if everything is done, 1 if something is left, 2 if something is wrong, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
-  const bars = new Map<string, ProgressBar>();
+  const lines = new Map<string, StatusLine>();
   const how = {
     isDryRun: false,
-    observer: (notes: Terminal) => progressObserver(bars, options.showsProgress ? notes : quiet(notes)),
+    observer: (notes: Terminal) => progressObserver(lines, options.showsProgress ? notes : quiet(notes)),
   };
   return await withSession(options, how, async (session) => {
     const printed = new Set<string>();
@@ -28,12 +28,12 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     const results = await session.standalone.applyOnce(async () => {
       isFaulty = await printFaults(session, printed);
     });
-    for (const bar of bars.values()) bar.end();
+    for (const line of lines.values()) line.end();
     const views = viewResults(session, results);
     printResults(session, options, views);
     printTroubles(session, views);
     if (session.stopping.stop.aborted) {
-      session.notes.line("Stopped. What was done is recorded: run the command again to go on.");
+      session.notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
       return 130;
     }
     if (views.length === 0) session.notes.line(noInstance(isFaulty, "apply"));
@@ -49,7 +49,7 @@ function viewResults({ standalone }: Session, results: readonly InstanceResult[]
 
 function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {
   if (output === "json") {
-    // What was planned is done by now; what is left shows in the objects.
+    // The planned operations are done by now; the objects show what is left.
     out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
   } else if (views.length > 0) {
     for (const line of resultLines(views, paint)) out.line(line);
@@ -60,20 +60,18 @@ function isIncomplete(view: InstanceView): boolean {
   return view.held.length > 0 || view.objects.some(({ ready, isAccepted }) => ready === "False" || !isAccepted);
 }
 
-function progressObserver(bars: Map<string, ProgressBar>, notes: Terminal): ReconcileObserver {
-  const barOf = (name: string): ProgressBar => {
-    const known = bars.get(name);
+function progressObserver(lines: Map<string, StatusLine>, notes: Terminal): ReconcileObserver {
+  const lineOf = (name: string): StatusLine => {
+    const known = lines.get(name);
     if (known !== undefined) return known;
-    const bar = new ProgressBar(notes, realClock, name);
-    bars.set(name, bar);
-    return bar;
+    const line = new StatusLine(notes, realClock, { label: name });
+    lines.set(name, line);
+    return line;
   };
   return {
-    operationDone: (instance, _operation, left) => barOf(nameKey(instance)).advance(left),
+    operationDone: (instance, _operation, left) => lineOf(nameKey(instance)).advance(1, { left }),
     waiting: (instance, why, delayMs) => {
-      const text = `waiting ${Math.ceil(delayMs / 1000)} s: ${why}`;
-      if (notes.isInteractive) barOf(nameKey(instance)).wait(text);
-      else notes.line(`${nameKey(instance)}: ${text}`);
+      lineOf(nameKey(instance)).wait(`waiting ${Math.ceil(delayMs / 1000)} s: ${why}`);
     },
   };
 }

@@ -6,27 +6,26 @@ import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
+import { countWords } from "./count-words.ts";
 import { CommandError } from "./describe-error.ts";
 import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
 import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
 import { collectRange, followLogs } from "./logs/collect-logs.ts";
 import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
-import { keepHeapSmall } from "./logs/frugal-memory.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { LogProgress, inWords } from "./logs/log-progress.ts";
 import { retentionWarning } from "./logs/log-range.ts";
 import { readLogRequest, resumeQuestion } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
+import { StatusLine } from "./status-line.ts";
 import { terminalOn } from "./terminal.ts";
 
-/** @returns 0 all rows came, 1 some were broken or missing, 130 stopped by a signal; one that follows ends with 0. */
+/** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
-  keepHeapSmall();
   const today = dayOf(realClock.nowMs());
   const request = readLogRequest(options, today);
   const source = await findLogSource(options);
@@ -34,7 +33,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const terminal = terminalOn(process.stderr);
   const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
   const showsRows = request.isFollowing || (request.file === undefined && process.stdout.isTTY);
-  const progress = showsRows ? undefined : new LogProgress(notes, realClock);
+  const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = request.plan ?? source.plan;
   const warning = plan && retentionWarning(plan, request.days, today);
@@ -114,12 +113,12 @@ async function runWith(
   }
 }
 
-/** What is there of an earlier run. @throws CommandError if it is not clear what to do with it */
+/** The checkpoint of an earlier run. @throws CommandError if it is not clear what to do with it */
 async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogCheckpoint | undefined> {
   if (file === undefined) return undefined;
   const checkpoint = await loadCheckpoint(file);
   if (checkpoint !== undefined && !isResuming) {
-    throw new CommandError(`${file} is an unfinished download`, "Add --resume to go on with it, or remove it first.");
+    throw new CommandError(`${file} is an unfinished download`, "Add --resume to continue it, or remove it first.");
   }
   const isThere = await access(file).then(
     () => true,
@@ -127,28 +126,28 @@ async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogChec
   );
   if (checkpoint === undefined && isThere) {
     throw new CommandError(
-      isResuming ? `${file} is there, and nothing says that it is unfinished` : `${file} is there already`,
-      "Write another name, or remove it first.",
+      isResuming ? `${file} exists and is not an unfinished download` : `${file} exists already`,
+      "Choose another name, or remove it first.",
     );
   }
   return checkpoint;
 }
 
 function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): number {
-  const goOn = request.file === undefined ? "" : " Add --resume to go on.";
+  const hint = request.file === undefined ? "" : " Add --resume to continue.";
   switch (end.state) {
     case "Failed":
       throw logFaultError(end.fault);
     case "NobodyReads":
       return 0;
     case "Stopped":
-      watch.line(`Stopped after ${inWords(end.rows)} rows.${goOn}`);
+      watch.line(`Stopped after ${countWords(end.rows)} rows.${hint}`);
       return request.isFollowing ? 0 : 130;
     case "Done": {
       const { firstDay, lastDay } = request.days;
       if (request.file !== undefined) {
         watch.line(
-          `${inWords(end.rows)} rows of ${formatDay(firstDay)} to ${formatDay(lastDay)} are in ${request.file}.`,
+          `${countWords(end.rows)} rows of ${formatDay(firstDay)} to ${formatDay(lastDay)} are in ${request.file}.`,
         );
       }
       return watch.isWhole ? 0 : 1;

@@ -1,4 +1,4 @@
-// `wafsync report`: a page about the blocked requests of some days. It only reads.
+// `wafsync report`: writes a page about the blocked requests of some days. It only reads from the WAF.
 import packageJson from "../../package.json" with { type: "json" };
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
@@ -8,8 +8,8 @@ import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
+import { countWords } from "./count-words.ts";
 import { logFaultError } from "./logs/log-faults.ts";
-import { LogProgress, inWords } from "./logs/log-progress.ts";
 import { parseRange, retentionWarning } from "./logs/log-range.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource, LogSourceOptions } from "./logs/log-source.ts";
@@ -18,6 +18,7 @@ import { collectReport } from "./report/collect-report.ts";
 import type { ReportEnd } from "./report/collect-report.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
+import { StatusLine } from "./status-line.ts";
 import { terminalOn } from "./terminal.ts";
 
 export interface ReportOptions extends LogSourceOptions {
@@ -32,7 +33,7 @@ export interface ReportOptions extends LogSourceOptions {
 
 const standardOutput = "-";
 
-/** @returns 0 the report is whole, 1 something is missing in it, 130 stopped by a signal. @throws CommandError */
+/** @returns 0 if the report is complete, 1 if something is missing, 130 if stopped by a signal. @throws CommandError */
 export async function runReport(options: ReportOptions): Promise<number> {
   const today = dayOf(realClock.nowMs());
   const days = parseRange(options.from, options.to, today);
@@ -41,7 +42,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const { key } = source;
   const terminal = terminalOn(process.stderr);
   const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
-  const progress = new LogProgress(notes, realClock);
+  const progress = new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, days, today);
@@ -57,12 +58,12 @@ export async function runReport(options: ReportOptions): Promise<number> {
       notes.line("Stopped. No report was written.");
       return 130;
     }
-    const unlisted = end.blocklist.ok ? undefined : `the blocklist can't be read: ${end.blocklist.fault.message}`;
+    const unlisted = end.blocklist.ok ? undefined : `cannot read the blocklist: ${end.blocklist.fault.message}`;
     if (unlisted !== undefined) notes.line(`warning: ${unlisted}`);
     const warnings = [retention, unlisted, ...watch.warnings].filter((text) => text !== undefined);
     await write(end, options, source, warnings);
     const where = options.output === standardOutput ? "" : ` is in ${options.output}`;
-    notes.line(`A report of ${inWords(end.report.total)} blocked requests${where}.`);
+    notes.line(`A report of ${countWords(end.report.total)} blocked requests${where}.`);
     return watch.isWhole && end.blocklist.ok ? 0 : 1;
   } finally {
     progress.clear();
@@ -99,7 +100,7 @@ async function write(
 ): Promise<void> {
   const summary = report.summary(top);
   const clients = assessClients(summary.clients.items, blocklist.ok ? blocklist.value : undefined);
-  // The chart library is large, and of no use before there is something to draw.
+  // The chart library is large, and not needed before there is something to draw.
   const { reportPage } = await import("./report/report-page.ts");
   const madeAtMs = realClock.nowMs();
   const page = reportPage({

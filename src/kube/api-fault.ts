@@ -1,4 +1,4 @@
-// Reads what the API server says went wrong: a Status object, or whatever a proxy or an early start-up sends instead.
+// Reads the error that the API server reports: a Status object, or what a proxy or a starting server sends instead.
 import type { ApiFault, ApiFaultCode } from "./api-result.ts";
 import { isRecord } from "./kube-object.ts";
 
@@ -19,16 +19,16 @@ const codesByStatus: Readonly<Record<number, ApiFaultCode>> = {
   504: "TimedOut",
 };
 
-/** The fault of an answer that is not 2xx. The body may be anything; only a Status object is believed. */
+/** The fault of a response other than 2xx. The body may be anything; only a Status object is trusted. */
 export function faultOfResponse(status: number, body: string, retryAfter: string | undefined): ApiFault {
   const parsed = parseJson(body);
   if (isStatusObject(parsed)) return faultOfStatus(parsed, status, retryAfterMs(retryAfter));
   const text = body.trim().slice(0, 200);
   const message = text === "" ? `HTTP ${status}` : `HTTP ${status}: ${text}`;
-  return { code: codeOf(status, ""), status, message, reason: "", causes: [], ...retryAfterMs(retryAfter) };
+  return { code: codeOf(status, ""), status, message, causes: [], ...retryAfterMs(retryAfter) };
 }
 
-/** The fault that a Status object tells: the object of a watch's ERROR event, or the body of a failed request. */
+/** The fault that a Status object reports: the object of an ERROR event in a watch, or the body of a failed request. */
 export function faultOfStatus(
   object: unknown,
   httpStatus?: number,
@@ -44,7 +44,6 @@ export function faultOfStatus(
     code: codeOf(status, reason),
     status,
     message: message === "" ? `HTTP ${status} ${reason}`.trim() : message,
-    reason,
     causes: causesOf(details["causes"]),
     ...detailDelay,
     ...headerDelay,

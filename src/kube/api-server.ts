@@ -1,6 +1,6 @@
-// Requests to the Kubernetes API as JSON over HTTP: one deadline for each, bounded answers, and a result union instead
-// of exceptions. A 401 reads the credentials again and tries once more at once; everything else is for the caller to
-// retry. Nothing here knows any kind of object.
+// Requests to the Kubernetes API as JSON over HTTP: each with one timeout, a bounded response, and a result union instead of
+// exceptions. After a 401, the credentials are read again and the request is retried once; all other retries are up to the
+// caller. Nothing here knows any kind of object.
 import { types } from "node:util";
 import { request as send, type Dispatcher } from "undici";
 import type { Clock } from "../async/clock.ts";
@@ -25,11 +25,11 @@ export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Starts with a slash; see resource-path.ts. */
   readonly path: string;
-  /** Undefined values are left out. */
+  /** Undefined values are omitted. */
   readonly query?: Query;
   /** Sent as JSON. */
   readonly body?: unknown;
-  /** Required for PATCH, where it tells which kind of patch the body is; `application/json` by default. */
+  /** Required for PATCH, where it is the type of the patch; `application/json` by default. */
   readonly contentType?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
@@ -38,24 +38,24 @@ export interface ApiRequest {
 export interface ApiStreamRequest {
   readonly path: string;
   readonly query?: Query;
-  /** For the answer to begin; the stream itself has no deadline. */
+  /** For the start of the response; the stream itself has no timeout. */
   readonly timeoutMs?: number;
-  /** Ends the stream, too. */
+  /** Also ends the stream. */
   readonly signal?: AbortSignal;
 }
 
 export interface ApiStream {
-  /** To be read once, by one reader; throws when the connection breaks or is closed from here. */
+  /** Read it once, with one reader. Throws when the connection breaks or is closed by this process. */
   readonly chunks: AsyncIterable<Uint8Array>;
   close(): void;
 }
 
 export interface ApiServer {
-  /** The body of a 2xx answer as JSON, unchecked: T is what the Kubernetes API documents. Never rejects. */
+  /** The body of a 2xx response as JSON, unchecked: T is what the Kubernetes API documents. Never rejects. */
   request<T>(request: ApiRequest): Promise<ApiResult<T>>;
-  /** A GET whose answer is read as it comes. Never rejects. */
+  /** A GET whose response is read as a stream. Never rejects. */
   openStream(request: ApiStreamRequest): Promise<ApiResult<ApiStream>>;
-  /** Cuts off all requests and streams. */
+  /** Aborts all requests and streams. */
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export interface ApiServerOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly requestTimeoutMs?: number;
-  /** For requests; streams have connections of their own. */
+  /** Of requests; streams have connections of their own. */
   readonly connectionsMax?: number;
   readonly streamsMax?: number;
   readonly bodyBytesMax?: number;
@@ -72,7 +72,7 @@ export interface ApiServerOptions {
 
 type Attempt<T> = (connection: Connection, signal: AbortSignal) => Promise<ApiResult<T>>;
 
-/** Each has sockets of its own: make a second one for what must not wait behind other requests, as the Lease. */
+/** Each has its own sockets: create another one for requests that must not wait for others, such as those on the Lease. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { clock, requestTimeoutMs = requestTimeoutMsDefault, bodyBytesMax = bodyBytesMaxDefault } = options;
   const {
@@ -116,7 +116,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   return { request, openStream, close: () => connections.close() };
 }
 
-/** Runs an attempt, and once more with credentials that were read again if the server refused the first ones. */
+/** Runs an attempt, and another one with freshly read credentials if the server refused the first ones. */
 async function authenticated<T>(
   connections: Connections,
   attempt: Attempt<T>,
@@ -201,7 +201,7 @@ async function readFault(response: Dispatcher.ResponseData): Promise<{ readonly 
   return failed(faultOfResponse(response.statusCode, body, typeof retryAfter === "string" ? retryAfter : undefined));
 }
 
-/** Undefined if there is more than `bytesMax`; the rest is then not read, and the connection is closed. */
+/** Undefined if there is more than `bytesMax`: then the rest is not read and the connection is closed. */
 async function readText(body: Dispatcher.ResponseData["body"], bytesMax: number): Promise<string | undefined> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -218,7 +218,7 @@ function failed(fault: ApiFault): { readonly ok: false; readonly fault: ApiFault
   return { ok: false, fault };
 }
 
-/** What an error of the network or of a credential plugin says, without its stack. */
+/** The message of an error of the network or of a credential plugin, without its stack. */
 function describe(error: unknown): string {
   if (!types.isNativeError(error)) return "unknown error";
   const code = "code" in error && typeof error.code === "string" ? `${error.code}: ` : "";

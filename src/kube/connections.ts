@@ -1,6 +1,6 @@
-// The sockets to the API server, shared by all requests of one ApiServer. Streams have a pool of their own, because
-// each holds a connection for minutes and would starve the short requests. Certificates and tokens are read again every
-// few seconds; new certificates mean new pools, and the old ones end with their last request.
+// The sockets to the API server, shared by all requests of one ApiServer. Streams have a separate pool, because each of them
+// holds a connection for minutes and would starve short requests. Certificates and tokens are read again every few seconds;
+// new certificates mean new pools, and the old ones are closed after their last request.
 import { setMaxListeners } from "node:events";
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import type { Clock } from "../async/clock.ts";
@@ -10,27 +10,27 @@ import type { Credentials, ServerAccess } from "./credentials.ts";
 const accessAgeMsMax = 10_000;
 const credentialsTimeoutMs = 20_000;
 const connectTimeoutMs = 10_000;
-/** Shorter than the API server's own 90 s, so that we seldom write to a connection that it is closing. */
+/** Shorter than the 90 s of the API server, so that requests are rarely sent on a connection that it is closing. */
 const keepAliveMs = 30_000;
 const tcpProbeDelayMs = 30_000;
 
 export interface Connection {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly requests: Dispatcher;
   readonly streams: Dispatcher;
-  /** Tells one reading of the credentials from the next. */
+  /** Identifies one reading of the credentials. */
   readonly epoch: number;
 }
 
 export interface Connections {
   /**
-   * The way to the server. `refusedEpoch` is that of a connection whose credentials the server refused: they are read
-   * again unless somebody did so since. Throws if the credentials can't be read.
+   * The connection to the server. `refusedEpoch` is that of a connection whose credentials the server refused: they are read
+   * again unless another request has done so since. Throws if the credentials cannot be read.
    */
   acquire(refusedEpoch?: number): Promise<Connection>;
-  /** Cuts everything off at once, running requests included. */
+  /** Closes everything at once, including requests in flight. */
   close(): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export interface ConnectionsOptions {
 export function createConnections(options: ConnectionsOptions): Connections {
   const { credentials, clock } = options;
   const openPools = new Set<Pools>();
-  // Sockets that are still being opened would otherwise keep the process alive until they give up.
+  // Otherwise sockets that are still being opened would keep the process alive until they time out.
   const closing = new AbortController();
   setMaxListeners(0, closing.signal);
   let pools: Pools | undefined;
@@ -116,7 +116,7 @@ function createPools(identity: string, access: ServerAccess, limits: Connections
   };
 }
 
-/** HTTP/1.1 only: one lost connection then never takes several watches with it. Deadlines are set by our own clock. */
+/** HTTP/1.1 only, so that one lost connection never ends several watches. Timeouts use the Clock. */
 function createDispatcher({ tls, proxyUrl }: ServerAccess, connections: number, closing: AbortSignal): Dispatcher {
   const shared = { connections, allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
   const keepAlive = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs };

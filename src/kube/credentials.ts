@@ -1,5 +1,5 @@
-// Where the API server is and how to prove who we are. The Kubernetes client library resolves kubeconfig files,
-// exec plugins and the in-cluster service account; the requests themselves go through our own connections.
+// The address of the API server and the credentials for it. The Kubernetes client library resolves kubeconfig files, exec
+// plugins and the in-cluster service account; the requests themselves use our own connections.
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -13,54 +13,22 @@ export interface TlsMaterial {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Everything that one request needs to know. The headers hold secrets: they must never be logged. */
+/** Everything that one request needs. The headers contain secrets: never log them. */
 export interface ServerAccess {
-  /** May have a path, as behind Rancher's proxy. */
+  /** May have a path, for example behind Rancher's proxy. */
   readonly server: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsMaterial;
-  /** An HTTP or HTTPS proxy on the way to the server. */
+  /** The HTTP or HTTPS proxy to the server. */
   readonly proxyUrl?: string;
 }
 
 export interface Credentials {
   /**
-   * Reads what there is now; throws if it can't be read.
-   * `renew` is true after the server refused the last answer: anything remembered must then be read or made again.
+   * Reads the current credentials; throws if they cannot be read.
+   * `renew` is true after the server refused the last ones: then nothing cached may be used.
    */
   resolve(options: { readonly renew: boolean }): Promise<ServerAccess>;
-}
-
-export interface StaticCredentialsOptions {
-  readonly server: string;
-  /** PEM text. */
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  /** Read again each time, so that a rotated certificate is seen; wins over `ca`. */
-  readonly caFile?: string;
-  readonly token?: string;
-  /** Read again each time; wins over `token`. */
-  readonly tokenFile?: string;
-}
-
-/** Credentials from plain values and files. */
-export function staticCredentials(options: StaticCredentialsOptions): Credentials {
-  return {
-    async resolve() {
-      const ca = options.caFile === undefined ? options.ca : await readFile(options.caFile, "utf8");
-      const token = options.tokenFile === undefined ? options.token : await readToken(options.tokenFile);
-      return {
-        server: options.server,
-        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-        tls: {
-          ...(ca === undefined ? {} : { ca }),
-          ...(options.cert === undefined ? {} : { cert: options.cert }),
-          ...(options.key === undefined ? {} : { key: options.key }),
-        },
-      };
-    },
-  };
 }
 
 /**

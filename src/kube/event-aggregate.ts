@@ -1,5 +1,5 @@
-// Which Event object a note belongs to, as client-go decides it: the same note again counts up one object, many similar
-// ones end in a combined object, and an object that makes too much noise is silenced. No I/O; time is an argument.
+// Which Event object an occurrence belongs to, as client-go decides it: repeated ones increase the count of one Event, many
+// similar ones are combined in one Event, and an object with too many of them is rate-limited. No I/O; time is an argument.
 import { LruMap } from "../async/lru-map.ts";
 import { fullBucket, takeToken } from "../async/token-bucket.ts";
 import type { TokenBucket, TokenBucketLimits } from "../async/token-bucket.ts";
@@ -7,24 +7,24 @@ import type { TokenBucket, TokenBucketLimits } from "../async/token-bucket.ts";
 export interface EventSubject {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Empty for an object of the whole cluster. */
+  /** Empty for a cluster-scoped object. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
 }
 
-/** Something that a person should know about an object. */
+/** Something that users should know about an object. */
 export interface EventNote {
   readonly object: EventSubject;
   readonly type: "Normal" | "Warning";
-  /** One word in upper camel case, from a published list. */
+  /** One word in upper camel case, from a documented list. */
   readonly reason: string;
   readonly message: string;
-  /** What was being done; the reason by default. */
+  /** The action that was taken; the reason by default. */
   readonly action?: string;
 }
 
-/** One Event object, existing or to be made. Mutable only by the aggregate and the recorder. */
+/** One Event object that exists or will be created. Only the aggregate and the recorder change it. */
 export interface EventSeries {
   readonly key: string;
   readonly note: EventNote;
@@ -34,18 +34,18 @@ export interface EventSeries {
   count: number;
   readonly firstMs: number;
   lastMs: number;
-  /** Whether the object has been created, as far as is known. */
+  /** Whether the object has been created, as far as this process knows. */
   created: boolean;
 }
 
 export const messageBytesMax = 1_024;
-/** More different messages of one reason than this, each within the interval of the one before, are combined. */
+/** If there are more different messages of one reason, each within the interval of the one before, they are combined. */
 export const similarMax = 10;
 export const similarIntervalMs = 600_000;
 export const spamLimits: TokenBucketLimits = { burst: 25, refillMs: 300_000 };
 export const rememberedMax = 4_096;
 const combinedPrefix = "(combined from similar events): ";
-/** An Event's name is the object's name and 17 characters. */
+/** The name of an Event is the name of the object and 17 more characters. */
 const objectNameLengthMax = 236;
 const sequenceEnd = 0x100000;
 const ellipsis = "…";
@@ -56,7 +56,7 @@ interface Similar {
   lastMs: number;
 }
 
-/** Shortens a text to so many bytes of UTF-8, which is how the API server counts, without cutting a character in two. */
+/** Truncates a string to a number of UTF-8 bytes, as the API server counts, without splitting a character. */
 export function cutText(text: string, bytesMax: number): string {
   if (Buffer.byteLength(text) <= bytesMax) return text;
   const { read } = encoder.encodeInto(text, new Uint8Array(bytesMax - Buffer.byteLength(ellipsis)));
@@ -75,7 +75,7 @@ export class EventAggregate {
     this.#sequence = Math.floor(random() * sequenceEnd);
   }
 
-  /** Counts the note on the Event object that it belongs to. */
+  /** Counts the occurrence on the Event object that it belongs to. */
   add(note: EventNote, nowMs: number): EventSeries {
     const { object, type, reason, action } = note;
     const group = JSON.stringify([Object.values(subjectOf(object)), type, reason, action ?? reason]);
@@ -93,7 +93,7 @@ export class EventAggregate {
     return series;
   }
 
-  /** Whether a request about this object may be made now; takes it off the object's allowance. */
+  /** Whether a request about this object is allowed now. If so, it counts against the rate limit of the object. */
   allow(object: EventSubject, nowMs: number): boolean {
     const key = JSON.stringify(Object.values(subjectOf(object)));
     const { taken, bucket } = takeToken(this.#buckets.get(key) ?? fullBucket(spamLimits, nowMs), spamLimits, nowMs);

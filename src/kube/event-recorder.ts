@@ -1,6 +1,6 @@
-// Tells people about objects by core v1 Events, which `kubectl describe` shows and sorts. Nobody waits for an event:
-// notes are queued (one place for each Event object, so repetitions cost nothing), sent one after another, and dropped
-// when the queue is full or the server does not want them. Losing an event is never an error of the work it tells about.
+// Emits core v1 Events, which `kubectl describe` shows. Events are fire-and-forget: they are queued (one place for each Event
+// object, so repetitions cost nothing), sent one after another, and dropped if the queue is full or the server refuses them.
+// A lost event never fails the work that it is about.
 import { types } from "node:util";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { BackOff } from "../async/back-off.ts";
@@ -20,8 +20,8 @@ export interface EventApi {
 }
 
 /**
- * Why a note was not written: too many waiting, too many about one object (it is still counted), refused by the server
- * or not answered, or the recorder had stopped. Refusals in a namespace that is going away are normal, and not told.
+ * Why an event was not written: too many are queued, too many are about one object (they are still counted), the server
+ * refused it or did not respond, or the recorder has stopped. Refusals in a terminating namespace are normal and not counted.
  */
 export type EventDropReason = "QueueFull" | "Spam" | "Refused" | "Unavailable" | "Stopped";
 
@@ -62,7 +62,7 @@ export class EventRecorder {
     this.#aggregate = new EventAggregate(options.random);
   }
 
-  /** Takes note, and returns at once. */
+  /** Queues the event and returns at once. */
   record(note: EventNote): void {
     if (!this.#accepting) {
       this.#drop("Stopped");
@@ -76,16 +76,6 @@ export class EventRecorder {
       this.#pending.set(series.key, series);
       this.#sending ??= this.#sendAll();
     } else this.#drop("Spam");
-  }
-
-  /** How many Event objects wait to be written. */
-  get pending(): number {
-    return this.#pending.size;
-  }
-
-  /** Whether every note was written or dropped. */
-  get idle(): boolean {
-    return this.#sending === undefined;
   }
 
   /** Takes no more notes and writes those that wait, for at most so long. */
@@ -133,7 +123,7 @@ export class EventRecorder {
       const patched = await this.#request((signal) => api.patch(namespace, series.name, change, signal));
       if (patched.ok) return undefined;
       if (patched.fault.code !== "NotFound") return patched.fault;
-      // Its time has passed on the server: it begins again, and keeps its count.
+      // It has expired on the server: create it again with the same count.
     }
     const body = this.#bodyOf(series);
     const created = await this.#request((signal) => api.create(namespace, body, signal));
@@ -182,12 +172,12 @@ export class EventRecorder {
   }
 }
 
-/** Events about objects of the whole cluster live in the default namespace. */
+/** Events about cluster-scoped objects are in the default namespace. */
 function namespaceOf({ note }: EventSeries): string {
   return note.object.namespace === "" ? "default" : note.object.namespace;
 }
 
-/** The namespace is being deleted, or is gone: nobody will read the event. */
+/** The namespace is being deleted or does not exist, so nobody would read the event. */
 function isGoingAway({ code, causes }: ApiFault): boolean {
   return code === "NotFound" || (code === "Forbidden" && causes.includes("NamespaceTerminating"));
 }

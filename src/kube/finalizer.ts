@@ -1,5 +1,5 @@
-// Puts a finalizer on an object and takes it off again, by JSON Patches that test what they change: another object of the
-// same name is never touched, and finalizers of others are never lost.
+// Adds a finalizer to an object and removes it, with JSON Patches that test what they change: they never affect another
+// object of the same name and never lose the finalizers of other controllers.
 import type { ApiFault, ApiResult } from "./api-result.ts";
 import type { KubeObject } from "./kube-object.ts";
 import type { ObjectAddress, ResourceType } from "./resource-path.ts";
@@ -11,12 +11,12 @@ export interface FinalizerApi {
   jsonPatch(type: ResourceType, address: ObjectAddress, operations: JsonPatch): Promise<ApiResult<KubeObject>>;
 }
 
-/** `object` is the newest known: after `Done` it has what was asked for. */
+/** `object` is the newest known version: after `Done` it has the requested state. */
 export type FinalizerResult =
   | { readonly kind: "Done"; readonly object: KubeObject }
-  /** The object is not there any more, or another one has its name. */
+  /** The object no longer exists, or another one has its name. */
   | { readonly kind: "Gone" }
-  /** It is being deleted: no finalizer can be added. */
+  /** It is being deleted, so no finalizer can be added. */
   | { readonly kind: "Deleting"; readonly object: KubeObject }
   | { readonly kind: "Failed"; readonly fault: ApiFault };
 
@@ -29,7 +29,7 @@ export interface FinalizerTarget {
 
 const attemptsMax = 4;
 
-/** The patch that adds a finalizer to exactly this list of exactly this object. */
+/** The patch that adds a finalizer, if the object and its list of finalizers have not changed. */
 export function addFinalizerPatch({ metadata: { uid, finalizers } }: KubeObject, finalizer: string): JsonPatch {
   const sameObject = { op: "test", path: "/metadata/uid", value: uid } as const;
   const old = finalizers ?? [];
@@ -40,7 +40,7 @@ export function addFinalizerPatch({ metadata: { uid, finalizers } }: KubeObject,
   return [sameObject, { op: "test", path, value: old }, { op: "add", path: `${path}/-`, value: finalizer }];
 }
 
-/** The patch that removes a finalizer from exactly this list; undefined if it is not on it. */
+/** The patch that removes a finalizer, if the list has not changed; undefined if it is not in the list. */
 export function removeFinalizerPatch(
   { metadata: { uid, finalizers } }: KubeObject,
   finalizer: string,
@@ -55,7 +55,7 @@ export function removeFinalizerPatch(
   ];
 }
 
-/** Makes sure that the object has the finalizer. Only after `Done` may work begin that needs cleaning up. */
+/** Ensures that the object has the finalizer. Work that needs a clean-up may start only after `Done`. */
 export async function addFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
   return settleFinalizer(api, target, (object) => {
     if (object.metadata.finalizers?.includes(target.finalizer) === true) return { kind: "Done", object };
@@ -64,7 +64,7 @@ export async function addFinalizer(api: FinalizerApi, target: FinalizerTarget): 
   });
 }
 
-/** Makes sure that the object does not have the finalizer: call it once the cleaning up has succeeded. */
+/** Ensures that the object does not have the finalizer: call it once the clean-up has succeeded. */
 export async function removeFinalizer(api: FinalizerApi, target: FinalizerTarget): Promise<FinalizerResult> {
   return settleFinalizer(
     api,
@@ -92,7 +92,7 @@ async function settleFinalizer(
     if (patched.ok) return { kind: "Done", object: patched.value };
     const { code } = patched.fault;
     if (code === "NotFound") return { kind: "Gone" };
-    // A test that fails is `Invalid`: the object is another one, or somebody else changed the list.
+    // A failed test is `Invalid`: the object is another one, or another writer changed the list.
     const changed = code === "Invalid" || code === "Conflict";
     if (!changed || attempt >= attemptsMax) return { kind: "Failed", fault: patched.fault };
     const read = await api.get(type, address);

@@ -2,7 +2,7 @@
 
 export interface KubeObjectMeta {
   readonly name: string;
-  /** Missing on objects of the whole cluster. */
+  /** Missing on cluster-scoped objects. */
   readonly namespace?: string;
   readonly uid: string;
   readonly resourceVersion: string;
@@ -22,7 +22,7 @@ export interface KubeObject {
   readonly metadata: KubeObjectMeta;
 }
 
-/** `namespace/name`, or the name alone for objects of the whole cluster: unique among the objects of one kind. */
+/** `namespace/name`, or only the name for cluster-scoped objects: unique among the objects of one kind. */
 export function objectKey({ namespace, name }: { readonly namespace?: string; readonly name: string }): string {
   return namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 }
@@ -31,7 +31,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether this is an object as the API server stores it: with name, UID and resourceVersion. */
+/** Whether this is a stored object: one with name, UID and resourceVersion. */
 export function isKubeObject(value: unknown): value is KubeObject {
   if (!isRecord(value) || !isRecord(value["metadata"])) return false;
   const { name, uid, resourceVersion } = value["metadata"];

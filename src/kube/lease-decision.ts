@@ -1,19 +1,19 @@
-// Who may hold the Lease, decided without I/O. Two rules make it safe whatever the clocks of the processes show:
-// a holder counts from the start of its last successful renewal, by whichever of its two clocks went further; a candidate
-// counts from when it saw the record change, by monotonic time alone. No time inside the record is ever looked at.
+// Decides who may hold the Lease, without I/O. Two rules make it safe whatever the clocks of the processes show: a holder
+// counts from the start of its last successful renewal, by whichever of its two clocks advanced more; a candidate counts
+// from when it saw the record change, only by monotonic time. No time inside the record is ever used.
 // A holder stops writing after 15 s, abandons its last write by 25 s, and nobody takes its Lease before 30 s.
 import type { LeaseView } from "./lease-record.ts";
 
 export interface LeaseTimings {
-  /** A candidate takes the Lease after it has not changed for so long. */
+  /** A candidate takes the Lease if it has not changed for this long. */
   readonly leaseDurationMs: number;
-  /** A holder that did not renew for so long has lost it, and writes nothing from then on. */
+  /** A holder that has not renewed for this long has lost it, and writes nothing from then on. */
   readonly renewDeadlineMs: number;
   readonly retryPeriodMs: number;
   readonly requestTimeoutMs: number;
   /** How long a new holder waits before its first write, unless the last one had released the Lease. */
   readonly settleMs: number;
-  /** How long a release waits for writes that are under way. */
+  /** How long a release waits for writes in flight. */
   readonly releaseWaitMs: number;
 }
 
@@ -26,11 +26,11 @@ export const defaultLeaseTimings: LeaseTimings = {
   releaseWaitMs: 10_000,
 };
 
-/** A longer duration in somebody else's record is not waited for. */
+/** A longer duration in the record of another holder is ignored. */
 const foreignDurationMsMax = 300_000;
-/** A holder tries again after a failed request without waiting for the whole period. */
+/** After a failed request, a holder retries without waiting for the whole period. */
 const holderRetryMs = 1_000;
-/** Candidates wait up to this factor longer, so that they do not come all at once. */
+/** Candidates wait up to this factor longer, so that they do not all try at the same time. */
 const candidateJitter = 0.2;
 
 /** One moment on both clocks: monotonic time can stand still in a suspended machine, wall time can be set back. */
@@ -39,7 +39,7 @@ export interface Instant {
   readonly wallMs: number;
 }
 
-/** How much time has passed for certain not more than: the larger of both differences. */
+/** An upper bound of the elapsed time: the larger of both differences. */
 export function elapsedMs(since: Instant, now: Instant): number {
   return Math.max(now.monotonicMs - since.monotonicMs, now.wallMs - since.wallMs);
 }
@@ -52,9 +52,9 @@ interface Hold {
 }
 
 export interface ElectorState {
-  /** What the last request has shown; undefined if the Lease has to be read before anything else. */
+  /** The result of the last request; undefined if the Lease has to be read before anything else. */
   readonly seen: LeaseView | undefined;
-  /** The last record of another holder, and since when (monotonic) it has stood there unchanged. */
+  /** The last record of another holder, and since when (monotonic) it has been unchanged. */
   readonly other: { readonly resourceVersion: string; readonly sinceMs: number } | undefined;
   readonly hold: Hold | undefined;
   /** Why the Lease was lost, once it was. It is never regained: the process ends. */
@@ -76,7 +76,7 @@ export type LeaseAct =
   | { readonly kind: "Wait" }
   | { readonly kind: "Lose"; readonly reason: string };
 
-/** Whether a hold was not renewed in time. Once that was seen, it is lost for good. */
+/** Whether a hold was not renewed in time. Once this is true, it is lost for good. */
 export function isHoldExpired({ hold }: ElectorState, now: Instant, { renewDeadlineMs }: LeaseTimings): boolean {
   return hold !== undefined && elapsedMs(hold.validSince, now) >= renewDeadlineMs;
 }
@@ -88,7 +88,7 @@ export function nextLeaseAct(state: ElectorState, identity: string, now: Instant
   if (state.lost !== undefined) return { kind: "Lose", reason: state.lost };
   if (isHoldExpired(state, now, timings)) return { kind: "Lose", reason: "it could not be renewed in time" };
   if (seen === undefined) return { kind: "Read" };
-  // Somebody may have deleted the Lease under a holder that still writes. Where none was ever seen, it is a new one.
+  // The Lease may have been deleted while another holder still writes. If no Lease was ever seen, it is a new one.
   if (seen.state === "Absent") return { kind: "Create", settleMs: other === undefined ? 0 : settleMs };
   if (seen.state === "Free") return { kind: "Replace", settleMs: seen.released ? 0 : settleMs };
   if (seen.holder === identity) return { kind: "Replace", settleMs };
@@ -120,7 +120,7 @@ export function afterLeaseFailure(state: ElectorState): ElectorState {
   return { ...state, seen: undefined };
 }
 
-/** Whether a write of the protected thing may begin at this moment. */
+/** Whether a protected write may start at this moment. */
 export function mayWriteUnder(state: ElectorState, now: Instant, timings: LeaseTimings): boolean {
   const { hold, lost } = state;
   if (hold === undefined || lost !== undefined) return false;
@@ -140,7 +140,7 @@ export function leasePauseMs(
   return Math.max(Math.ceil(Math.min(wantedMs, renewDeadlineMs - sinceMs)), 1);
 }
 
-/** How long the next request may take, in milliseconds: a holder has no use for an answer after its deadline. */
+/** How long the next request may take, in milliseconds: a response after the renew deadline is useless for a holder. */
 export function leaseRequestTimeoutMs({ hold }: ElectorState, now: Instant, timings: LeaseTimings): number {
   if (hold === undefined) return timings.requestTimeoutMs;
   const leftMs = timings.renewDeadlineMs - elapsedMs(hold.validSince, now);

@@ -1,10 +1,10 @@
-// A Lease object as this process reads and writes it. Times in it are written for people; nobody compares them.
+// A Lease object as this process reads and writes it. The times in it are only informative: no process compares them.
 import type { ObjectAddress } from "./resource-path.ts";
 import { isRecord } from "./kube-object.ts";
 import { microTime } from "./micro-time.ts";
 
 /**
- * - `Free`: nobody holds it; `released` if its last holder gave it back in good order, which means that its work had ended.
+ * - `Free`: it has no holder; `released` if the last holder released it properly, after its work had ended.
  * - `Held`: by `holder`, who renews it at least each `durationMs`.
  */
 export type LeaseView =
@@ -23,7 +23,7 @@ export type LeaseView =
       readonly object: LeaseObject;
     };
 
-/** The object as the server gave it: what others have put on it is sent back unchanged. */
+/** The object as the server returned it: fields of other writers are sent back unchanged. */
 export interface LeaseObject {
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly spec: Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export interface LeaseObject {
 /** The duration that a released Lease is marked with. */
 const releasedDurationSeconds = 1;
 
-/** Reads what the server gave; undefined if it is no Lease with a resourceVersion. */
+/** Reads the response of the server; undefined if it is not a Lease with a resourceVersion. */
 export function readLease(raw: unknown): LeaseView | undefined {
   if (!isRecord(raw) || !isRecord(raw["metadata"])) return undefined;
   const resourceVersion = raw["metadata"]["resourceVersion"];
@@ -70,7 +70,7 @@ export function newLease({ namespace, name }: ObjectAddress, { identity, duratio
   };
 }
 
-/** The body of the request that takes or renews the Lease; it carries the resourceVersion that was seen. */
+/** The body of the request that takes or renews the Lease, with the resourceVersion that was read. */
 export function heldLease(object: LeaseObject, { identity, durationMs, nowMs }: Holding): object {
   const { spec } = object;
   const transitions = typeof spec["leaseTransitions"] === "number" ? spec["leaseTransitions"] : 0;
@@ -82,7 +82,7 @@ export function heldLease(object: LeaseObject, { identity, durationMs, nowMs }: 
   return whole(object, { ...spec, ...taken, leaseDurationSeconds, renewTime: microTime(nowMs) });
 }
 
-/** The body of the request that gives the Lease back. */
+/** The body of the request that releases the Lease. */
 export function releasedLease(object: LeaseObject, nowMs: number): object {
   const leaseDurationSeconds = releasedDurationSeconds;
   return whole(object, { ...object.spec, holderIdentity: "", leaseDurationSeconds, renewTime: microTime(nowMs) });

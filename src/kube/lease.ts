@@ -1,6 +1,6 @@
-// Leader election by a Lease, and the gate that every protected write asks first. This is the thin loop; lease-decision.ts
-// says why two holders never write at a time. Losing the Lease is final: nothing is written any more, the process ends.
-// Needs an API client of its own, so that no other traffic can delay a renewal.
+// Leader election with a Lease, and the gate that every protected write checks first. This is the thin loop;
+// lease-decision.ts says why two holders never write at the same time. Losing the Lease is final: nothing more is written,
+// and the process ends. Needs an API client of its own, so that no other traffic can delay a renewal.
 import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
@@ -23,21 +23,21 @@ import { heldLease, newLease, readLease, releasedLease } from "./lease-record.ts
 import type { LeaseView } from "./lease-record.ts";
 import type { ObjectAddress } from "./resource-path.ts";
 
-/** The three requests on the one Lease. Values are the bodies of the answers. */
+/** The three requests on the Lease. Values are the bodies of the responses. */
 export interface LeaseApi {
   get(signal: AbortSignal): Promise<ApiResult<unknown>>;
   create(body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
-  /** Replaces the whole object: the body carries the resourceVersion that must be the current one. */
+  /** Replaces the whole object, if the resourceVersion in the body is the current one. */
   replace(body: object, signal: AbortSignal): Promise<ApiResult<unknown>>;
 }
 
 /**
- * `Waiting` for the Lease; `Settling`: held, and not written under yet; `Leading`; `Closed`: held, and writing has been
- * ended by `release`; `Ended`: given back or never held; `Lost`.
+ * `Waiting` for the Lease; `Settling`: held, but writes may not start yet; `Leading`; `Closed`: held, but `release` has ended
+ * all writes; `Ended`: released or never held; `Lost`.
  */
 export type LeaseStanding = "Waiting" | "Settling" | "Leading" | "Closed" | "Ended" | "Lost";
 
-/** What became of a release. After anything but `Released` the next holder waits for the Lease to expire. */
+/** The result of a release. After anything but `Released`, the next holder waits until the Lease expires. */
 export type LeaseRelease = "Released" | "NotHeld" | "WorkStillRunning" | "Failed";
 
 export interface LeaseElectorOptions {
@@ -45,7 +45,7 @@ export interface LeaseElectorOptions {
   readonly clock: Clock;
   /** At least 0, less than 1. */
   readonly random: () => number;
-  /** Of this process alone: `leaseIdentity` makes one. */
+  /** Unique to this process: see `leaseIdentity`. */
   readonly identity: string;
   readonly lease: ObjectAddress;
   readonly timings?: LeaseTimings;
@@ -54,7 +54,7 @@ export interface LeaseElectorOptions {
   readonly onFailure?: (message: string) => void;
 }
 
-/** The pod's name and something random, so that a restarted container is not taken for its predecessor. */
+/** The pod name and a random string, so that a restarted container is not mistaken for its predecessor. */
 export function leaseIdentity(podName: string, randomText: string): string {
   return `${podName}_${randomText}`;
 }
@@ -68,7 +68,6 @@ export class LeaseElector {
   readonly #timings: LeaseTimings;
   readonly #stop = new AbortController();
   readonly #lost = Promise.withResolvers<string>();
-  readonly #lostSignal = new AbortController();
   readonly #leading = Promise.withResolvers<boolean>();
   #state: ElectorState = initialElectorState;
   #standing: LeaseStanding = "Waiting";
@@ -85,46 +84,36 @@ export class LeaseElector {
     return this.#lost.promise;
   }
 
-  /** Aborts when the Lease is lost: for the request that is under way. */
-  get lostSignal(): AbortSignal {
-    return this.#lostSignal.signal;
-  }
-
   get standing(): LeaseStanding {
     return this.#standing;
   }
 
-  /** Who held the Lease when it was last looked at; undefined if nobody. */
-  get holder(): string | undefined {
-    return this.#state.seen?.state === "Held" ? this.#state.seen.holder : undefined;
-  }
-
-  /** Resolves with true when writing may begin, and with false if this process ends without ever leading. */
+  /** Resolves with true when writes may start, and with false if this process ends without ever leading. */
   whenLeading(): Promise<boolean> {
     return this.#leading.promise;
   }
 
-  /** Ask this immediately before each write. A write that begins now may take up to 10 s. */
+  /** Check this immediately before each write. A write that starts now may take up to 10 s. */
   mayWrite(): boolean {
     return !this.#closed && this.mayRecord();
   }
 
-  /** Whether what was begun may still be written down: as `mayWrite`, and also while the Lease is being given back. */
+  /** Like `mayWrite`, but also true while the Lease is being released: for the record of what was already done. */
   mayRecord(): boolean {
     return mayWriteUnder(this.#state, this.#now(), this.#timings);
   }
 
-  /** Seeks, takes and renews the Lease until it is lost or given back. Call it once. */
+  /** Seeks, takes and renews the Lease until it is lost or released. Call it once. */
   run(): Promise<void> {
     this.#running ??= this.#loop();
     return this.#running;
   }
 
   /**
-   * Ends the leadership in good order: no further write begins, the writes under way end, and only then is the Lease
-   * given back. The Lease is renewed meanwhile.
+   * Ends the leadership properly: no further write starts, the writes in flight end, and only then is the Lease released. It
+   * is renewed meanwhile.
    *
-   * @param workEnded Resolves once no protected write is under way; it may abort them.
+   * @param workEnded Resolves once no protected write is in flight; it may abort them.
    */
   async release(workEnded: () => Promise<void>): Promise<LeaseRelease> {
     this.#closed = true;
@@ -148,13 +137,13 @@ export class LeaseElector {
       if (goOn || this.#state.lost !== undefined) continue;
       const pause = { now: this.#now(), timings: this.#timings, random: this.#options.random };
       await this.#options.clock.sleep(leasePauseMs(this.#state, pause), signal);
-      // A candidate looks again; a holder knows its own record until somebody objects.
+      // A candidate reads the Lease again; a holder knows its own record until a request fails.
       if (this.#state.hold === undefined) this.#state = { ...this.#state, seen: undefined };
     }
     if (this.#state.lost === undefined && this.#state.hold === undefined) this.#announce("Ended");
   }
 
-  /** One act; true if the next one follows at once. */
+  /** One step; true if the next one follows at once. */
   async #step(): Promise<boolean> {
     const { identity, api } = this.#options;
     const started = this.#now();
@@ -195,14 +184,14 @@ export class LeaseElector {
     void this.#options.clock.sleep(settleMs + timerSlackMs, this.#stop.signal).then(() => this.#announce());
   }
 
-  /** What the request has shown; undefined if it failed, and the Lease has to be read again. */
+  /** The result of the request; undefined if it failed and the Lease has to be read again. */
   async #request(
     send: (signal: AbortSignal) => Promise<ApiResult<unknown>>,
     started: Instant,
   ): Promise<LeaseView | undefined> {
     const timeoutMs = leaseRequestTimeoutMs(this.#state, started, this.#timings);
     const result = await this.#send(send, timeoutMs);
-    // The process may have slept through its deadline while the answer was there already.
+    // The process may have slept past its deadline although the response had arrived.
     if (this.#missedDeadline()) return undefined;
     if (!result.ok && result.fault.code === "NotFound") return { state: "Absent" };
     const seen = result.ok ? readLease(result.value) : undefined;
@@ -235,7 +224,7 @@ export class LeaseElector {
     return true;
   }
 
-  /** A renewal without an answer may have changed the resourceVersion: then the Lease is read, and tried once more. */
+  /** A renewal without a response may have changed the resourceVersion: then read the Lease and try again. */
   async #giveBack(signal: AbortSignal): Promise<boolean> {
     const { api, identity, clock } = this.#options;
     for (let attempt = 1; attempt <= releaseAttemptsMax && !signal.aborted; attempt += 1) {
@@ -260,10 +249,7 @@ export class LeaseElector {
     if (standing === "Lost" || standing === "Ended" || (standing === "Closed" && hold === undefined)) {
       this.#leading.resolve(false);
     }
-    if (lost !== undefined) {
-      this.#lostSignal.abort();
-      this.#lost.resolve(lost);
-    }
+    if (lost !== undefined) this.#lost.resolve(lost);
     this.#options.onStanding?.(standing, lost ?? "");
   }
 

@@ -1,11 +1,11 @@
-// The words of the list-watch protocol: what its state machine knows, what happens to it, and what it asks for.
+// The types of the list-watch state machine: its state, its inputs, its effects and its commands.
 import type { ApiFault } from "./api-result.ts";
 import type { KubeObject } from "./kube-object.ts";
 
 /**
- * - `Listing`: reading everything. `Watching`: following changes.
- * - `WaitingForKind`: the server does not know the kind (yet); the store stays as it is.
- * - `BackingOff`: something failed; the store stays as it is until the next attempt succeeds.
+ * - `Listing`: reading all objects. `Watching`: following changes.
+ * - `WaitingForKind`: the server does not know the kind; the store stays unchanged.
+ * - `BackingOff`: a request failed; the store stays unchanged until an attempt succeeds.
  */
 export const listWatchActivities = ["Listing", "Watching", "WaitingForKind", "BackingOff"] as const;
 export type ListWatchActivity = (typeof listWatchActivities)[number];
@@ -15,23 +15,23 @@ export interface ListWatchState {
   readonly doing: "WatchList" | "Pages" | "Watch" | "Wait";
   /** What follows a wait. */
   readonly afterWait: "List" | "Watch";
-  /** Where a watch goes on from; empty if only a list can help. Passed back to the server as it came. */
+  /** Where a watch continues; empty if a new list is needed. Passed back to the server unchanged. */
   readonly resourceVersion: string;
-  /** The last position of all, kept over relists, to notice a server that went back in time. */
+  /** The latest position ever seen, kept over relists, to detect a server that was restored from a backup. */
   readonly lastSeenVersion: string;
   readonly nextListBy: "WatchList" | "Pages";
-  /** The server does not know watch-lists: don't try again. */
+  /** The server does not support watch-lists. */
   readonly watchListRefused: boolean;
   readonly pageSize: number;
   readonly pagesRead: number;
-  /** Failures in a row; starts over after a healthy time. */
+  /** Failures in a row; reset after a healthy time. */
   readonly failures: number;
-  /** Since when there was no failure. */
+  /** Since when there has been no failure. */
   readonly healthySinceMs: number;
-  /** Streams in a row that were given up for their silence, with no line in between. */
+  /** Streams in a row that were closed because they were silent, with no line in between. */
   readonly silentRounds: number;
   readonly streamOpenedAtMs: number;
-  /** Objects that the current stream brought as changes. */
+  /** Changes that the current stream has delivered. */
   readonly streamChanges: number;
 }
 
@@ -58,14 +58,14 @@ export type ListWatchInput =
       readonly continueToken: string;
     };
 
-/** What to do next; it replaces what was going on, so a stream that is being read ends. */
+/** What to do next instead of the current activity: a stream that is being read is closed. */
 export type ListWatchCommand =
   | { readonly type: "OpenWatchList"; readonly timeoutSeconds: number }
   | { readonly type: "OpenWatch"; readonly resourceVersion: string; readonly timeoutSeconds: number }
   | { readonly type: "FetchPage"; readonly continueToken: string; readonly limit: number }
   | { readonly type: "Wait"; readonly delayMs: number };
 
-/** What to do with the store, at once and in order. Collected objects are invisible until `Swap` makes them the store. */
+/** Changes of the store, to be applied at once and in order. Collected objects are invisible until `Swap`. */
 export type ListWatchEffect =
   | { readonly type: "StartCollecting" }
   | { readonly type: "Collect"; readonly objects: readonly KubeObject[] }
@@ -78,11 +78,11 @@ export type ListWatchEffect =
 export interface ListWatchStep {
   readonly state: ListWatchState;
   readonly effects: readonly ListWatchEffect[];
-  /** Undefined: go on with what is going on. */
+  /** Undefined: continue the current activity. */
   readonly command?: ListWatchCommand;
 }
 
-/** Time that only grows, and a number from 0 to below 1. */
+/** Monotonic time, and a number from 0 to below 1. */
 export interface StepContext {
   readonly nowMs: number;
   readonly random: () => number;

@@ -1,7 +1,7 @@
 // The decisions of the list-watch protocol, pure: (state, input) → (state, effects on the store, next command).
-// Invariants: the store changes by complete lists and by watch events that follow them, never by a failure; a position
-// is taken over from every change and bookmark, never from an error and never from the initial events of a watch-list;
-// whatever happens, there is a next command, so nothing ends the loop.
+// Invariants: the store changes only by complete lists and by the watch events after them, never by a failure; every change
+// and bookmark updates the position, but no error and no initial event of a watch-list does; there is always a next command,
+// so nothing ends the loop.
 import { localFault, type ApiFault } from "./api-result.ts";
 import type {
   ListWatchCommand,
@@ -22,13 +22,13 @@ const watchSecondsMin = 300;
 const watchSecondsSpread = 300;
 const shortWatchMs = 1000;
 /**
- * A server that was restored from a backup is silent to a position in its future. One that has overtaken that position
- * again before we notice can't be told from one that never went back.
+ * A server that was restored from a backup sends nothing for a position in its future. If it has passed that position again
+ * before this is detected, it looks like a server that was never restored.
  */
 const silentRoundsMax = 2;
 const healthyMsMin = 120_000;
 
-/** How everything starts: with a list. */
+/** The start: a list. */
 export function beginListWatch(context: StepContext): ListWatchStep {
   return startList(
     {
@@ -95,7 +95,7 @@ function startWatch(state: ListWatchState, effects: readonly ListWatchEffect[], 
   return { state: { ...state, doing: "Watch", streamChanges: 0 }, effects, command };
 }
 
-/** Spread, so that many watches that began together don't all end together. The server ends them. */
+/** With jitter, so that watches that started together do not all end together. The server ends them. */
 function watchSeconds({ random }: StepContext): number {
   return watchSecondsMin + Math.floor(random() * watchSecondsSpread);
 }
@@ -125,7 +125,7 @@ function takePage(
   return { state: { ...state, pagesRead }, effects: [collect], command };
 }
 
-/** The collected objects are the store from here on, and changes after this position are changes of it. */
+/** Makes the collected objects the contents of the store; the changes after this position apply to them. */
 function completeList(state: ListWatchState, resourceVersion: string): ListWatchStep {
   const announceAll = isOlderVersion(resourceVersion, state.lastSeenVersion);
   const next: ListWatchState = {
@@ -147,7 +147,7 @@ function takeLine(state: ListWatchState, event: WatchEvent, context: StepContext
 
 type PlainEvent = Exclude<WatchEvent, { type: "ERROR" }>;
 
-/** Initial events come in any order of their versions: only the closing bookmark tells a position. */
+/** Initial events come in any order of their versions: only the final bookmark gives a position. */
 function takeInitialLine(state: ListWatchState, event: PlainEvent): ListWatchStep {
   switch (event.type) {
     case "BOOKMARK":
@@ -172,7 +172,7 @@ function takeChange(state: ListWatchState, event: PlainEvent, context: StepConte
   return { state: { ...next, streamChanges: state.streamChanges + 1 }, effects };
 }
 
-/** The server ends every watch after its time, which is no failure; but one that ends at once would make us spin. */
+/** The server ends every watch after its timeout, which is not a failure. A watch that ends at once needs a delay. */
 function streamEnded(state: ListWatchState, context: StepContext): ListWatchStep {
   if (state.doing !== "Watch") return fail(state, cutShort, context);
   const isShort = context.nowMs - state.streamOpenedAtMs < shortWatchMs && state.streamChanges === 0;
@@ -208,12 +208,12 @@ function fail(state: ListWatchState, fault: ApiFault, context: StepContext): Lis
   return { state: next, effects: [report], command: { type: "Wait", delayMs } };
 }
 
-/** A kind that has just been installed is often not ready for a moment: that is no reason to wait as long as before. */
+/** A kind that has just been installed is often not ready for a moment: this does not justify the full delay. */
 function kindHasCome({ activity }: ListWatchState, kindIsMissing: boolean): boolean {
   return activity === "WaitingForKind" && !kindIsMissing;
 }
 
-/** Servers without watch-lists answer so; one that only has trouble answers in other ways. */
+/** The response of servers without watch-lists; other errors look different. */
 function isRefusal({ code }: ApiFault): boolean {
   return code === "Invalid" || code === "Rejected";
 }
@@ -223,12 +223,12 @@ function needsList(state: ListWatchState, fault: ApiFault): boolean {
   return fault.code === "NotFound" || isPositionLost(fault);
 }
 
-/** The position is too old for the server, or, after a restored backup, newer than anything that it has. */
+/** The position is too old for the server, or, after a restore, newer than anything it has. */
 function isPositionLost({ code, causes }: ApiFault): boolean {
   return code === "Gone" || causes.includes("ResourceVersionTooLarge");
 }
 
-/** The two ways to list take turns, so that a defect of one is no dead end. */
+/** Alternates between the two ways to list, so that a defect of one is not a dead end. */
 function nextListBy(state: ListWatchState, fault: ApiFault): ListWatchState["nextListBy"] {
   if (state.doing === "WatchList" && !isPositionLost(fault)) return "Pages";
   return "WatchList";

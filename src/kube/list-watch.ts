@@ -1,6 +1,6 @@
-// Keeps a store equal to all objects of one kind on the API server, for as long as it runs and whatever happens to the
-// server, the network or the kind. This is the shell: list-watch-step.ts decides, this file waits, calls and applies.
-// The store and the announcements lag behind the server, but are never partial and never empty because of a failure.
+// Keeps a store equal to all objects of one kind on the API server, whatever happens to the server, the network or the
+// kind: the listing and watching half of client-go's Reflector. This file waits, sends requests and applies effects;
+// list-watch-step.ts decides. The store may lag behind the server, but a failure never leaves it partial or empty.
 import type { Clock } from "../async/clock.ts";
 import type { ApiFault } from "./api-result.ts";
 import type { ApiServer } from "./api-server.ts";
@@ -14,16 +14,16 @@ import type {
   ListWatchStep,
 } from "./list-watch-state.ts";
 import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
-import { createMirror, type Mirror, type ObjectChange } from "./reflector.ts";
+import { createReflector, type Reflector, type ObjectChange } from "./reflector.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
 import type { ObjectStore, ObjectView } from "./store.ts";
 import { listPage } from "./verbs.ts";
 import { readWatchStream } from "./watch-stream.ts";
 
-/** After a defect of our own: long enough not to spin, short enough to be back soon. */
+/** The delay after a bug in this program: long enough not to spin, short enough to recover soon. */
 const restartDelayMs = 30_000;
 
-/** `HandlerThrew`, `TransformThrew`, `Unexpected`: a defect in the code that was passed in, or here. */
+/** `HandlerThrew`, `TransformThrew` and `Unexpected` are bugs, in the code that was passed in or in this file. */
 export interface ListWatchProblem {
   readonly code: ApiFault["code"] | "HandlerThrew" | "TransformThrew" | "Unexpected";
   readonly message: string;
@@ -33,10 +33,8 @@ export interface ListWatchProblem {
 
 export interface ListWatchHealth {
   readonly activity: ListWatchActivity;
-  /** Whether the store was complete at least once. */
+  /** Whether the store has been complete at least once. */
   readonly isSynced: boolean;
-  /** When the server last confirmed that the store is complete, by list, change or bookmark; milliseconds since 1970. */
-  readonly lastSyncedMs: number | undefined;
   /** Complete lists after the first one. */
   readonly relists: number;
   /** The latest failure; undefined again once the server has confirmed the store. */
@@ -52,19 +50,18 @@ export interface ListWatchOptions<T extends KubeObject> {
   /** All namespaces if undefined. */
   readonly namespace?: string;
   readonly labelSelector?: string;
-  readonly fieldSelector?: string;
-  /** Is written by this list-watch and by nobody else. */
+  /** Only this list-watch may write to it. */
   readonly store: ObjectStore<T>;
-  /** Makes an object smaller before it is stored; must keep its metadata's name, namespace, uid and resourceVersion. */
+  /** Reduces an object before it is stored; must keep name, namespace, uid and resourceVersion of its metadata. */
   readonly transform?: (object: T) => T;
-  /** Called after the store has changed; must only take note, for example put a key into a queue. */
+  /** Called after the store has changed. Must return at once, for example after adding a key to a queue. */
   readonly onChange: (change: ObjectChange<T>) => void;
   readonly onProblem?: (problem: ListWatchProblem) => void;
 }
 
 export interface ListWatch<T> {
   readonly store: ObjectView<T>;
-  /** Runs until the signal aborts; never rejects. To be called once. */
+  /** Runs until the signal aborts; never rejects. Call it once. */
   run(signal: AbortSignal): Promise<void>;
   /** True as soon as the store is complete for the first time; false if the signal aborts before. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
@@ -72,34 +69,28 @@ export interface ListWatch<T> {
 }
 
 export function createListWatch<T extends KubeObject>(options: ListWatchOptions<T>): ListWatch<T> {
-  const watcher = new Watcher(options);
-  return {
-    store: options.store,
-    run: (signal) => watcher.run(signal),
-    whenSynced: (signal) => watcher.whenSynced(signal),
-    health: () => watcher.health(),
-  };
+  return new ListWatcher(options);
 }
 
-class Watcher<T extends KubeObject> {
+class ListWatcher<T extends KubeObject> implements ListWatch<T> {
+  readonly store: ObjectView<T>;
   readonly #options: ListWatchOptions<T>;
-  readonly #mirror: Mirror<T>;
+  readonly #reflector: Reflector<T>;
   readonly #synced = Promise.withResolvers<true>();
   #state: ListWatchState | undefined;
   #lists = 0;
-  #lastSyncedMs: number | undefined;
   #lastFault: ApiFault | undefined;
 
   constructor(options: ListWatchOptions<T>) {
+    this.store = options.store;
     this.#options = options;
-    this.#mirror = createMirror(options.store, (change) => this.#announce(change));
+    this.#reflector = createReflector(options.store, (change) => this.#announce(change));
   }
 
   health(): ListWatchHealth {
     return {
       activity: this.#state?.activity ?? "Listing",
       isSynced: this.#lists > 0,
-      lastSyncedMs: this.#lastSyncedMs,
       relists: Math.max(0, this.#lists - 1),
       lastFault: this.#lastFault,
     };
@@ -185,12 +176,11 @@ class Watcher<T extends KubeObject> {
     return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal });
   }
 
-  #scope(): { readonly namespace?: string; readonly labelSelector?: string; readonly fieldSelector?: string } {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
+  #scope(): { readonly namespace?: string; readonly labelSelector?: string } {
+    const { namespace, labelSelector } = this.#options;
     return {
       ...(namespace === undefined ? {} : { namespace }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
-      ...(fieldSelector === undefined ? {} : { fieldSelector }),
     };
   }
 
@@ -207,11 +197,11 @@ class Watcher<T extends KubeObject> {
   #apply(effect: ListWatchEffect): void {
     switch (effect.type) {
       case "StartCollecting":
-        return this.#mirror.startCollecting();
+        return this.#reflector.startCollecting();
       case "Collect":
-        return this.#mirror.collect(effect.objects.map((object) => this.#transformed(object)));
+        return this.#reflector.collect(effect.objects.map((object) => this.#transformed(object)));
       case "Uncollect":
-        return this.#mirror.uncollect(effect.object as T);
+        return this.#reflector.uncollect(effect.object as T);
       case "Swap":
         return this.#swap(effect.announceAll);
       case "Deliver":
@@ -225,7 +215,7 @@ class Watcher<T extends KubeObject> {
   }
 
   #swap(announceAll: boolean): void {
-    this.#mirror.swap(announceAll);
+    this.#reflector.swap(announceAll);
     this.#lists += 1;
     this.#confirm();
     this.#synced.resolve(true);
@@ -233,18 +223,17 @@ class Watcher<T extends KubeObject> {
 
   #deliver({ change, object }: Extract<ListWatchEffect, { type: "Deliver" }>): void {
     const transformed = this.#transformed(object);
-    if (change === "Put") this.#mirror.put(transformed);
-    else this.#mirror.remove(transformed);
+    if (change === "Put") this.#reflector.put(transformed);
+    else this.#reflector.remove(transformed);
   }
 
-  /** The server has just told us something while we were watching: the store is as new as that. */
+  /** Called for every line of a watch: the store is now as new as that line. */
   #confirm(): void {
     if (this.#state?.activity !== "Watching") return;
-    this.#lastSyncedMs = this.#options.clock.nowMs();
     this.#lastFault = undefined;
   }
 
-  /** The schema of the server vouches for T. An object that the transform can't take is stored as it came. */
+  /** The server's schema guarantees T. If the transform throws, the object is stored unchanged. */
   #transformed(object: KubeObject): T {
     const original = object as T;
     try {
@@ -267,10 +256,10 @@ class Watcher<T extends KubeObject> {
     try {
       this.#options.onProblem?.(problem);
     } catch {
-      // Whoever listens to problems has one of its own; there is nobody left to tell, and the watch must go on.
+      // The problem handler itself failed: there is nobody left to report to, and the watch must continue.
     }
   }
 }
 
-/** Everything there is as of now, then a bookmark that says so, then the changes: one consistent read as a stream. */
+/** A consistent read as a stream: all current objects, then a bookmark that marks their end, then the changes. */
 const watchListQuery = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } as const;

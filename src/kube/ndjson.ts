@@ -1,5 +1,5 @@
-// Reads one JSON value a line from a stream of bytes. Lines are cut at the byte level, so a character that is split
-// between two chunks is never harmed. A broken line is a fault, never skipped: what it said would be lost for good.
+// Reads one JSON value per line from a stream of bytes. Lines are split at the byte level, so a character that is divided
+// between two chunks stays intact. A malformed line is a fault and never skipped: its content would be lost for good.
 
 import { TextDecoder } from "node:util";
 
@@ -9,22 +9,22 @@ export const ndjsonFaultCodes = ["LineTooLong", "BadEncoding", "BadJson", "Parti
 export type NdjsonFaultCode = (typeof ndjsonFaultCodes)[number];
 
 export interface NdjsonBatch {
-  /** The values of the lines that this chunk completed, in order, up to the fault if there is one. */
+  /** The values of the lines that this chunk completed, in order, up to the fault, if any. */
   readonly values: readonly unknown[];
-  /** After a fault the reader is of no further use. */
+  /** After a fault the reader cannot be used any longer. */
   readonly fault?: NdjsonFaultCode;
 }
 
 export interface NdjsonReader {
   /** Takes the next bytes. */
   push(chunk: Uint8Array): NdjsonBatch;
-  /** Tells whether the stream ended at the end of a line. */
+  /** Whether the stream ended at the end of a line. */
   finish(): NdjsonBatch;
 }
 
 const newline = 0x0a;
 
-/** Holds at most `lineBytesMax` bytes and the chunk at hand. Empty lines count for nothing. */
+/** Holds at most `lineBytesMax` bytes and the current chunk. Ignores empty lines. */
 export function createNdjsonReader(lineBytesMax = lineBytesMaxDefault): NdjsonReader {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   let parts: Uint8Array[] = [];

@@ -1,12 +1,12 @@
-// How long a list-watch waits after a failure: the figures of client-go. Many replicas that lost the same server come
-// back spread out, because the jitter is as large as the delay itself.
+// How long a list-watch waits after a failure, with the figures of client-go. The jitter is as large as the delay itself, so
+// that many replicas that lost the same server reconnect at different times.
 const baseMs = 800;
 const ceilingMs = 30_000;
 const delayMsMax = 60_000;
 const doublingsMax = 10;
 
 /**
- * From the doubled delay, or what the server asked for if that is more, to once the doubled delay on top; at most 60 s.
+ * The exponential delay, or what the server asked for if that is longer, plus up to the exponential delay; at most 60 s.
  *
  * @param failures Counts from 1: how many there were in a row.
  */
@@ -15,7 +15,7 @@ export function reconnectDelayMs(failures: number, retryAfterMs: number, random:
   return Math.round(Math.min(delayMsMax, Math.max(doubled, retryAfterMs) + random() * doubled));
 }
 
-/** For a kind that is not installed: never more than 30 s, so that it is found soon after somebody installs it. */
+/** For a kind that is not installed: at most 30 s, so that it is found soon after its CRD is installed. */
 export function missingKindDelayMs(failures: number, random: () => number): number {
   const doubled = doubledMs(failures);
   return Math.round(doubled / 2 + (random() * doubled) / 2);

@@ -1,29 +1,30 @@
-// Applies what a list-watch found out to the store, and tells what changed. A list replaces the store in one step, and
-// only then are its differences announced. Objects are the same only if their UIDs are: an object that was deleted and
-// made again under its name is announced as gone and as new.
+// Applies what a list-watch has read to the store and announces the changes: the storing half of client-go's Reflector
+// and Store. A list replaces the contents of the store in one step, and only then are the differences announced. Objects
+// are the same only if their UIDs are: an object that was deleted and created again under the same name is announced as
+// deleted and as added.
 import { objectKey, type KubeObject } from "./kube-object.ts";
 import type { ObjectStore } from "./store.ts";
 
-/** What happened to an object; `old` is what the store had. `object` of a deletion is its last known state. */
+/** What happened to an object; `old` is what the store held before. `object` of a deletion is the last known state. */
 export type ObjectChange<T> =
   | { readonly type: "Added"; readonly object: T }
   | { readonly type: "Changed"; readonly object: T; readonly old: T }
   | { readonly type: "Deleted"; readonly object: T; readonly old: T };
 
-export interface Mirror<T> {
+export interface Reflector<T> {
   startCollecting(): void;
   collect(objects: readonly T[]): void;
   uncollect(object: T): void;
-  /** Makes what was collected the store. */
+  /** Replaces the contents of the store with the collected objects. */
   swap(announceAll: boolean): void;
   put(object: T): void;
   remove(object: T): void;
 }
 
-export function createMirror<T extends KubeObject>(
+export function createReflector<T extends KubeObject>(
   store: ObjectStore<T>,
   announce: (change: ObjectChange<T>) => void,
-): Mirror<T> {
+): Reflector<T> {
   let collected = new Map<string, T>();
   return {
     startCollecting: () => void (collected = new Map()),

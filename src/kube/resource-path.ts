@@ -1,6 +1,6 @@
-// The URL paths of the Kubernetes API. Names become single path segments, whatever is in them.
+// The URL paths of the Kubernetes API. Every name becomes a single path segment, whatever characters it contains.
 
-/** Which resource: the core group is the empty string. */
+/** A resource type. The core group is the empty string. */
 export interface ResourceType {
   readonly group: string;
   readonly version: string;
@@ -9,7 +9,7 @@ export interface ResourceType {
   readonly namespaced: boolean;
 }
 
-/** Which object: `namespace` belongs to namespaced resources and to no others. */
+/** The address of an object. Only namespaced resources have a `namespace`. */
 export interface ObjectAddress {
   readonly namespace?: string;
   readonly name: string;
@@ -31,7 +31,7 @@ export function objectPath(type: ResourceType, address: ObjectAddress, subresour
   return subresource === undefined ? path : `${path}/${segment(subresource)}`;
 }
 
-/** One segment; empty ones and dots would change which resource the path means. */
+/** One segment. Empty ones and dots are refused, because they would change the resource that the path refers to. */
 function segment(text: string): string {
   if (text === "" || text === "." || text === "..") throw new RangeError(`"${text}" can't be part of a path`);
   return encodeURIComponent(text);

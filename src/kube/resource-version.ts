@@ -1,5 +1,5 @@
-// The order of two resourceVersions of one resource, as Kubernetes defines it: decimal integers without leading zero.
-// Anything else is passed back to the server as it came and has no order.
+// The order of two resourceVersions of one resource, as Kubernetes defines it: decimal integers without leading zeros. Other
+// resourceVersions are opaque and have no order.
 
 const orderable = /^[1-9][0-9]*$/;
 

@@ -1,7 +1,7 @@
 // Compares JSON values as the API server sees them, and makes the merge patch that turns one status into another.
 import { isRecord } from "./kube-object.ts";
 
-/** Equal whatever the order of keys; a key with the value undefined is not there. Lists must agree in order. */
+/** Ignores the order of keys and keys with the value undefined. The order of lists matters. */
 export function sameJson(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -14,7 +14,7 @@ export function sameJson(left: unknown, right: unknown): boolean {
 }
 
 /**
- * The merge patch (RFC 7386) that makes `current` into `desired`: the whole of `desired`, and null for what has to go.
+ * The merge patch (RFC 7386) that turns `current` into `desired`: all of `desired`, and null for every field to remove.
  * Values of `desired` are never null, because null cannot be stored by a merge patch.
  */
 export function statusPatch(current: unknown, desired: Readonly<Record<string, unknown>>): Record<string, unknown> {

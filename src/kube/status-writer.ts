@@ -1,6 +1,6 @@
-// Writes the status of objects: one merge patch with the resourceVersion that was seen, and only if something differs.
-// What was written last is remembered, so that neither a watch that lags behind nor a default that the server fills in
-// makes the same status be written twice: writing status can't be what keeps a loop going.
+// Writes the status of objects with a merge patch that has the resourceVersion that was read, and only if it differs. The
+// last written status is remembered, so that neither a stale cache nor a default that the server adds causes a second write:
+// writing a status can never keep a reconcile loop going.
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "./api-result.ts";
@@ -25,20 +25,20 @@ export interface StatusWrite<T extends StatusObject> {
   /** As the cache has it. */
   readonly object: T;
   /**
-   * The whole status that the object should have, made from the object as it is now: called again with a newer one after
-   * a conflict. Undefined when that newer object should be left alone. No value in it is null.
+   * Computes the whole status from the current object; called again with a newer version after a conflict. Undefined leaves
+   * the object unchanged. No value in it is null.
    */
   readonly compute: (object: T) => Readonly<Record<string, unknown>> | undefined;
-  /** Only figures moved: this write may be left out if the last such write of the object is not long ago. */
+  /** Only progress figures changed: the write is omitted if the last such write of the object is recent. */
   readonly progress?: boolean;
 }
 
-/** `Postponed`: progress that was not written; whoever reports it reports again, with newer figures. */
+/** `Postponed`: progress that was not written, because newer figures will follow. */
 export type StatusResult =
   | { readonly kind: "Written" }
   | { readonly kind: "Unchanged" }
   | { readonly kind: "Postponed" }
-  /** The object is not there any more, or another one has its name. */
+  /** The object no longer exists, or another one has its name. */
   | { readonly kind: "Gone" }
   | { readonly kind: "Failed"; readonly fault: ApiFault };
 
@@ -50,7 +50,7 @@ interface Memory {
   /** What the server returned after the last write. */
   readonly resourceVersion: string;
   readonly status: unknown;
-  /** What was asked for: the server may have added defaults to it. */
+  /** The status that was sent: the server may have added defaults to it. */
   readonly desired: Readonly<Record<string, unknown>>;
   readonly progressAtMs: number | undefined;
 }
@@ -59,7 +59,7 @@ export class StatusWriter {
   readonly #api: StatusApi;
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #progressIntervalMs: number;
-  /** By UID: an object that was deleted and made again is another one. */
+  /** By UID: an object that was deleted and created again is another one. */
   readonly #memory = new LruMap<string, Memory>(rememberedMax);
   readonly #underWay = new Map<string, Promise<unknown>>();
 
@@ -73,7 +73,7 @@ export class StatusWriter {
     this.#progressIntervalMs = options.progressIntervalMs ?? progressIntervalMsDefault;
   }
 
-  /** Brings the status to what `compute` says. Writes of one object follow one another. Never rejects, unless `compute` throws. */
+  /** Writes what `compute` returns. Writes of one object follow one another. Never rejects, unless `compute` throws. */
   async write<T extends StatusObject>(write: StatusWrite<T>): Promise<StatusResult> {
     const { uid } = write.object.metadata;
     const before = this.#underWay.get(uid) ?? Promise.resolve();
@@ -86,7 +86,7 @@ export class StatusWriter {
     }
   }
 
-  /** The object was deleted. */
+  /** Call this when the object was deleted. */
   forget(uid: string): void {
     this.#memory.delete(uid);
   }
@@ -119,7 +119,7 @@ export class StatusWriter {
     }
   }
 
-  /** With the status that the last write returned, if the cache has not caught up with it. */
+  /** The cached object, with the status that the last write returned if the cache is older. */
   #newest<T extends StatusObject>(cached: T): T {
     const memory = this.#memory.get(cached.metadata.uid);
     if (memory === undefined) return cached;

@@ -1,26 +1,26 @@
-// The objects of one kind as last seen, with secondary indexes. Reading never waits and never sees half a change: every
-// change is made in one synchronous step. Lists that are handed out are copies and stay as they were.
+// The objects of one kind as last seen, with secondary indexes. Reads never wait and never see half a change, because every
+// change is one synchronous step. Returned lists are copies and do not change.
 import { objectKey, type KubeObject } from "./kube-object.ts";
 
-/** From an object to the values that it shall be found by; pure, and must not throw. */
+/** Maps an object to its index values. Pure; must not throw. */
 export type IndexFunction<T> = (object: T) => readonly string[];
 
 export interface ObjectView<T> {
   readonly size: number;
-  /** Grows with every change of any object: equal versions mean equal contents. */
+  /** Increases with every change of any object: equal versions mean equal contents. */
   readonly version: number;
   /** By `objectKey`. */
   get(key: string): T | undefined;
   list(): T[];
-  /** The objects with this value in the named index; throws a RangeError for an index that was never declared. */
+  /** The objects with this value in the named index. Throws a RangeError if there is no such index. */
   listBy(index: string, value: string): T[];
 }
 
 export interface ObjectStore<T extends KubeObject> extends ObjectView<T> {
-  /** Returns what was stored under this key before. */
+  /** Returns the object that was stored under this key before. */
   put(object: T): T | undefined;
   remove(key: string): T | undefined;
-  /** Makes these the whole contents and returns the former ones, by key; a change by one version. */
+  /** Replaces the whole contents in one version and returns the former ones, by key. */
   replaceAll(objects: ReadonlyMap<string, T>): ReadonlyMap<string, T>;
 }
 
@@ -70,7 +70,7 @@ export function createObjectStore<T extends KubeObject>(
   };
 }
 
-/** Prepared updates are functions that can't fail: should an index function throw, then before anything was changed. */
+/** A prepared update cannot fail: an index function that throws does so before anything changes. */
 interface Index<T> {
   keysOf(value: string): string[];
   prepare(key: string, former: T | undefined, next: T | undefined): () => void;

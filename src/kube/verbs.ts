@@ -1,5 +1,5 @@
-// The verbs of the Kubernetes API as small functions over an ApiServer. Objects that come back have been checked for
-// name, UID and resourceVersion; the rest is as the server's schema promises it.
+// The verbs of the Kubernetes API as small functions. Name, UID and resourceVersion of returned objects have been checked;
+// the rest is as the server's schema guarantees.
 import { localFault, type ApiResult } from "./api-result.ts";
 import type { ApiServer, Query } from "./api-server.ts";
 import { isKubeObject, isRecord, type KubeObject } from "./kube-object.ts";
@@ -19,7 +19,7 @@ export interface VerbOptions {
   readonly query?: Query;
 }
 
-/** Reads one object, as it is in etcd. */
+/** Reads one object from etcd, not from a cache of the server. */
 export async function getObject<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
@@ -87,7 +87,7 @@ export interface DeletePreconditions {
   readonly resourceVersion?: string;
 }
 
-/** Deletes an object, or marks it for deletion while finalizers hold it; `Conflict` if a precondition does not hold. */
+/** Deletes an object, or marks it for deletion if it has finalizers; `Conflict` if a precondition is not met. */
 export function deleteObject(
   api: ApiServer,
   type: ResourceType,
@@ -114,7 +114,7 @@ export interface ListOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One page of a list. The first one is a consistent read; the continue token pins the further ones to it. */
+/** One page of a list. The first page is a consistent read; the continue token ties the further ones to it. */
 export async function listPage<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
@@ -130,7 +130,7 @@ export async function listPage<T extends KubeObject>(
   return page === undefined ? notAsDocumented(result.status) : { ok: true, value: page, status: result.status };
 }
 
-/** All objects as one consistent read, whatever a watch has seen so far. Starts over if the list expires between pages. */
+/** All objects as one consistent read, independent of any watch. Starts over if the list expires between pages. */
 export async function listObjects<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
@@ -186,7 +186,7 @@ function notAsDocumented(status: number): ApiResult<never> {
 function pageOf<T extends KubeObject>(body: unknown): ObjectPage<T> | undefined {
   if (!isRecord(body) || !isRecord(body["metadata"])) return undefined;
   const { resourceVersion, continue: token = "" } = body["metadata"];
-  // An empty list may come as null from servers that leave out what is empty.
+  // Some servers return null for an empty list.
   const items: unknown = body["items"] ?? [];
   if (!Array.isArray(items) || !items.every(isKubeObject)) return undefined;
   if (typeof resourceVersion !== "string" || resourceVersion === "" || typeof token !== "string") return undefined;

@@ -1,5 +1,5 @@
-// Reads one watch as a sequence of inputs for the list-watch. Any defect ends the sequence with one input that says so.
-// The reader pulls: once it stops, the connection is closed and nothing of this stream can arrive any more.
+// Reads one watch as a sequence of inputs for the list-watch. Any fault ends the sequence with an input that reports it. The
+// reader pulls: once it stops, the connection is closed and nothing more of this stream can arrive.
 import { types } from "node:util";
 import type { Clock } from "../async/clock.ts";
 import { faultOfStatus } from "./api-fault.ts";
@@ -9,7 +9,7 @@ import { isKubeObject, isRecord } from "./kube-object.ts";
 import type { StreamInput, WatchEvent } from "./list-watch-state.ts";
 import { createNdjsonReader, type NdjsonFaultCode } from "./ndjson.ts";
 
-/** Two bookmarks of a minute each and some slack: a connection that is silent for longer is dead. */
+/** Two bookmark intervals of a minute and some slack: a connection that is silent for longer is dead. */
 export const silenceMsMax = 150_000;
 const initialEventsEnd = "k8s.io/initial-events-end";
 
@@ -61,7 +61,7 @@ function inputOf(line: unknown): StreamInput {
 
 const notAnEvent = localFault("ContractBroken", "A line of the watch is not a watch event");
 
-/** Undefined if it is not what the Kubernetes API documents. */
+/** Undefined if the line is not what the Kubernetes API documents. */
 export function watchEventOf(line: unknown): WatchEvent | undefined {
   if (!isRecord(line)) return undefined;
   const { type, object } = line;
@@ -98,7 +98,7 @@ interface Watchdog {
   stop(): void;
 }
 
-/** One timer for the whole stream, not one for each chunk: it wakes when the last chunk could be too long ago. */
+/** One timer for the whole stream, not one per chunk: it fires when the last chunk may be too long ago. */
 function createWatchdog(clock: Clock, bite: () => void): Watchdog {
   const stopped = new AbortController();
   let fedAtMs = clock.monotonicMs();

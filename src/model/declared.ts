@@ -93,7 +93,6 @@ export interface DeclaredRule {
   readonly expiresAtMs: number | undefined;
   readonly ttlMs: number | undefined;
   readonly priority: number;
-  readonly description: string;
   readonly deletionPolicy: DeletionPolicy;
 }
 

@@ -1,5 +1,5 @@
-// Sets of entries: what a list shows, set algebra, and which networks cover or touch an address.
-// Entries are canonical, so sets compare strings; only what is not known already is ever parsed.
+// Sets of entries: what a list shows, and which networks cover or touch an address. Entries are canonical, so sets compare
+// strings; only what is not known already is ever parsed.
 import { type AddressRange, covers, rangeOf } from "./address-range.ts";
 import { type Entry, readObservedEntry } from "./entry.ts";
 import { type EntryHead, headOf } from "./entry-head.ts";
@@ -7,13 +7,6 @@ import type { AddressFamily } from "./network.ts";
 
 /** Each entry of a list with its spellings there, in the list's order: the same network may be shown more than once. */
 export type ObservedList = ReadonlyMap<Entry, readonly string[]>;
-
-/** A set of entries, or a map by entry. */
-export interface EntryCollection {
-  readonly size: number;
-  has(entry: Entry): boolean;
-  keys(): IterableIterator<Entry>;
-}
 
 /**
  * Reads the texts of a list. A text that `known` has is taken for canonical as it stands and not parsed: pass the declared
@@ -31,27 +24,6 @@ export function observeSpellings(
     else others.push(spelling);
   }
   return observed;
-}
-
-/** All of `left`, then what only `right` has. */
-export function union(left: EntryCollection, right: EntryCollection): Set<Entry> {
-  const result = new Set(left.keys());
-  for (const entry of right.keys()) result.add(entry);
-  return result;
-}
-
-/** What `left` has and `right` has not, in the order of `left`. */
-export function difference(left: EntryCollection, right: EntryCollection): Set<Entry> {
-  const result = new Set<Entry>();
-  for (const entry of left.keys()) if (!right.has(entry)) result.add(entry);
-  return result;
-}
-
-/** What both have, in the order of `left`. */
-export function intersection(left: EntryCollection, right: EntryCollection): Set<Entry> {
-  const result = new Set<Entry>();
-  for (const entry of left.keys()) if (right.has(entry)) result.add(entry);
-  return result;
 }
 
 /**

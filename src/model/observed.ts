@@ -8,7 +8,5 @@ export type ObservedEntries = ReadonlyMap<Entry, readonly string[]>;
 export interface Observed {
   readonly domain: string;
   readonly primaryOrigin: string;
-  /** Every host that the read showed; the documented API shows the primary alone. */
-  readonly originHosts: readonly string[];
   readonly lists: Readonly<Record<ListName, ObservedEntries>>;
 }

@@ -1,5 +1,10 @@
 // Messages are put together from parts that come from many places, some of them from outside.
 
+/** The text with an ellipsis in place of what is too long. */
+export function shortened(text: string, lengthMax: number): string {
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
+}
+
 /** The text with a full stop, unless it ends like a sentence already. */
 export function asSentence(text: string): string {
   return /[.!?…]$/u.test(text) ? text : `${text}.`;

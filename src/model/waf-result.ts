@@ -42,9 +42,8 @@ export type WafResult<T> = { readonly ok: true; readonly value: T } | { readonly
 
 export interface OriginsRead {
   readonly domain: string;
-  /** The current primary host; every further host, should the API ever show more. */
+  /** The current primary host. */
   readonly primary: string;
-  readonly hosts: readonly string[];
 }
 
 /** What a write answers when it was accepted. */

@@ -9,6 +9,8 @@ export type Blocker =
   | "InventoryUnreadable"
   | "InventoryConflict"
   | "InventoryUnwritable"
+  /** Nothing is written before this process has read the declared state where it lives. */
+  | "Unconfirmed"
   | "DomainChanged";
 
 export type RunResult =
@@ -21,6 +23,17 @@ export type RunResult =
   | { readonly kind: "Blocked"; readonly blocker: Blocker; readonly message: string }
   | { readonly kind: "Interrupted" }
   | { readonly kind: "Gone" };
+
+/** True if another attempt may do, without anybody changing anything: the instance backs off until then. */
+export function isTransient(result: RunResult): boolean {
+  if (result.kind === "Failed" || result.kind === "Unsettled") return true;
+  if (result.kind !== "Blocked") return false;
+  return (
+    result.blocker === "InventoryConflict" ||
+    result.blocker === "InventoryUnwritable" ||
+    result.blocker === "Unconfirmed"
+  );
+}
 
 /** The result of a read that failed: an aborted call means that the process is stopping. */
 export function resultOfFault(fault: WafFault): RunResult {

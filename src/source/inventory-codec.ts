@@ -1,7 +1,7 @@
-// An inventory as named sections of plain text, the shape of a ConfigMap's data, so that a person can read and grep it.
-// Every section is there even when it is empty, and every section is sorted lines: equal inventories give equal text,
-// and a text that was cut off is noticed. What cannot be understood is refused whole: an inventory that is half known
-// would make wafsync forget what it owns.
+// Encodes an inventory as named sections of plain text, the shape of a ConfigMap's data, so that people can read and grep it.
+// Every section is present, even if it is empty, and consists of sorted lines: equal inventories give equal text, and
+// truncated text is detected. Invalid text is rejected as a whole, because with a partial inventory wafsync would forget
+// which entries it manages.
 import type { ListName, OriginType } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { type Entry, isOpaque } from "../model/entry.ts";
@@ -18,10 +18,10 @@ import type {
   Refusal,
 } from "../model/inventory.ts";
 
-/** The version of the text that this program writes, and the newest that it reads. */
+/** The format version that this program writes, and the newest one that it reads. */
 export const inventoryFormat = 1;
 
-/** The sections that consist of lines, in the order in which a person wants to read them. */
+/** The sections that consist of lines, in reading order. */
 export const lineSections = [
   "blocklist",
   "allowlist",
@@ -35,7 +35,7 @@ export type LineSection = (typeof lineSections)[number];
 
 export type DecodedInventory =
   | { readonly ok: true; readonly inventory: Inventory }
-  /** One sentence for a person; names the section and the line. */
+  /** One sentence that names the section and the line. */
   | { readonly ok: false; readonly problem: string };
 
 /** The sections of an inventory. The order of refusals, disputes and triggers is not kept: they are sorted. */
@@ -53,7 +53,7 @@ export function encodeInventory(inventory: Inventory): Record<string, string> {
   };
 }
 
-/** The inventory that the sections hold, or why they cannot be used: damaged, or written by a newer wafsync. */
+/** The inventory in the sections, or why they cannot be used: they are damaged, or written by a newer wafsync. */
 export function decodeInventory(record: Readonly<Record<string, string>>): DecodedInventory {
   const formatProblem = checkFormat(record);
   if (formatProblem !== undefined) return { ok: false, problem: formatProblem };
@@ -67,18 +67,18 @@ export function decodeInventory(record: Readonly<Record<string, string>>): Decod
   return decodeSections(record);
 }
 
-/** The lines of a section's text, without empty ones. */
+/** The lines of a section, without empty ones. */
 export function sectionLines(text: string): string[] {
   return text.split(/\r?\n/).filter((line) => line.trim() !== "");
 }
 
-/** A section's text of its lines: sorted, each with its line end, and none twice. */
+/** The text of a section: its lines sorted, without duplicates, each with a line feed. */
 export function joinLines(lines: Iterable<string>): string {
   const sorted = [...new Set(lines)].sort();
   return sorted.length === 0 ? "" : `${sorted.join("\n")}\n`;
 }
 
-/** A problem if the sections are not of a format that this program reads. */
+/** Why this program cannot read the format of the sections; undefined if it can. */
 export function checkFormat(record: Readonly<Record<string, string>>): string | undefined {
   const format = record["format"];
   if (format === undefined) return "The inventory is damaged: section format is missing.";
@@ -97,7 +97,7 @@ interface MutableInventory {
   readonly approvals: Map<string, Record<ListName, Set<Entry>>>;
 }
 
-/** Takes one line in; false if it is not understood. */
+/** Adds one line; false if it is invalid. */
 type LineReader = (line: string, into: MutableInventory) => boolean;
 
 const lineReaders: Readonly<Record<LineSection, LineReader>> = {
@@ -215,7 +215,7 @@ function readApproval(line: string, { approvals }: MutableInventory): boolean {
   return true;
 }
 
-/** Two approvals at once are the trace of a crash between two shards: neither counts, and a person is asked again. */
+/** Two approvals are the result of a crash between two shards: neither counts, and approval is requested again. */
 function onlyApproval(approvals: MutableInventory["approvals"]): Approval | undefined {
   const [first, ...more] = approvals;
   return first === undefined || more.length > 0 ? undefined : { hash: first[0], removals: first[1] };
@@ -225,7 +225,7 @@ function isListName(text: string | undefined): text is ListName {
   return listNames.some((list) => list === text);
 }
 
-/** Addresses and networks, and what the WAF shows in their place although it is neither. */
+/** Addresses and networks, and other strings that the WAF lists in their place. */
 function decodeEntry(word: string | undefined): Entry | undefined {
   const text = decodeWord(word);
   if (typeof text !== "string") return undefined;
@@ -233,12 +233,12 @@ function decodeEntry(word: string | undefined): Entry | undefined {
   return isOpaque(entry) || /^[0-9a-f.:/]+$/.test(text) ? entry : undefined;
 }
 
-/** A text without white space: names of objects and hosts stay as they are. */
+/** A string without white space: names of objects and hosts stay unchanged. */
 function encodeWord(text: string): string {
   return text.replaceAll(/[%\s\p{Cc}]/gu, (character) => encodeURIComponent(character));
 }
 
-/** Undefined stays undefined; null is a word that cannot be decoded. */
+/** Undefined stays undefined; null means that the word cannot be decoded. */
 function decodeWord(word: string | undefined): string | undefined | null {
   if (word === undefined) return undefined;
   try {

@@ -1,7 +1,7 @@
-// Splits the text of an inventory over several stores of limited size (ConfigMaps), and puts it together again.
-// Rendezvous hashing decides where a line lives, so with one shard more lines move only into the new one, and with one
-// less only out of the last. Hence a crash between the writes loses nothing if the writer keeps one order: write the
-// shards from the last to the first, and only then delete those that are no longer needed.
+// Splits the text of an inventory into shards for stores of limited size (ConfigMaps), and joins them again. Rendezvous
+// hashing assigns lines to shards: an additional shard only receives lines, and a removed last shard only gives lines away.
+// So a crash between the writes loses nothing if the writer keeps one order: write the shards from the last to the first,
+// and only then delete those that are no longer needed.
 import { checkFormat, joinLines, lineSections, sectionLines } from "./inventory-codec.ts";
 import type { LineSection } from "./inventory-codec.ts";
 
@@ -25,8 +25,8 @@ export function shardInventory(record: Readonly<Record<string, string>>, bytesMa
 }
 
 /**
- * The sections again, from shards in any order. Shards beyond the count that the first one names are left-overs of an
- * interrupted write; what they hold is taken in, for it may be what moved.
+ * Joins shards in any order to sections. Shards beyond the count in the first one are left over from an interrupted write;
+ * their lines count, because they may be the ones that were moved.
  */
 export function joinShards(shards: readonly Readonly<Record<string, string>>[]): JoinedShards {
   const byIndex = new Map<number, Readonly<Record<string, string>>>();
@@ -65,7 +65,7 @@ function join(
       const text = shard[section];
       if (text === undefined) return { ok: false, problem: `The inventory is damaged: section ${section} is missing.` };
       for (const line of sectionLines(text)) {
-        // The longer of two is the one that says who retains the entry: keeping it is the safe side.
+        // The longer of the two says who retains the entry: keeping it is safer.
         const key = lineKey(section, line);
         if ((lines.get(key)?.length ?? 0) < line.length) lines.set(key, line);
       }
@@ -93,7 +93,7 @@ function splitInto(record: Readonly<Record<string, string>>, count: number): Rec
   }));
 }
 
-/** What a line is about: it stays in its shard when only what is said about it changes. */
+/** The subject of a line: the line stays in its shard if only the rest of it changes. */
 function lineKey(section: LineSection, line: string): string {
   return section === "blocklist" || section === "allowlist" || section === "origins"
     ? (line.split(" ", 1)[0] ?? line)
@@ -113,7 +113,10 @@ function shardOf(key: string, count: number): number {
   return best;
 }
 
-/** FNV-1a over UTF-16 units. */
+/**
+ * FNV-1a over UTF-16 units. It must stay as it is: with another hash, lines of stored inventories would move between shards,
+ * and a crash during the first save after the upgrade would lose entries.
+ */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);

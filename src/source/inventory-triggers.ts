@@ -1,4 +1,4 @@
-// The lines of an inventory that say which triggers of a cache clear were handled: those of objects, and rollouts.
+// The lines of an inventory that record handled triggers of cache clears: those of objects, and rollouts.
 import type { HandledTrigger } from "../model/inventory.ts";
 import type { RolloutRecord } from "../model/workload.ts";
 import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";
@@ -32,7 +32,7 @@ export function rolloutLine(record: RolloutRecord): string {
   });
 }
 
-/** Takes a line of either sort in; false if it is not understood. */
+/** Adds a line of either type; false if it is invalid. */
 export function readTriggerLine(
   line: string,
   into: { readonly handledTriggers: HandledTrigger[]; readonly rollouts: RolloutRecord[] },

@@ -1,17 +1,17 @@
-// Turns what is logged into plain JSON values whose every string was redacted: the one way from the program into its log.
-// Never throws, whatever it is given: an error path that logs must not fail in the log.
+// Converts logged values to plain JSON values in which every string is redacted. Everything that is logged goes through here.
+// Never throws, whatever the value is: an error path must not fail because it logs.
 import { types } from "node:util";
 
-/** Deeper objects are cut: a log line is for a person. */
+/** Deeper objects are omitted: a log line is for people. */
 export const logDepthMax = 5;
-/** Items of an array or of an object; the rest is counted. */
+/** Items of an array or fields of an object; further ones are only counted. */
 export const logItemsMax = 50;
-/** Characters of one string, measured before redaction. */
+/** Characters of a string, before redaction. */
 export const logTextLengthMax = 8192;
 
 export type Redact = (text: string) => string;
 
-/** The value as JSON can hold it: errors with their causes, everything else by its own enumerable fields. */
+/** The value as JSON: errors with their causes, other objects by their own enumerable fields. */
 export function logValue(value: unknown, redact: Redact, depth = 0): unknown {
   switch (typeof value) {
     case "string":
@@ -31,7 +31,7 @@ export function logValue(value: unknown, redact: Redact, depth = 0): unknown {
   }
 }
 
-/** Cut after redaction, so that no half of a secret is left at the end. */
+/** Truncates after redaction, so that no part of a secret remains at the end. */
 function text(value: string, redact: Redact): string {
   const redacted = redact(value);
   if (redacted.length <= logTextLengthMax) return redacted;
@@ -82,7 +82,7 @@ function isIterable(value: object): value is Iterable<unknown> {
   return Symbol.iterator in value && typeof value[Symbol.iterator] === "function";
 }
 
-/** One more than is shown, so that the cut is seen; a set of 100,000 entries is not copied for a log line. */
+/** One more than is shown, to detect that there are more, without copying a set of 100,000 entries for a log line. */
 function* firstOf(items: Iterable<unknown>): Iterable<unknown> {
   let taken = 0;
   for (const item of items) {

@@ -1,5 +1,5 @@
-// The operator's own log: JSON lines on stderr, so that stdout stays free for what a command prints.
-// Messages are constant sentences, what varies goes into fields, and every string passes the redaction on its way.
+// The log of wafsync: JSON lines on stderr, so that stdout is free for results. Messages are constant, values are fields, and
+// every string is redacted.
 import { pino } from "pino";
 import { type Redact, logValue } from "./log-value.ts";
 
@@ -19,14 +19,14 @@ export interface Logger {
 
 export interface LoggerOptions {
   readonly level: LogLevel;
-  /** Where lines go, each with its line feed: stderr by default, written at once so that no line is lost at the end. */
+  /** Receives each line with its line feed; stderr by default, written synchronously so that no line is lost at exit. */
   readonly destination?: { write(line: string): void };
-  /** Takes the secrets out of a text. Called with every string of every line, names of fields included. */
+  /** Removes secrets from a string. Called with every string of every line, including field names. */
   readonly redact: Redact;
 }
 
 const stderrDescriptor = 2;
-/** Written by the logger itself; a field of that name gets an underscore, so that no line has a name twice. */
+/** The logger sets these itself: a field of the same name gets an underscore, so that no line has a duplicate name. */
 const ownNames: ReadonlySet<string> = new Set(["level", "time", "msg"]);
 
 export function createLogger({ level, destination, redact }: LoggerOptions): Logger {
@@ -55,11 +55,11 @@ function loggerOn(sink: pino.Logger, redact: Redact): Logger {
 
 function plainFields(fields: LogFields, redact: Redact): Record<string, unknown> {
   const named = Object.entries(fields).map(([name, value]) => [ownNames.has(name) ? `${name}_` : name, value] as const);
-  // Beginning one level up keeps the depth of what is inside the fields.
+  // Starting one level up keeps the full depth for the values of the fields.
   return logValue(Object.fromEntries(named), redact, -1) as Record<string, unknown>;
 }
 
-/** Says nothing: for commands that print their own results. */
+/** Logs nothing: for commands that print their own results. */
 export const silentLogger: Logger = {
   debug: () => undefined,
   info: () => undefined,

@@ -1,12 +1,12 @@
-// Series that belong to one WafInstance. They exist from the moment that the instance is known until it is forgotten, so
-// that what is deleted leaves nothing behind; figures of an instance that is not known are not taken.
+// Series that belong to one WafInstance. They exist from `add` until `forget`, so that a deleted instance leaves no series
+// behind. Figures of an unknown instance are ignored.
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 
 /** Further instances are not measured. */
 export const instancesMax = 5_000;
 
-/** Not `instance`: that is how Prometheus itself labels the process that it read, and it renames ours then. */
+/** Not `instance`: Prometheus uses that label for the scraped process and would rename ours. */
 const instanceLabel = "waf_instance";
 
 type Labels = Readonly<Record<string, string>>;
@@ -26,7 +26,7 @@ interface Definition {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** The series that every instance has from the start. */
+  /** The series that exist for every instance from the start. */
   readonly initial: readonly Labels[];
 }
 
@@ -39,7 +39,7 @@ export class InstanceSeries {
     this.#registry = registry;
   }
 
-  /** Gives the instance all its series, at zero. Does nothing if it has them. */
+  /** Creates all series of the instance, at zero. Does nothing if they exist. */
   add(instance: string): void {
     if (this.#known.has(instance) || this.#known.size >= instancesMax) return;
     this.#known.set(instance, new Map());
@@ -74,7 +74,7 @@ export class InstanceSeries {
     return { set };
   }
 
-  /** Whether the instance is known; remembers how to remove the series if so. */
+  /** Whether the instance is known. If so, remembers how to remove the series. */
   #note(instance: string, name: string, series: Series, labels: Labels): boolean {
     const known = this.#known.get(instance);
     if (known === undefined) return false;

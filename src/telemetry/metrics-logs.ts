@@ -1,23 +1,23 @@
-// What is measured of blocked requests. Reasons and countries come from outside: each instance gets a limited number of each under
-// their own names, the first that come, and the rest is counted under `other`.
+// Metrics of blocked requests. Reasons and countries come from outside, so each instance gets series for a limited number of
+// them, in order of arrival; the others are counted as `other`.
 import type { LogEntry } from "../model/log-entry.ts";
 import type { InstanceCounter, InstanceGauge, InstanceSeries } from "./metrics-instances.ts";
 
-/** Own names of one instance. */
+/** Reasons and countries with series of their own, for each instance. */
 export const reasonsMax = 15;
 export const countriesMax = 15;
-/** Series of all instances together; beyond it every new one is `other`. */
+/** Series of all instances together; every further one is `other`. */
 const seriesMax = 20_000;
 const categoryLengthMax = 40;
 const other = "other";
 const outputs = ["Stdout", "OTLP"] as const;
 
 export interface LogMetrics {
-  /** Blocked requests were handed on. */
+  /** Log entries were forwarded. */
   logsForwarded(instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]): void;
-  /** How long after its time the newest of them was handed on. */
+  /** How long after its time stamp the newest entry was forwarded. */
   logsLagged(instance: string, lagMs: number): void;
-  /** A look at the logs, or what was to be done with them, failed. */
+  /** Logs could not be read or forwarded. */
   logForwardingFailed(instance: string, reason: string): void;
 }
 
@@ -27,7 +27,7 @@ interface KnownNames {
   readonly series: Set<string>;
 }
 
-/** `forgetLogs` is to be called when the series of an instance go. */
+/** Call `forgetLogs` when the series of an instance are removed. */
 export function makeLogMetrics(
   instances: InstanceSeries,
 ): LogMetrics & { readonly forgetLogs: (instance: string) => void } {
@@ -66,25 +66,25 @@ function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" |
   return {
     blocked: instances.counter({
       name: "wafsync_blocked_requests_total",
-      help: "Blocked requests that were forwarded, by category of the reason and by country.",
+      help: "Forwarded blocked requests by category of the block reason and by country.",
       labelNames: ["reason", "country"],
       initial: [],
     }),
     forwarded: instances.counter({
       name: "wafsync_log_rows_forwarded_total",
-      help: "Log entries that were handed on, by output.",
+      help: "Forwarded log entries by output.",
       labelNames: ["output"],
       initial: outputs.map((output) => ({ output })),
     }),
     failures: instances.counter({
       name: "wafsync_log_forwarding_failures_total",
-      help: "Looks at the logs that failed, by reason of the condition LogsForwarded.",
+      help: "Failed log forwarding runs by reason of the condition LogsForwarded.",
       labelNames: ["reason"],
       initial: [],
     }),
     lag: instances.gauge({
       name: "wafsync_log_lag_seconds",
-      help: "How long after its time the newest log entry was handed on.",
+      help: "How long after its time stamp the newest log entry was forwarded.",
       labelNames: [],
       initial: [{}],
     }),

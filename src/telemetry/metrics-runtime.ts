@@ -1,22 +1,22 @@
-// What is measured of the machinery: queues under the names that client-go uses, the Lease, the watches, the events.
+// Metrics of the controller machinery: queues, under the names that client-go uses, the Lease, watches and events.
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
 
-/** Why events are dropped, as the event recorder names it. */
+/** Why an event was dropped, as the event recorder names it. */
 export const eventDropReasons = ["QueueFull", "Spam", "Refused", "Unavailable", "Stopped"] as const;
 export type EventDropReason = (typeof eventDropReasons)[number];
 
 export interface MeasuredQueue extends QueueObserver {
-  /** From now on, asked for the figures of the moment at each scrape. */
+  /** From now on, every scrape calls this for the current figures. */
   follow(stats: () => QueueStats): void;
 }
 
 export interface RuntimeMetrics {
-  /** Makes the series of a queue; to be called once for each name. */
+  /** Creates the series of a queue, at zero; call it once for each name. */
   queue(name: string): MeasuredQueue;
   leading(lease: string, isLeading: boolean): void;
-  /** Follows the list-watch of one kind; asked at each scrape. */
+  /** Follows the list-watch of one kind: every scrape calls `health`. */
   watch(kind: string, health: () => { readonly isSynced: boolean; readonly relists: number }): void;
   eventDropped(reason: EventDropReason): void;
 }
@@ -27,13 +27,13 @@ export function makeRuntimeMetrics(registry: Registry): RuntimeMetrics {
   const registers = [registry];
   const leader = new Gauge({
     name: "leader_election_master_status",
-    help: "1 if this process holds the Lease and works, else 0.",
+    help: "1 if this process holds the Lease and reconciles, 0 if not.",
     labelNames: ["name"],
     registers,
   });
   const dropped = new Counter({
     name: "wafsync_events_dropped_total",
-    help: "Notes about objects that did not become Events.",
+    help: "Events that were not written, by reason.",
     labelNames: ["reason"],
     registers,
   });
@@ -52,7 +52,7 @@ function makeWatches(registry: Registry): RuntimeMetrics["watch"] {
   const labelNames = ["kind"];
   const relists = new Counter({
     name: "wafsync_watch_relists_total",
-    help: "Complete lists after the first one.",
+    help: "Lists of all objects of the kind after the first one.",
     labelNames,
     registers,
     collect() {
@@ -65,7 +65,7 @@ function makeWatches(registry: Registry): RuntimeMetrics["watch"] {
   });
   const synced = new Gauge({
     name: "wafsync_watch_synced",
-    help: "1 if all objects of the kind were seen at least once, else 0.",
+    help: "1 if all objects of the kind have been listed at least once, 0 if not.",
     labelNames,
     registers,
     collect() {
@@ -94,15 +94,15 @@ function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
       },
     });
   const gauges = [
-    gauge("workqueue_depth", "Keys that could be worked on now.", ({ depth }) => depth),
+    gauge("workqueue_depth", "Keys that are ready and wait for a worker.", ({ depth }) => depth),
     gauge(
       "workqueue_unfinished_work_seconds",
-      "How long all keys together have been worked on that are worked on now.",
+      "Total time for which the keys in progress have been processed.",
       ({ unfinishedMs }) => unfinishedMs / 1000,
     ),
     gauge(
       "workqueue_longest_running_processor_seconds",
-      "How long the key has been worked on that has been so the longest.",
+      "Time for which the longest-running key in progress has been processed.",
       ({ longestRunningMs }) => longestRunningMs / 1000,
     ),
   ];
@@ -110,9 +110,12 @@ function makeQueues(registry: Registry): RuntimeMetrics["queue"] {
   const histogram = (name: string, help: string): Histogram =>
     new Histogram({ name, help, labelNames, registers, buckets: secondsBuckets });
   const adds = counter("workqueue_adds_total", "Keys that became ready.");
-  const retries = counter("workqueue_retries_total", "Keys that were put back with a back-off.");
-  const waits = histogram("workqueue_queue_duration_seconds", "How long keys were ready before they were worked on.");
-  const work = histogram("workqueue_work_duration_seconds", "How long keys were worked on.");
+  const retries = counter("workqueue_retries_total", "Keys that were requeued with backoff after a failure.");
+  const waits = histogram(
+    "workqueue_queue_duration_seconds",
+    "Time for which keys were ready before a worker took them.",
+  );
+  const work = histogram("workqueue_work_duration_seconds", "Time for which keys were processed.");
   return (name) => {
     for (const each of [...gauges, adds, retries]) each.inc({ name }, 0);
     for (const each of [waits, work]) each.zero({ name });

@@ -1,5 +1,5 @@
-// What is measured of the WAFs: calls, lists, plans. Instances are named, and never an address, a host or a key; every
-// label has a limited set of values.
+// Metrics of the WAFs: calls, lists and plans. Labels name instances, but never an address, a host or a key, and every label
+// has a limited set of values.
 import { Counter, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import { listNames } from "../model/declared.ts";
@@ -28,23 +28,23 @@ export interface ListFigures {
 }
 
 export interface WafMetrics extends LogMetrics {
-  /** Gives the instance (`namespace/name`) all its series, at zero. */
+  /** Creates all series of the instance (`namespace/name`), at zero. */
   addInstance(instance: string): void;
   /** Removes all series of an instance that was deleted. */
   forgetInstance(instance: string): void;
   wafCalled(instance: string, call: MeasuredCall): void;
-  /** The operations of a plan that was just made. */
+  /** The operations of a new plan. */
   planMade(instance: string, operations: readonly Pick<Operation, "kind">[]): void;
   listSeen(instance: string, list: ListName, figures: ListFigures): void;
   contested(instance: string, list: ListName, entries: number): void;
   /** A write that took effect. */
   entryWritten(instance: string, list: ListName, change: "Added" | "Removed"): void;
-  /** A call to clear the cache has ended. */
+  /** A call to clear the cache ended, with or without success. */
   clearTried(instance: string, cause: "WafCacheClear" | "Rollout", isCleared: boolean): void;
-  /** A pass ended with everything as declared. */
+  /** A reconcile run ended with the WAF in the declared state. */
   synced(instance: string, atMs: number): void;
   ready(instance: string, isReady: boolean): void;
-  /** Entries that stay on a WAF although nothing declares them any more: the key was lost before they could be removed. */
+  /** Entries that stay on a WAF although nothing declares them: the key was lost before they could be removed. */
   entriesOrphaned(entries: number): void;
 }
 
@@ -62,7 +62,7 @@ const calls = [
   ["GET", "/api/logs/query"],
   ["GET", "/api/logs/scroll"],
 ] as const;
-/** The calls that have series of their own from the start. */
+/** The calls whose series exist from the start. */
 export const measuredCalls: readonly { readonly method: string; readonly endpoint: string }[] = calls.map(
   ([method, endpoint]) => ({ method, endpoint }),
 );
@@ -74,7 +74,7 @@ const durationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10
 const clearCauses = ["WafCacheClear", "Rollout"] as const;
 const byList = listNames.map((list) => ({ list }));
 
-/** The status, those without a name of their own by their class; else what went wrong. */
+/** The HTTP status, or its class if it is not in `ownStatuses`; without a response, the fault code. */
 function codeOf({ status, faultCode }: MeasuredCall): string {
   if (status === undefined) return faultCode ?? "None";
   return ownStatuses.has(status) ? String(status) : `${Math.floor(status / 100)}xx`;
@@ -90,21 +90,26 @@ function makeSeries(registry: Registry) {
     instances,
     requests: counter(
       "wafsync_waf_requests_total",
-      "Calls of the WAF API by endpoint and HTTP status, or fault where no answer came.",
+      "Calls of the WAF API by endpoint and HTTP status, or by fault if there was no response.",
       ["method", "endpoint", "code"],
       measuredCalls.map((call) => ({ ...call, code: "200" })),
     ),
     entries: gauge(
       "wafsync_list_entries",
-      "Entries by list and state, as last read.",
+      "Entries by list and state, as of the last read.",
       ["list", "state"],
       listNames.flatMap((list) => listStates.map((state) => ({ list, state }))),
     ),
-    held: gauge("wafsync_held_removals", "Removals that wait for an approval.", ["list"], byList),
-    contested: gauge("wafsync_contested_entries", "Entries that somebody else keeps undoing.", ["list"], byList),
+    held: gauge(
+      "wafsync_held_removals",
+      "Removals on hold: they await approval or a readable source.",
+      ["list"],
+      byList,
+    ),
+    contested: gauge("wafsync_contested_entries", "Entries that another writer keeps reverting.", ["list"], byList),
     plan: gauge(
       "wafsync_plan_operations",
-      "Operations of the last plan by kind.",
+      "Operations in the last plan by kind.",
       ["kind"],
       operationKinds.map((kind) => ({ kind })),
     ),
@@ -112,12 +117,17 @@ function makeSeries(registry: Registry) {
     removed: counter("wafsync_entries_removed_total", "Entries removed from the WAF.", ["list"], byList),
     clears: counter(
       "wafsync_cache_clears_total",
-      "Calls to clear the cache, by what they were made for and what came of them.",
+      "Calls to clear the cache by cause and result.",
       ["cause", "result"],
       clearCauses.flatMap((cause) => ["Cleared", "Failed"].map((result) => ({ cause, result }))),
     ),
-    lastSync: gauge("wafsync_last_sync_timestamp_seconds", "When everything was last as declared.", [], [{}]),
-    ready: gauge("wafsync_instance_ready", "1 if the instance is Ready, else 0.", [], [{}]),
+    lastSync: gauge(
+      "wafsync_last_sync_timestamp_seconds",
+      "When the WAF was last in the declared state, as a Unix time.",
+      [],
+      [{}],
+    ),
+    ready: gauge("wafsync_instance_ready", "1 if the condition Ready of the instance is True, 0 if not.", [], [{}]),
   };
 }
 
@@ -127,7 +137,7 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
   const { forgetLogs, ...logs } = makeLogMetrics(series.instances);
   const durations = new Histogram({
     name: "wafsync_waf_request_duration_seconds",
-    help: "How long calls of the WAF API took, in their turn of the lane.",
+    help: "Duration of calls of the WAF API, without the wait for other calls with the same key.",
     labelNames: ["method", "endpoint"],
     buckets: durationBuckets,
     registers,
@@ -135,7 +145,7 @@ export function makeWafMetrics(registry: Registry): WafMetrics {
   for (const call of measuredCalls) durations.zero({ ...call });
   const orphaned = new Counter({
     name: "wafsync_orphaned_entries_total",
-    help: "Entries and origins of wafsync that stayed on a WAF when their instance went.",
+    help: "Managed entries and origins that stayed on a WAF after their instance was deleted.",
     registers,
   });
   return {

@@ -1,12 +1,14 @@
-// All metrics of one process, in one registry. Every series that can be foreseen exists from the start, at zero; the
-// number of series is limited by the number of instances, queues and kinds. Nothing here is global.
+// All metrics of one process, in one registry that is not global. Every series whose labels are known in advance exists from
+// the start, at zero. The number of series is limited by the number of instances, controllers and kinds.
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { makeReconcileMetrics } from "./metrics-reconciles.ts";
+import type { ReconcileMetrics } from "./metrics-reconciles.ts";
 import { makeRuntimeMetrics } from "./metrics-runtime.ts";
 import type { RuntimeMetrics } from "./metrics-runtime.ts";
 import { makeWafMetrics } from "./metrics-waf.ts";
 import type { WafMetrics } from "./metrics-waf.ts";
 
-export interface Metrics extends WafMetrics, RuntimeMetrics {
+export interface Metrics extends WafMetrics, ReconcileMetrics, RuntimeMetrics {
   /** The HTTP Content-Type of `text`. */
   readonly contentType: string;
   /** All series in the text format of Prometheus. */
@@ -14,9 +16,9 @@ export interface Metrics extends WafMetrics, RuntimeMetrics {
 }
 
 export interface MetricsOptions {
-  /** Of this program. */
+  /** The version of wafsync. */
   readonly version: string;
-  /** Memory, CPU and the lag of the event loop, under the names that prom-client gives them. */
+  /** Adds memory, CPU and event loop lag under the names that prom-client uses. */
   readonly withProcess: boolean;
 }
 
@@ -24,7 +26,7 @@ export function createMetrics({ version, withProcess }: MetricsOptions): Metrics
   const registry = new Registry();
   const build = new Gauge({
     name: "wafsync_build_info",
-    help: "Always 1: which version runs on which Node.js.",
+    help: "Always 1; the labels name the version of wafsync and of Node.js.",
     labelNames: ["version", "node_version"],
     registers: [registry],
   });
@@ -32,6 +34,7 @@ export function createMetrics({ version, withProcess }: MetricsOptions): Metrics
   if (withProcess) collectDefaultMetrics({ register: registry });
   return {
     ...makeWafMetrics(registry),
+    ...makeReconcileMetrics(registry),
     ...makeRuntimeMetrics(registry),
     contentType: registry.contentType,
     text: () => registry.metrics(),

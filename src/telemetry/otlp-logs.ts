@@ -1,5 +1,5 @@
-// Blocked requests as OpenTelemetry log records, sent by OTLP over HTTP with the official SDK. Names are those of the semantic
-// conventions, where there is one. Loading this file loads the SDK: import it only when somebody wants it.
+// Sends blocked requests as OpenTelemetry log records by OTLP over HTTP, with the official SDK. Attributes have the names of
+// the semantic conventions where there is one. Importing this file loads the SDK: import it only when it is needed.
 import { SeverityNumber } from "@opentelemetry/api";
 import type { Attributes, LogRecord } from "@opentelemetry/api";
 import { OTLPLogExporter } from "@opentelemetry/exporter-logs-otlp-http";
@@ -9,9 +9,9 @@ import type { ReadableLogRecord } from "@opentelemetry/sdk-logs";
 import type { LogEntry } from "../model/log-entry.ts";
 
 const timeoutMs = 10_000;
-/** `ExportResultCode.SUCCESS` of the SDK's core, which is no dependency of its own. */
+/** `ExportResultCode.SUCCESS` of the SDK's core package, which is not a direct dependency. */
 const succeeded = 0;
-/** Of one text. Longer ones are cut: collectors refuse what is too large as a whole. */
+/** Longer strings are truncated, because collectors reject a request that is too large as a whole. */
 const attributeLengthMax = 8_192;
 const knownMethods = new Set(["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE"]);
 
@@ -19,12 +19,12 @@ export interface OtlpLogsOptions {
   /** The base URL of the collector; `/v1/logs` is added. */
   readonly endpoint: string;
   readonly version: string;
-  /** Tells one operator from another. */
+  /** Distinguishes one operator from another. */
   readonly serviceInstance: string;
 }
 
 export interface OtlpLogs {
-  /** @returns undefined when the collector has accepted all of them; else why not. Never rejects. */
+  /** @returns Undefined if the collector accepted all of them, or else why it did not. Never rejects. */
   send(
     source: { readonly instance: string; readonly domain: string | undefined },
     entries: readonly LogEntry[],
@@ -36,7 +36,7 @@ export interface OtlpLogs {
 export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsOptions): OtlpLogs {
   const exporter = new OTLPLogExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/logs`, timeoutMillis: timeoutMs });
   let emitted: ReadableLogRecord[] = [];
-  // The SDK's own processors drop what an export fails with, and tell nobody.
+  // The SDK's processors swallow export errors.
   const collecting = {
     onEmit: (record: ReadableLogRecord) => void emitted.push(record),
     forceFlush: async () => undefined,
@@ -70,7 +70,7 @@ export function createOtlpLogs({ endpoint, version, serviceInstance }: OtlpLogsO
   };
 }
 
-/** One record. Its own time is when the request was blocked, its observed time is `nowMs`. */
+/** One record. Its time is when the request was blocked, and its observed time is `nowMs`. */
 export function otlpRecordOf(
   source: { readonly instance: string; readonly domain: string | undefined },
   entry: LogEntry,
@@ -113,7 +113,7 @@ function attributesOf(
   };
 }
 
-/** Without the words of the collector, which may repeat what was sent. */
+/** Leaves out the collector's message, which may quote what was sent. */
 function problemOf(error: Error | undefined): string {
   const code: unknown = error !== undefined && "code" in error ? error.code : undefined;
   if (typeof code === "number") return `The OpenTelemetry collector answers with HTTP status ${code}.`;

@@ -12,10 +12,9 @@ import type { Connection } from "./connection.ts";
 import { faultOf } from "./exchange-fault.ts";
 import type { Lane, TurnRefusal } from "./lane.ts";
 import { endpointOf, isWrite, wafOperations } from "./operations.ts";
-import type { Effect, OperationName, WriteName } from "./operations.ts";
+import type { OperationName, WriteName } from "./operations.ts";
 import { isSuccess, sendRequest } from "./request.ts";
 import type { Exchange } from "./request.ts";
-import type { Urgency } from "./turn-queue.ts";
 
 /** A lost lease may be taken over after a time that counts on this. */
 export const writeTimeoutMsMax = 10_000;
@@ -27,17 +26,13 @@ export type Permission = { readonly permitted: true } | { readonly permitted: fa
 export interface CallOptions {
   /** Withdraws the call. If a write is under way by then, its outcome is unknown. */
   readonly signal?: AbortSignal | undefined;
-  /** By default `Normal`, and `Bulk` for logs. */
-  readonly urgency?: Urgency | undefined;
 }
 
 /** One call that was handed to the connection, for metrics and logs: never the key, an address or a host. */
 export interface CallRecord {
-  readonly operation: OperationName;
   readonly method: "GET" | "POST" | "DELETE";
   /** The path with `{api_key}` in place of the key. */
   readonly endpoint: string;
-  readonly effect: Effect;
   readonly status: number | undefined;
   readonly faultCode: WafFaultCode | undefined;
   readonly durationMs: number;
@@ -129,8 +124,8 @@ class Caller {
     this.#path = path;
   }
 
-  async call<T>(call: Call<T>, { signal, urgency }: CallOptions = {}): Promise<WafResult<T>> {
-    const turn = { urgency: urgency ?? wafOperations[call.name].urgency, signal };
+  async call<T>(call: Call<T>, { signal }: CallOptions = {}): Promise<WafResult<T>> {
+    const turn = { urgency: wafOperations[call.name].urgency, signal };
     const { lane } = this.#options;
     const result = await lane.run(turn, async (connection) => await this.#take(call, connection, signal));
     return result.ran ? result.value : { ok: false, fault: refusals[result.refusal] };
@@ -145,15 +140,13 @@ class Caller {
     const { effect, method } = wafOperations[call.name];
     const isRead = effect === "Read";
     const timeoutMs = isRead ? requestTimeoutMs : Math.min(requestTimeoutMs, writeTimeoutMsMax);
-    const bodyBytesMax = isRead ? readBodyBytesMax : writeBodyBytesMax;
+    const limits = { timeoutMs, bodyBytesMax: isRead ? readBodyBytesMax : writeBodyBytesMax, signal };
     const startMs = clock.monotonicMs();
-    const exchange = await sendRequest(connection, this.#request(call), { timeoutMs, bodyBytesMax, signal });
+    const exchange = await sendRequest(connection, this.#request(call), limits, clock);
     const result = this.#judge(call, exchange, timeoutMs);
     onCall?.({
-      operation: call.name,
       method,
       endpoint: endpointOf(call.name, call.list),
-      effect,
       status: exchange.status,
       faultCode: result.ok ? undefined : result.fault.code,
       durationMs: clock.monotonicMs() - startMs,

@@ -1,13 +1,10 @@
 // The one keep-alive connection of a lane. It opens with the first request, comes back after a fault, and never carries two
 // requests at once.
-import { Client, buildConnector } from "undici";
 import type { Dispatcher } from "undici";
-import type { Clock } from "../async/clock.ts";
-import { DeadlineTimer } from "./deadline-timer.ts";
+import buildConnector from "undici/lib/core/connect.js";
+import Client from "undici/lib/dispatcher/client.js";
 
 export interface Connection {
-  /** Of the request that is under way. */
-  readonly deadline: DeadlineTimer;
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
   /** Drops the connection and whatever waits for it, also while it is being opened; the next request opens another. */
   reset(): void;
@@ -50,13 +47,11 @@ export const openClient: OpenTransport = (origin) => {
 };
 
 export class LaneConnection implements Connection {
-  readonly deadline: DeadlineTimer;
   readonly #origin: string;
   readonly #open: OpenTransport;
   #transport: Transport | undefined;
 
-  constructor(origin: string, open: OpenTransport, clock: Clock) {
-    this.deadline = new DeadlineTimer(clock);
+  constructor(origin: string, open: OpenTransport) {
     this.#origin = origin;
     this.#open = open;
   }
@@ -73,7 +68,6 @@ export class LaneConnection implements Connection {
 
   /** Ends a running request as a network error. Resolves when the socket is gone. */
   async close(): Promise<void> {
-    this.deadline.close();
     await this.#drop();
   }
 

@@ -60,12 +60,6 @@ export class LaneRegistry {
     return {
       run: async (turn, act) => await lane.run(holder, turn, act),
       pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
-      get waiting() {
-        return lane.waiting;
-      },
-      get pausedForMs() {
-        return lane.pausedForMs;
-      },
       release: async () => {
         await lane.removeHolder(holder);
         await this.#closeIfIdle(name, lane);

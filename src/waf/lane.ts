@@ -25,10 +25,6 @@ export interface Lane {
   run<T>(turn: Turn, act: (connection: Connection) => Promise<T>): Promise<TurnResult<T>>;
   /** No turn starts before this time of the clock's `monotonicMs`. An earlier time than was set before changes nothing. */
   pauseUntil(timeMs: number): void;
-  /** How many turns wait. */
-  readonly waiting: number;
-  /** How long the lane is still held, 0 if it is not. */
-  readonly pausedForMs: number;
 }
 
 interface QueuedTurn {
@@ -62,15 +58,7 @@ export class SerialLane {
   constructor({ origin, open, clock, waitingMax }: LaneOptions) {
     this.#clock = clock;
     this.#waitingMax = waitingMax;
-    this.#connection = new LaneConnection(origin, open, clock);
-  }
-
-  get waiting(): number {
-    return this.#queue.length;
-  }
-
-  get pausedForMs(): number {
-    return Math.max(this.#pausedUntilMs - this.#clock.monotonicMs(), 0);
+    this.#connection = new LaneConnection(origin, open);
   }
 
   get holders(): number {

@@ -4,6 +4,7 @@
 import { isUtf8 } from "node:buffer";
 import { types } from "node:util";
 import type { Dispatcher } from "undici";
+import type { Clock } from "../async/clock.ts";
 import type { Connection } from "./connection.ts";
 
 export interface HttpRequest {
@@ -47,12 +48,13 @@ export async function sendRequest(
   connection: Connection,
   request: HttpRequest,
   { timeoutMs, bodyBytesMax, signal }: RequestLimits,
+  clock: Pick<Clock, "schedule">,
 ): Promise<Exchange> {
   const handler = new ExchangeHandler(bodyBytesMax, () => connection.reset());
   if (signal?.aborted === true) handler.fail("Aborted");
   const abort = (): void => handler.fail("Aborted");
   signal?.addEventListener("abort", abort, { once: true });
-  connection.deadline.arm(timeoutMs, () => handler.fail("Deadline"));
+  const cancelDeadline = clock.schedule(timeoutMs, () => handler.fail("Deadline"));
   try {
     if (!handler.isSettled) connection.dispatch(dispatchOptions(request, timeoutMs), handler);
   } catch (error) {
@@ -60,7 +62,7 @@ export async function sendRequest(
   }
   const exchange = await handler.exchange;
   signal?.removeEventListener("abort", abort);
-  connection.deadline.disarm();
+  cancelDeadline();
   return exchange;
 }
 

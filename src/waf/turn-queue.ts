@@ -1,7 +1,7 @@
-// Who is next in a lane: first come, first served within an urgency, and the more urgent before the less.
-// A bulk turn that has waited for very long goes before the normal ones, so that a long load of entries does not stop the logs.
+// Which turn is next in a lane: first come, first served, and normal turns before bulk ones. A bulk turn that has waited for
+// very long goes before the normal ones, so that a long load of entries does not stop the logs.
 
-export const urgencies = ["Urgent", "Normal", "Bulk"] as const;
+export const urgencies = ["Normal", "Bulk"] as const;
 export type Urgency = (typeof urgencies)[number];
 
 export const bulkWaitMsMax = 30_000;
@@ -12,10 +12,10 @@ export interface WaitingTurn {
 }
 
 export class TurnQueue<Turn extends WaitingTurn> {
-  readonly #turns: Readonly<Record<Urgency, Set<Turn>>> = { Urgent: new Set(), Normal: new Set(), Bulk: new Set() };
+  readonly #turns: Readonly<Record<Urgency, Set<Turn>>> = { Normal: new Set(), Bulk: new Set() };
 
   get length(): number {
-    return this.#turns.Urgent.size + this.#turns.Normal.size + this.#turns.Bulk.size;
+    return this.#turns.Normal.size + this.#turns.Bulk.size;
   }
 
   add(turn: Turn): void {
@@ -30,7 +30,7 @@ export class TurnQueue<Turn extends WaitingTurn> {
   peek(nowMs: number): Turn | undefined {
     const bulk = first(this.#turns.Bulk);
     const bulkIsDue = bulk !== undefined && nowMs - bulk.queuedAtMs >= bulkWaitMsMax;
-    return first(this.#turns.Urgent) ?? (bulkIsDue ? bulk : (first(this.#turns.Normal) ?? bulk));
+    return bulkIsDue ? bulk : (first(this.#turns.Normal) ?? bulk);
   }
 
   /** Takes out all that match, in the order of their urgency. */

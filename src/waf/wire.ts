@@ -11,13 +11,13 @@ export const hostsMax = 10_000;
 const domain = z.string().min(1).max(1024);
 const host = z.string().min(1).max(1024);
 
-/** `origin` is one host today. A list would be more than the API promises, and would be used. */
+/** `origin` is one host. A list would be more than the API promises; its first host would be the primary. */
 export const originsAnswer = z
   .object({ success: z.literal(true), domain, origin: z.union([host, z.array(host).min(1).max(hostsMax)]) })
-  .transform(({ domain, origin }): OriginsRead => {
-    const hosts = typeof origin === "string" ? [origin] : origin;
-    return { domain, primary: hosts[0] ?? "", hosts };
-  });
+  .transform(({ domain, origin }): OriginsRead => ({
+    domain,
+    primary: (typeof origin === "string" ? origin : origin[0]) ?? "",
+  }));
 
 /** A bare array. Checked by hand, so that a long list of wrong items makes one complaint and not a million. */
 export const listAnswer = z

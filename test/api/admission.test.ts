@@ -58,7 +58,7 @@ await describeWithControlPlane("admission", (cluster) => {
   beforeAll(async () => {
     await installDefinitions(cluster);
     namespace = await createNamespace(cluster, "admission");
-  }, 90_000);
+  });
 
   function pathOf({ kind }: TestDocument): string {
     return `/apis/${apiGroup}/${apiVersionName}/namespaces/${namespace}/${kinds[kind].plural}`;
@@ -138,7 +138,7 @@ await describeWithControlPlane("admission", (cluster) => {
       }),
       { numRuns: 8 },
     );
-  }, 60_000);
+  });
 
   describe("after the creation", () => {
     let created = 0;

@@ -125,7 +125,6 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
     addressesFrom: [{ configMapKeyRef: { name: "list", key: "ips.txt" } }],
     expiresAt: "2030-01-31T18:00:00+01:00",
     priority: 7,
-    description: "Office",
     deletionPolicy: "Retain",
   });
   expect(toDeclaredRule(resourceOf(document, "WafIpRule"), "a.yaml:1")).toEqual({
@@ -137,7 +136,6 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
     expiresAtMs: Date.parse("2030-01-31T17:00:00Z"),
     ttlMs: undefined,
     priority: 7,
-    description: "Office",
     deletionPolicy: "Retain",
   });
 });

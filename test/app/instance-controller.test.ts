@@ -1,6 +1,7 @@
-// When passes run: at changes, at times, and again for what could not be written, more and more seldom.
-import { afterEach, expect, test } from "@jest/globals";
+// When an instance is reconciled: at changes, at times, and with backoff after failures. What is measured and reported of it.
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { InstanceController } from "../../src/app/instance-controller.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
 import type { ReconcilePorts } from "../../src/reconcile/ports.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import type { VirtualClock } from "../support/fakes/virtual-clock.ts";
@@ -15,14 +16,26 @@ import { ScriptedSource } from "../support/fakes/scripted-source.ts";
 
 const resyncMs = 300_000;
 
+interface Failure {
+  readonly reasons: readonly string[];
+  readonly code: string;
+}
+
 interface Stage {
   readonly clock: VirtualClock;
   readonly source: ScriptedSource;
   readonly controller: InstanceController;
-  /** When each pass ended. */
-  readonly passes: number[];
-  /** Called at the end of each pass. */
-  onPass: () => void;
+  /** When each run ended. */
+  readonly runs: number[];
+  readonly waf: FakeWaf;
+  readonly inventory: MemoryInventory;
+  /** What the observer of each run was told, with the reasons of that run. */
+  readonly failures: Failure[];
+  readonly errors: unknown[];
+  /** The value of a series, as a scrape shows it. */
+  readonly metric: (series: string) => Promise<number>;
+  /** Called at the end of each run. */
+  onRun: () => void;
 }
 
 const ends: (() => Promise<void>)[] = [];
@@ -30,16 +43,18 @@ afterEach(async () => {
   await Promise.all(ends.splice(0).map(async (end) => await end()));
 });
 
-function stage(): Stage {
+function stage({ latencyMs = 0 } = {}): Stage {
   const clock = createVirtualClock();
   const source = new ScriptedSource();
   source.declare(gathered({ rules: [aRule("scanners", { addresses: ["198.51.100.1"] })] }));
   const stop = new AbortController();
   const random = seededRandom(7);
-  const waf = new FakeWaf({ clock });
+  const waf = new FakeWaf({ clock, latencyMs });
+  const inventory = new MemoryInventory();
+  const metrics = createMetrics({ version: "1", withProcess: false });
   const ports: ReconcilePorts = {
     source,
-    inventory: new MemoryInventory(),
+    inventory,
     lifecycle: new MemoryLifecycle(),
     status: new RecordedStatus(),
     openWaf: (_instance, key) => waf.port(key),
@@ -50,69 +65,179 @@ function stage(): Stage {
     stopping: stop.signal,
     abandon: stop.signal,
   };
-  const passes: number[] = [];
+  const runs: number[] = [];
+  const failures: Failure[] = [];
+  const errors: unknown[] = [];
   const controller = new InstanceController({
-    ports,
+    startRun: (_instance, reasons) => ({
+      ports: { ...ports, observer: { failed: (_name, fault) => void failures.push({ reasons, code: fault.code }) } },
+      onOutcome: () => {
+        runs.push(clock.nowMs());
+        result.onRun();
+      },
+      onError: (error) => void errors.push(error),
+    }),
+    version: (name) => source.version(name),
     clock,
     random,
-    onOutcome: () => {
-      passes.push(clock.nowMs());
-      result.onPass();
-    },
+    queueObserver: metrics.queue("instances"),
+    measured: metrics.reconciles("instances"),
   });
+  const metric = async (series: string): Promise<number> => {
+    const line = (await metrics.text()).split("\n").find((each) => each.startsWith(`${series} `));
+    return Number(line?.slice(series.length));
+  };
   const running = controller.run(stop.signal);
   ends.push(async () => {
     stop.abort();
     await running;
   });
-  const result: Stage = { clock, source, controller, passes, onPass: () => undefined };
+  const result: Stage = {
+    clock,
+    source,
+    controller,
+    runs,
+    failures,
+    errors,
+    waf,
+    inventory,
+    metric,
+    onRun: () => undefined,
+  };
   return result;
 }
 
-test("an instance that is synced gets a pass at each resync, and one for each change", async () => {
-  const { clock, source, controller, passes } = stage();
+test("an instance that is synced is reconciled at each resync and at each change", async () => {
+  const { clock, source, controller, runs } = stage();
   controller.wake(instanceName, "start");
   await clock.advance(3 * resyncMs + 60_000);
-  expect(passes).toHaveLength(4);
+  expect(runs).toHaveLength(4);
   source.change((before) => ({ ...before, rules: [] }));
   controller.wake(instanceName, "rule deleted");
   await clock.advance(1_000);
-  expect(passes).toHaveLength(5);
+  expect(runs).toHaveLength(5);
 });
 
-test("a wake without news costs no pass", async () => {
-  const { clock, controller, passes } = stage();
+test("a wake without a change causes no run", async () => {
+  const { clock, controller, runs } = stage();
   controller.wake(instanceName, "start");
   await clock.advance(1_000);
   controller.wake(instanceName, "status written");
   await clock.advance(60_000);
-  expect(passes).toHaveLength(1);
+  expect(runs).toHaveLength(1);
 });
 
-test("what could not be written brings a pass soon, then more and more seldom, and once it is written none", async () => {
+test("a status that could not be written is retried with backoff, until it is written", async () => {
   const world = stage();
-  const { clock, controller, passes } = world;
-  world.onPass = () => controller.lookAgain(instanceName, "status unwritten");
+  const { clock, controller, runs } = world;
+  world.onRun = () => controller.requeue(instanceName, "status unwritten");
   controller.wake(instanceName, "start");
   await clock.advance(3_600_000);
-  const gaps = passes.slice(1).map((atMs, index) => atMs - (passes[index] ?? 0));
+  const gaps = runs.slice(1).map((atMs, index) => atMs - (runs[index] ?? 0));
   expect(gaps[0]).toBeLessThanOrEqual(11_000);
   expect(gaps.every((gap) => gap <= resyncMs + 1_000)).toBe(true);
   expect(gaps.toSorted((left, right) => left - right).at(-1)).toBeGreaterThan(200_000);
-  expect(passes.length).toBeLessThan(25);
-  world.onPass = () => undefined;
+  expect(runs.length).toBeLessThan(25);
+  world.onRun = () => undefined;
   await clock.advance(resyncMs + 1_000);
-  const before = passes.length;
+  const before = runs.length;
   await clock.advance(resyncMs - 60_000);
-  expect(passes.length - before).toBeLessThanOrEqual(1);
+  expect(runs.length - before).toBeLessThanOrEqual(1);
 });
 
-test("an instance that is gone is forgotten", async () => {
-  const { clock, source, controller, passes } = stage();
+test("a deleted instance is forgotten", async () => {
+  const { clock, source, controller, runs } = stage();
   controller.wake(instanceName, "start");
   await clock.advance(1_000);
   source.remove(instanceName);
   controller.wake(instanceName, "instance deleted");
   await clock.advance(4 * resyncMs);
-  expect(passes).toHaveLength(2);
+  expect(runs).toHaveLength(2);
+});
+
+test("a run that failed and is requeued with backoff counts as a retry, and a successful one does not", async () => {
+  const { clock, controller, runs, waf, metric } = stage();
+  waf.failOn({ on: "Any", times: 3, effect: "Before", fault: { code: "Unavailable", message: "down", status: 503 } });
+  controller.wake(instanceName, "start");
+  await clock.advance(60_000);
+  expect(runs).toHaveLength(4);
+  expect(await metric('workqueue_retries_total{name="instances"}')).toBe(3);
+});
+
+const down = { code: "Unavailable", message: "The API is down.", status: 503 } as const;
+const runsOf = (result: string): string => `wafsync_reconcile_total{controller="instances",result="${result}"}`;
+
+describe("metrics", () => {
+  test("show every result at zero before the first run", async () => {
+    const { metric } = stage();
+    for (const result of ["success", "error", "requeue", "blocked", "interrupted"]) {
+      expect(await metric(runsOf(result))).toBe(0);
+      const count = `wafsync_reconcile_duration_seconds_count{controller="instances",result="${result}"}`;
+      expect(await metric(count)).toBe(0);
+    }
+  });
+
+  test("count a run by its result, with its duration", async () => {
+    const { clock, controller, metric } = stage({ latencyMs: 250 });
+    controller.wake(instanceName, "start");
+    await clock.advance(60_000);
+    expect(await metric(runsOf("success"))).toBe(1);
+    const seconds = 'wafsync_reconcile_duration_seconds_sum{controller="instances",result="success"}';
+    expect(await metric(seconds)).toBeGreaterThan(0.25);
+  });
+
+  test("count a wake during the backoff of a failed run neither as an error nor as a retry", async () => {
+    const { clock, source, waf, controller, metric } = stage();
+    waf.failOn({ on: "Any", times: 1_000, effect: "Before", fault: { ...down, retryAfterMs: 30_000 } });
+    controller.wake(instanceName, "start");
+    await clock.advance(1_000);
+    source.change((before) => ({ ...before, rules: [] }));
+    controller.wake(instanceName, "WafIpRule deleted");
+    await clock.advance(1_000);
+    expect(await metric(runsOf("error"))).toBe(1);
+    expect(await metric(runsOf("requeue"))).toBe(1);
+    expect(await metric('workqueue_retries_total{name="instances"}')).toBe(1);
+  });
+
+  test("count what only a change can resolve as blocked", async () => {
+    const { clock, inventory, controller, metric } = stage();
+    inventory.makeUnreadable("The inventory is damaged.");
+    controller.wake(instanceName, "start");
+    await clock.advance(1_000);
+    expect(await metric(runsOf("blocked"))).toBe(1);
+    expect(await metric('workqueue_retries_total{name="instances"}')).toBe(0);
+  });
+
+  test("count a run that threw as an error and as a retry", async () => {
+    const { clock, waf, controller, errors, metric } = stage();
+    waf.onCall = () => {
+      throw new Error("a bug");
+    };
+    controller.wake(instanceName, "start");
+    await clock.advance(60_000);
+    expect(errors.length).toBeGreaterThan(1);
+    expect(await metric(runsOf("error"))).toBe(errors.length);
+    expect(await metric('workqueue_retries_total{name="instances"}')).toBe(errors.length);
+  });
+
+  test("count a run of which a status could not be written as a retry", async () => {
+    const world = stage();
+    const { clock, controller, metric } = world;
+    world.onRun = () => controller.requeue(instanceName, "status unwritten");
+    controller.wake(instanceName, "start");
+    await clock.advance(1_000);
+    expect(await metric(runsOf("success"))).toBe(1);
+    expect(await metric('workqueue_retries_total{name="instances"}')).toBe(1);
+  });
+});
+
+test("each run gets the reasons for which it was woken, and a retry says that it is one", async () => {
+  const { clock, waf, controller, failures } = stage();
+  waf.failOn({ on: "Any", times: 2, effect: "Before", fault: down });
+  controller.wake(instanceName, "start");
+  await clock.advance(60_000);
+  expect(failures).toEqual([
+    { reasons: ["start"], code: "Unavailable" },
+    { reasons: ["retry"], code: "Unavailable" },
+  ]);
 });

@@ -62,12 +62,13 @@ describe("keys that wait", () => {
     queue.addAfter("a", 1_000, resync);
     queue.addAfter("a", 9_000, resync);
     await time.advance(999);
-    expect(queue.stats()).toMatchObject({ depth: 0, delayed: 1 });
+    expect(queue.stats().depth).toBe(0);
     await time.advance(1);
     expect((await takeNow(queue))?.key).toBe("a");
     queue.done("a");
     await time.advance(60_000);
-    expect(queue.stats()).toMatchObject({ depth: 0, delayed: 0, running: 0 });
+    expect(queue.stats().depth).toBe(0);
+    expect(time.pendingTimers).toBe(0);
   });
 
   test("one timer is armed, however many keys wait", async () => {
@@ -141,46 +142,33 @@ describe("retries", () => {
 });
 
 describe("shutting down", () => {
-  test("draining hands out what is ready, drops what is delayed, and waits for the work", async () => {
-    const { queue } = makeQueue();
-    for (const key of ["a", "b"]) queue.add(key, change);
-    queue.addAfter("c", 1_000, resync);
-    await takeNow(queue);
-    queue.add("a", change);
-    let ended = false;
-    const ending = queue.shutDown("drain").then(() => (ended = true));
-    queue.add("d", change);
-    expect((await queue.get())?.key).toBe("b");
-    queue.done("a");
-    expect((await queue.get())?.key).toBe("a");
-    queue.done("a");
-    await settle();
-    expect(ended).toBe(false);
-    queue.done("b");
-    await ending;
-    expect(await queue.get()).toBeUndefined();
-    expect(queue.stats()).toEqual({ depth: 0, delayed: 0, running: 0, longestRunningMs: 0, unfinishedMs: 0 });
-  });
-
-  test("aborting drops everything but the running work, and wakes the takers", async () => {
+  test("drops everything but the running work, and wakes the takers", async () => {
     const { time, queue } = makeQueue();
     queue.add("a", change);
     await takeNow(queue);
     const waiting = queue.get();
     queue.addAfter("b", 1_000, resync);
-    const ending = queue.shutDown("abort");
+    queue.add("a", change);
+    let ended = false;
+    const ending = queue.shutDown().then(() => (ended = true));
+    queue.add("c", change);
     expect(await waiting).toBeUndefined();
+    expect(await queue.get()).toBeUndefined();
+    await settle();
+    expect(ended).toBe(false);
     queue.done("a");
     await ending;
+    expect(await queue.get()).toBeUndefined();
     expect(time.pendingTimers).toBe(0);
+    expect(queue.stats()).toEqual({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 });
   });
 
-  test("an idle queue ends at once, and draining can turn into aborting", async () => {
+  test("ends at once if nothing is being worked on, and as often as it is asked for", async () => {
     const { queue } = makeQueue();
     queue.add("a", change);
-    const draining = queue.shutDown("drain");
-    await queue.shutDown("abort");
-    await draining;
+    const first = queue.shutDown();
+    await queue.shutDown();
+    await first;
     expect(await queue.get()).toBeUndefined();
   });
 });
@@ -191,7 +179,7 @@ test("durations of waiting and working are reported in milliseconds", async () =
   await time.advance(30);
   await takeNow(queue);
   await time.advance(70);
-  expect(queue.stats()).toMatchObject({ running: 1, longestRunningMs: 70, unfinishedMs: 70 });
+  expect(queue.stats()).toEqual({ depth: 0, longestRunningMs: 70, unfinishedMs: 70 });
   queue.done("a");
   expect(counts).toMatchObject({ waitedMs: [30], workedMs: [70] });
 });
@@ -234,9 +222,8 @@ async function compare(seed: number): Promise<void> {
     else if (choice < 0.88) for (const busy of [...running].slice(0, 1)) finish(busy);
     else if (choice < 0.99) await time.advance(pick([1, 9, 10, 400, 30_000, 61_000]));
     else {
-      const mode = pick(["drain", "abort"] as const);
-      void queue.shutDown(mode);
-      reference.shutDown(mode === "abort", time.nowMs);
+      void queue.shutDown();
+      reference.shutDown();
     }
   }
   for (let left = 0; left < 30; left += 1) {
@@ -244,7 +231,7 @@ async function compare(seed: number): Promise<void> {
     await take();
     for (const busy of running) finish(busy);
   }
-  await queue.shutDown("abort");
+  await queue.shutDown();
   if (time.pendingTimers !== 0) throw new Error(`seed ${seed}: a timer is left behind`);
 }
 

@@ -1,12 +1,12 @@
 import { expect, test } from "@jest/globals";
-import { fewAtATime } from "../../src/async/map-concurrently.ts";
+import { mapConcurrently } from "../../src/async/map-concurrently.ts";
 
-test("every item is done once, in order, and never more at once than allowed", async () => {
+test("every item is processed once, in order, and never more of them at once than allowed", async () => {
   const begun: number[] = [];
   let atOnce = 0;
   let most = 0;
   const items = Array.from({ length: 20 }, (_, index) => index);
-  await fewAtATime(items, 3, async (item) => {
+  await mapConcurrently(items, 3, async (item) => {
     begun.push(item);
     atOnce += 1;
     most = Math.max(most, atOnce);
@@ -17,17 +17,17 @@ test("every item is done once, in order, and never more at once than allowed", a
   expect(most).toBe(3);
 });
 
-test("the first failure is told, and nothing is begun after it", async () => {
+test("the first failure rejects, and no further item is started", async () => {
   const begun: number[] = [];
   const act = async (item: number): Promise<void> => {
     begun.push(item);
     await Promise.resolve();
     if (item === 1) throw new Error("the second one fails");
   };
-  await expect(fewAtATime([0, 1, 2, 3, 4, 5, 6, 7], 2, act)).rejects.toThrow("the second one fails");
+  await expect(mapConcurrently([0, 1, 2, 3, 4, 5, 6, 7], 2, act)).rejects.toThrow("the second one fails");
   expect(begun.length).toBeLessThan(5);
 });
 
-test("no items are no work", async () => {
-  await expect(fewAtATime([], 4, () => Promise.reject(new Error("called")))).resolves.toBeUndefined();
+test("an empty list resolves without a call", async () => {
+  await expect(mapConcurrently([], 4, () => Promise.reject(new Error("called")))).resolves.toBeUndefined();
 });

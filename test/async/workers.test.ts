@@ -10,16 +10,8 @@ function start(handle: WorkHandler<string>, workers = 1, random: () => number = 
   const clock = time.clock();
   const queue = new KeyedQueue<string>({ clock, random });
   const stop = new AbortController();
-  const retries: unknown[] = [];
-  const ended = runWorkers({
-    queue,
-    clock,
-    workers,
-    handle,
-    signal: stop.signal,
-    onRetry: (key, delayMs, error) => retries.push([key, delayMs, error]),
-  });
-  return { time, clock, queue, stop, ended, retries };
+  const ended = runWorkers({ queue, clock, workers, handle, signal: stop.signal });
+  return { time, clock, queue, stop, ended };
 }
 
 const change = { priority: "Change", reason: "changed" } as const;
@@ -42,23 +34,23 @@ test("a settled key runs again at its wake time, and a stuck one only when it is
 
 test("a failing key backs off, whether the handler reports the failure or throws it", async () => {
   const results: (() => WorkResult)[] = [
-    () => ({ kind: "Retry", error: "reported" }),
+    () => ({ kind: "Retry" }),
     () => {
       throw new Error("thrown");
     },
     () => ({ kind: "Settled" }),
-    () => ({ kind: "Retry", error: "anew" }),
+    () => ({ kind: "Retry" }),
   ];
-  const { time, queue, stop, ended, retries } = start(async () => results.shift()?.() ?? { kind: "Stuck" });
+  const runs: string[] = [];
+  const { time, queue, stop, ended } = start(async (_key, reasons) => {
+    runs.push(`${time.nowMs} ${reasons.join()}`);
+    return results.shift()?.() ?? { kind: "Stuck" };
+  });
   queue.add("a", change);
   await time.advance(10_000);
   queue.add("a", change);
   await time.advance(10_000);
-  expect(retries).toEqual([
-    ["a", 1_000, "reported"],
-    ["a", 2_000, expect.objectContaining({ message: "thrown" })],
-    ["a", 1_000, "anew"],
-  ]);
+  expect(runs).toEqual(["0 changed", "1000 retry", "3000 retry", "10000 changed", "11000 retry"]);
   stop.abort();
   await ended;
 });
@@ -90,7 +82,7 @@ test("aborting tells the handler and ends the workers after it returned", async 
   stop.abort();
   await ended;
   expect(seen).toEqual([true]);
-  expect(queue.stats()).toMatchObject({ depth: 1, running: 0 });
+  expect(queue.stats()).toEqual({ depth: 1, longestRunningMs: 0, unfinishedMs: 0 });
 });
 
 test("no add is lost, no key runs twice at a time, and nobody waits longer than those ahead take", async () => {
@@ -108,7 +100,7 @@ test("no add is lost, no key runs twice at a time, and nobody waits longer than 
         startedAtMs.set(key, time.nowMs);
         await clock.sleep(Math.floor(random() * sliceMs));
         running.delete(key);
-        return random() < 0.3 ? { kind: "Retry", error: "test" } : { kind: "Settled" };
+        return random() < 0.3 ? { kind: "Retry" } : { kind: "Settled" };
       },
       workers,
       random,
@@ -123,10 +115,31 @@ test("no add is lost, no key runs twice at a time, and nobody waits longer than 
     const boundMs = (keys.length + 1) * sliceMs;
     await time.advance(boundMs);
     for (const { key, atMs } of owed) expect(startedAtMs.get(key)).toBeGreaterThanOrEqual(atMs);
-    const draining = queue.shutDown("drain");
-    await time.advance(boundMs);
-    await draining;
+    const ending = queue.shutDown();
+    await time.advance(sliceMs);
+    await ending;
     await ended;
     expect(running.size).toBe(0);
   }
+});
+
+test("a key that failed with a backoff of its own runs again at that time, and counts as a retry", async () => {
+  const time = new VirtualTime();
+  const clock = time.clock();
+  let retries = 0;
+  const observer = { added() {}, retried: () => void (retries += 1), waited() {}, worked() {} };
+  const queue = new KeyedQueue<string>({ clock, random: () => 0.5, observer });
+  const stop = new AbortController();
+  const runs: string[] = [];
+  const handle: WorkHandler<string> = async (_key, reasons) => {
+    runs.push(`${time.nowMs} ${reasons.join()}`);
+    return runs.length === 1 ? { kind: "Failed", wakeAtMs: clock.nowMs() + 7_000 } : { kind: "Stuck" };
+  };
+  const ended = runWorkers({ queue, clock, workers: 1, handle, signal: stop.signal });
+  queue.add("a", change);
+  await time.advance(60_000);
+  expect(runs).toEqual(["0 changed", "7000 retry"]);
+  expect(retries).toBe(1);
+  stop.abort();
+  await ended;
 });

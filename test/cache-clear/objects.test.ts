@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { FaultEffect } from "../../src/simulator/fault-rule.ts";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { cacheClear } from "../support/builders/manifests.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
@@ -20,7 +21,7 @@ const serverError: FaultEffect = { kind: "ServerError" };
 await describeOperator("cache clears", (world) => {
   beforeAll(async () => {
     await world().startOperator();
-  }, 60_000);
+  });
 
   function failOnClear({ domain }: TestWaf, effect: FaultEffect, times = 1): void {
     world().simulator.addFaults({ match: { path: "/clear", domain }, times, effect });
@@ -54,7 +55,15 @@ await describeOperator("cache clears", (world) => {
     await world().allReady(namespace);
     const names = Array.from({ length: 10 }, (_, index) => `clear-${index}`);
     await world().apply(...names.map((name) => cacheClear(namespace, name, { trigger: "4f2a91c" })));
-    const wait = ["wait", "-n", namespace, "--for=condition=Complete", "--timeout=60s", "wafcacheclear", "--all"];
+    const wait = [
+      "wait",
+      "-n",
+      namespace,
+      "--for=condition=Complete",
+      `--timeout=${slow(60)}s`,
+      "wafcacheclear",
+      "--all",
+    ];
     expect((await world().cluster.expectKubectl(wait)).match(/condition met/g)).toHaveLength(10);
     expect(clearsOf(waf)).toBeGreaterThanOrEqual(1);
     expect(clearsOf(waf)).toBeLessThanOrEqual(2);
@@ -81,8 +90,8 @@ await describeOperator("cache clears", (world) => {
       "READY",
       "AGE",
     ]);
-    expect(first).toMatch(/^clear-0 +waf +4f2a91c +True +\d+s +\d* +True +\d+s$/);
-  }, 90_000);
+    expect(first).toMatch(/^clear-0 +waf +4f2a91c +True +[\dm]+s +\d* +True +[\dm]+s$/);
+  });
 
   test("a wrong key fails at once", async () => {
     const { namespace, waf } = await world().newInstance("bad-key");
@@ -93,7 +102,7 @@ await describeOperator("cache clears", (world) => {
     const { over, status } = await ended(clear);
     expect([over, status["attempts"]]).toEqual(["Failed BadApiKey", 1]);
     expect(clearsOf(waf)).toBe(0);
-  }, 60_000);
+  });
 
   test("failures that pass are tried again, and the attempts are counted", async () => {
     const { namespace, waf } = await world().newInstance("passing");
@@ -104,7 +113,7 @@ await describeOperator("cache clears", (world) => {
     const { over, status } = await ended(clear);
     expect([over, status["attempts"], clearsOf(waf)]).toEqual(["Complete Cleared", 3, 1]);
     expect(status["duration"]).toMatch(/^\d+s$/);
-  }, 60_000);
+  });
 
   test("the backoff limit and the deadline end it, and what was given up can be asked for again", async () => {
     const { namespace, waf } = await world().newInstance("limits");
@@ -122,7 +131,7 @@ await describeOperator("cache clears", (world) => {
     await world().apply(limited);
     expect(await ended(limited)).toMatchObject({ over: "Complete Cleared", status: { attempts: 1 } });
     expect(clearsOf(waf)).toBe(1);
-  }, 60_000);
+  });
 
   test("one that is deleted and created again with the same trigger calls nothing, and with another one calls", async () => {
     const { namespace, waf } = await world().newInstance("again");
@@ -136,10 +145,17 @@ await describeOperator("cache clears", (world) => {
     expect(await ended(clear)).toMatchObject({ over: "Complete AlreadyHandled" });
     expect(clearsOf(waf)).toBe(1);
     await world().apply(cacheClear(namespace, "deploy", { trigger: "two" }));
-    const wait = ["wait", "-n", namespace, "--for=condition=Complete", "--timeout=30s", "wafcacheclear/deploy"];
+    const wait = [
+      "wait",
+      "-n",
+      namespace,
+      "--for=condition=Complete",
+      `--timeout=${slow(30)}s`,
+      "wafcacheclear/deploy",
+    ];
     await world().cluster.expectKubectl(wait);
     expect(clearsOf(waf)).toBe(2);
-  }, 60_000);
+  });
 
   test("one that outlives its time is deleted, and the server refuses to change what is fixed", async () => {
     const { namespace } = await world().newInstance("short-lived");
@@ -149,29 +165,25 @@ await describeOperator("cache clears", (world) => {
     const fixed = cacheClear(namespace, "fixed", { backoffLimit: 1 });
     await world().apply(fixed);
     await expect(world().patch(fixed, { spec: { backoffLimit: 2 } })).rejects.toThrow("only trigger and suspend");
-  }, 60_000);
+  });
 
   describe("a process that is killed between the record and the result", () => {
     test.each([
       { moment: "before the call took effect", afterEffect: false, clears: 1 },
       { moment: "after the call took effect", afterEffect: true, clears: 2 },
-    ])(
-      "clears once more at most and never not at all: $moment",
-      async ({ afterEffect, clears }) => {
-        const { namespace, waf } = await world().newInstance("killed");
-        await world().allReady(namespace);
-        failOnClear(waf, { kind: "Timeout", afterEffect });
-        const clear = cacheClear(namespace, "deploy", { backoffLimit: 0 });
-        await world().apply(clear);
-        const endpoint = "POST /clear";
-        await world().eventually("the call is under way", () => (waf.view.counters.byEndpoint[endpoint] ?? 0) === 1);
-        expect((await read(clear))?.status).toMatchObject({ attempts: 1 });
-        expect((await world().operator.end("SIGKILL")).signal).toBe("SIGKILL");
-        await world().startOperator();
-        expect(await ended(clear)).toMatchObject({ over: "Complete Cleared", status: { attempts: 2 } });
-        expect(clearsOf(waf)).toBe(clears);
-      },
-      60_000,
-    );
+    ])("clears once more at most and never not at all: $moment", async ({ afterEffect, clears }) => {
+      const { namespace, waf } = await world().newInstance("killed");
+      await world().allReady(namespace);
+      failOnClear(waf, { kind: "Timeout", afterEffect });
+      const clear = cacheClear(namespace, "deploy", { backoffLimit: 0 });
+      await world().apply(clear);
+      const endpoint = "POST /clear";
+      await world().eventually("the call is under way", () => (waf.view.counters.byEndpoint[endpoint] ?? 0) === 1);
+      expect((await read(clear))?.status).toMatchObject({ attempts: 1 });
+      expect((await world().operator.end("SIGKILL")).signal).toBe("SIGKILL");
+      await world().startOperator();
+      expect(await ended(clear)).toMatchObject({ over: "Complete Cleared", status: { attempts: 2 } });
+      expect(clearsOf(waf)).toBe(clears);
+    });
   });
 });

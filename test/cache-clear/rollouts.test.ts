@@ -1,5 +1,6 @@
 // Clears that follow rollouts, with workloads that a real kube-controller-manager rolls out.
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { OperatorWorld, TestWaf } from "../support/worlds/operator-world.ts";
 import type { NodeStandIn } from "../support/fakes/node-stand-in.ts";
@@ -37,7 +38,7 @@ class Shop {
   }
 
   async rolledOut(what: string): Promise<void> {
-    await this.kubectl("rollout", "status", what, "--timeout=60s");
+    await this.kubectl("rollout", "status", what, `--timeout=${slow(60)}s`);
   }
 
   async status(name: string): Promise<WorkloadStatus | undefined> {
@@ -79,7 +80,7 @@ await describeOperator("clears after rollouts", (world) => {
       path: "/api/v1/nodes",
       body: { apiVersion: "v1", kind: "Node", metadata: { name: "node-1" } },
     });
-  }, 60_000);
+  });
 
   afterEach(async () => {
     await Promise.all(standIns.splice(0).map(async (standIn) => await standIn.end()));
@@ -129,10 +130,10 @@ await describeOperator("clears after rollouts", (world) => {
     await world().startOperator();
     await shop.considered();
     expect(shop.clears).toBe(1);
-  }, 90_000);
+  });
 
   test("a rollout that fails clears nothing until it is rolled back", async () => {
-    const shop = await newShopWith("failing", "Deployment", { progressDeadlineSeconds: 2, minReadySeconds: 0 });
+    const shop = await newShopWith("failing", "Deployment", { progressDeadlineSeconds: slow(2), minReadySeconds: 0 });
     await shop.kubectl("set", "image", "deployment/web", `main=${brokenImage}`);
     expect(await shop.isIn("web", "Failed")).toMatchObject({ message: expect.stringContaining("deadline") });
     await shop.considered();
@@ -140,7 +141,7 @@ await describeOperator("clears after rollouts", (world) => {
     await shop.kubectl("rollout", "undo", "deployment/web");
     await shop.rolledOut("deployment/web");
     await shop.hasCleared(1);
-  }, 90_000);
+  });
 
   test("what is changed in a pause and taken back clears nothing, and what stays is cleared for after it", async () => {
     const shop = await newShopWith("paused", "Deployment");
@@ -161,13 +162,14 @@ await describeOperator("clears after rollouts", (world) => {
     await shop.kubectl("rollout", "resume", "deployment/web");
     await shop.rolledOut("deployment/web");
     await shop.hasCleared(1);
-  }, 90_000);
+  });
 
   test("rollouts within the interval become one clear after the last", async () => {
     const kind = "Deployment";
     const names = ["web", "api", "search"];
     const afterRolloutOf = names.map((name) => ({ kind, name }));
-    const shop = await newShop("interval", { afterRolloutOf, minInterval: "8s" });
+    const minIntervalMs = slow(8_000);
+    const shop = await newShop("interval", { afterRolloutOf, minInterval: `${minIntervalMs}ms` });
     await world().apply(...names.map((name) => workload(kind, shop.namespace, name)));
     for (const name of names) await shop.rolledOut(`deployment/${name}`);
     await world().eventually("the first clear", () => shop.clears > 0);
@@ -175,33 +177,30 @@ await describeOperator("clears after rollouts", (world) => {
     for (const name of names) await shop.kubectl("set", "image", `deployment/${name}`, "main=two");
     for (const name of names) await shop.rolledOut(`deployment/${name}`);
     for (const name of names) {
-      await world().eventually(`the clear for ${name}`, async () => {
+      const isHandled = async (): Promise<boolean> => {
         const status = await shop.status(name);
         return status?.state === "Handled" && status.revision === "2";
-      });
+      };
+      await world().eventually(`the clear for ${name}`, isHandled, minIntervalMs + 60_000);
     }
     expect(before).toBeLessThanOrEqual(2);
     expect(shop.clears - before).toBeLessThanOrEqual(2);
     expect(shop.clears).toBeLessThanOrEqual(3);
-  }, 90_000);
+  });
 
-  test.each(["StatefulSet", "DaemonSet"] as const)(
-    "a %s clears once for each revision",
-    async (kind) => {
-      const shop = await newShopWith(kind.toLowerCase(), kind);
-      const what = `${kind.toLowerCase()}/web`;
-      await shop.kubectl("set", "image", what, "main=two");
-      await shop.rolledOut(what);
-      await shop.hasCleared(1);
-      if (kind === "StatefulSet") await shop.kubectl("scale", what, "--replicas=3");
-      else await shop.kubectl("patch", what, "-p", JSON.stringify({ spec: { minReadySeconds: 1 } }));
-      await shop.rolledOut(what);
-      await shop.considered();
-      await shop.isIn("web", "Handled");
-      expect(shop.clears).toBe(1);
-    },
-    90_000,
-  );
+  test.each(["StatefulSet", "DaemonSet"] as const)("a %s clears once for each revision", async (kind) => {
+    const shop = await newShopWith(kind.toLowerCase(), kind);
+    const what = `${kind.toLowerCase()}/web`;
+    await shop.kubectl("set", "image", what, "main=two");
+    await shop.rolledOut(what);
+    await shop.hasCleared(1);
+    if (kind === "StatefulSet") await shop.kubectl("scale", what, "--replicas=3");
+    else await shop.kubectl("patch", what, "-p", JSON.stringify({ spec: { minReadySeconds: 1 } }));
+    await shop.rolledOut(what);
+    await shop.considered();
+    await shop.isIn("web", "Handled");
+    expect(shop.clears).toBe(1);
+  });
 
   test("a process that is killed while it clears leaves the clear to the next one", async () => {
     const shop = await newShopWith("killed", "Deployment");
@@ -216,14 +215,14 @@ await describeOperator("clears after rollouts", (world) => {
     expect(await shop.isIn("web", "Handled")).toMatchObject({ revision: "2" });
     await shop.considered();
     expect(shop.clears).toBe(1);
-  }, 90_000);
+  });
 
   describe("a workload of another namespace", () => {
     test("is followed only if it agrees, and nobody can tell one that does not from none", async () => {
       const elsewhere = await world().newNamespace("elsewhere");
       const deployment = workload("Deployment", elsewhere, "web", { replicas: 0 });
       await world().apply(deployment);
-      const wait = ["rollout", "status", "-n", elsewhere, "deployment/web", "--timeout=60s"];
+      const wait = ["rollout", "status", "-n", elsewhere, "deployment/web", `--timeout=${slow(60)}s`];
       await world().cluster.expectKubectl(wait);
       const afterRolloutOf = ["web", "none"].map((name) => ({ kind: "Deployment", name, namespace: elsewhere }));
       const shop = await newShop("neighbour", { afterRolloutOf, minInterval: "0s" });
@@ -234,6 +233,6 @@ await describeOperator("clears after rollouts", (world) => {
       await world().patch(deployment, { metadata: { annotations: consent } });
       await shop.isIn("web", "Handled");
       expect(shop.clears).toBe(0);
-    }, 60_000);
+    });
   });
 });

@@ -2,11 +2,12 @@
 import { readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { keySpellings, testKey } from "../support/worlds/waf-folder.ts";
+import { commandNames } from "../support/processes/program-help.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { keySpellings, testKey } from "../support/worlds/waf-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
-const commands = ["plan", "apply", "run", "clear-cache", "operator", "logs", "report", "simulator"];
+const commands = await commandNames();
 const unknownOption = "--no-such-option-at-all";
 
 /** The words of a command line up to the first thing that the shell would take for itself. */
@@ -70,7 +71,7 @@ test("Every command line in the documentation is one that wafsync takes", async 
     if (complaint !== `error: unknown option '${unknownOption}'`) wrong.push(`${line}: ${complaint}`);
   }
   expect(wrong).toEqual([]);
-}, 60_000);
+});
 
 describe("NODE_DEBUG, which makes Node.js print requests with their keys", () => {
   test.each(["undici", "http", "fetch,net", "*"])("%s keeps wafsync from starting, with the way out", async (value) => {

@@ -70,7 +70,7 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
   beforeAll(async () => {
     await installDefinitions(cluster);
     namespace = await createNamespace(cluster, "admission");
-  }, 60_000);
+  });
 
   test("kubectl apply takes the definitions, also by client-side apply", async () => {
     await cluster.expectKubectl(["apply", "--dry-run=server", "-k", definitionsDirectory]);

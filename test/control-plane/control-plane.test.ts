@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "@jest/globals";
 import { createNamespace, waitFor } from "../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../support/control-plane/suite.ts";
+import { slow } from "../support/processes/slowness.ts";
 
 const definition = {
   apiVersion: "apiextensions.k8s.io/v1",
@@ -59,9 +60,9 @@ await describeWithOwnControlPlane("the control plane of the tests", (controlPlan
   test("a namespace with objects in it is deleted to the end", async () => {
     const namespace = await createNamespace(controlPlane, "leaving");
     await createProbe(namespace, { name: "probe" });
-    await controlPlane.expectKubectl(["delete", "namespace", namespace, "--timeout=60s"]);
+    await controlPlane.expectKubectl(["delete", "namespace", namespace, `--timeout=${slow(60)}s`]);
     expect(await isGone(`/api/v1/namespaces/${namespace}`)).toBe(true);
-  }, 90_000);
+  });
 
   test("what a deleted object owned is collected", async () => {
     const namespace = await createNamespace(controlPlane, "owner");
@@ -80,7 +81,7 @@ await describeWithOwnControlPlane("the control plane of the tests", (controlPlan
     });
     await controlPlane.request({ method: "DELETE", path: `${configMaps}/owner` });
     await waitFor("the collection", 60_000, () => isGone(`${configMaps}/owned`));
-  }, 90_000);
+  });
 
   test("the data is still there after the API server was killed", async () => {
     const namespace = await createNamespace(controlPlane, "staying");
@@ -90,7 +91,7 @@ await describeWithOwnControlPlane("the control plane of the tests", (controlPlan
     await controlPlane.startApiServer();
     const answer = await controlPlane.request({ path: `${probesIn(namespace)}/probe` });
     expect(answer.status).toBe(200);
-  }, 90_000);
+  });
 
   test("a watch from before a compaction ends with 410 once the server was restarted", async () => {
     const namespace = await createNamespace(controlPlane, "old");
@@ -100,13 +101,13 @@ await describeWithOwnControlPlane("the control plane of the tests", (controlPlan
     await controlPlane.compactEtcd();
     await controlPlane.restartApiServer("SIGKILL");
     const path = `${probesIn(namespace)}?watch=1&resourceVersion=${resourceVersion}&timeoutSeconds=5`;
-    // The first answers may be 429, while the server fills its cache.
+    // The first answers may be 429, while the server fills its cache, or come to an end before the server gets to it.
     const answer = await waitFor("a watch", 60_000, async () => {
       const { status, body } = await controlPlane.request({ path });
-      return status === 429 ? undefined : body;
+      return status === 429 || body === "" ? undefined : body;
     });
     expect(answer).toMatchObject({ type: "ERROR", object: { code: 410 } });
-  }, 90_000);
+  });
 
   test("kubectl reaches the server", async () => {
     const ended = await controlPlane.runKubectl(["version", "-o", "json"]);

@@ -74,7 +74,7 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
     beforeAll(async () => {
       await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-k", clusterOverlay]);
       elsewhere = await createNamespace(cluster, "elsewhere");
-    }, 60_000);
+    });
 
     test("the server takes it again without a change, and the namespaced one too", async () => {
       const again = await cluster.expectKubectl(["diff", "--server-side", "--force-conflicts", "-k", clusterOverlay]);
@@ -90,7 +90,7 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
         return items.length >= 2 ? items : undefined;
       });
       expect(pods).toHaveLength(2);
-    }, 90_000);
+    });
 
     test("a pod with fewer restrictions is refused there", async () => {
       const spec = { containers: [{ name: "any", image: "any" }] };
@@ -150,6 +150,6 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       expect(await may("view", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(false);
       expect(await may("edit", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(true);
       expect(await may("edit", "create", "wafinstances.wafsync.dev", elsewhere)).toBe(false);
-    }, 60_000);
+    });
   });
 });

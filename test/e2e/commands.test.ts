@@ -14,6 +14,7 @@ import {
   wafFolder,
 } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { within } from "../support/processes/slowness.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
 const blocked = ["192.0.2.1", "192.0.2.2", "2001:db8::1"];
@@ -111,7 +112,7 @@ describe("a cache clear", () => {
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
     const planned = await runWafsync(["plan", ...folder.from]);
     expect(planned.code).toBe(1);
-    expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 was not handled yet");
+    expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 is not handled yet");
     expect(planned.stdout).toContain("one call each, and one that clears the cache.");
     const waf = folder.simulator.waf(testKey);
     expect(waf.counters.cacheClears).toBe(0);
@@ -119,7 +120,7 @@ describe("a cache clear", () => {
     folder.simulator.addFaults({ match: { path: "/clear" }, effect: { kind: "ServerError" } });
     const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
     expect(applied.code).toBe(0);
-    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: a cache clear is still to be done\n$/);
+    expect(applied.stderr).toMatch(/^shop\/main: waiting \d s: 1 cache clear is pending\n$/);
     expect(instanceIn(applied.stdout).objects).toContainEqual(
       expect.objectContaining({ kind: "WafCacheClear", ready: "True", progress: "release-1" }),
     );
@@ -134,7 +135,7 @@ describe("a cache clear", () => {
         operation: "ClearCache",
         target: "cache",
         value: "shop/after-release",
-        reason: "trigger release-2 was not handled yet",
+        reason: "trigger release-2 is not handled yet",
       },
     ]);
   });
@@ -218,7 +219,7 @@ describe("a wrong key", () => {
       const finished = await runWafsync([...command.split(" "), ...folder.from]);
       expect(finished.code).toBe(2);
       expect(finished.stderr).toMatch(
-        /^error main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put the right key into the Secret of spec\.apiKeySecretRef/m,
+        /^error main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into the Secret of spec\.apiKeySecretRef/m,
       );
       expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
     },
@@ -292,10 +293,10 @@ describe("run", () => {
     folder.simulator.addFaults({ match: { method: "POST", nth: 2 }, effect: { kind: "Timeout" } });
     const running = startWafsync(["run", ...folder.from]);
     await hangs.promise;
-    const startMs = performance.now();
-    running.child.kill(signal);
-    expect(await running.ended).toMatchObject({ code: 0 });
-    expect(performance.now() - startMs).toBeLessThan(endsWithinMs);
+    await within(endsWithinMs, async () => {
+      running.child.kill(signal);
+      expect(await running.ended).toMatchObject({ code: 0 });
+    });
     folder.simulator.clearFaults();
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
     expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual(blocked.toSorted());

@@ -96,4 +96,4 @@ test(`the bundle is killed ${kills} times, and nothing is lost or forgotten`, as
   expect([testKey, encodeURIComponent(testKey)].filter((spelling) => texts.includes(spelling))).toEqual([]);
   const inTheMiddle = killedAt.filter((count) => count > 3).length;
   process.stdout.write(`\nSIGKILL over a directory: ${kills} kills, ${inTheMiddle} of them after the first reads.\n`);
-}, 180_000);
+});

@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import type { ApiResult } from "../../src/kube/api-result.ts";
 import { createApiServer, type ApiServer, type ApiServerOptions } from "../../src/kube/api-server.ts";
-import { staticCredentials, type Credentials } from "../../src/kube/credentials.ts";
+import type { Credentials } from "../../src/kube/credentials.ts";
+import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import {
   cutConnection,
@@ -31,7 +32,7 @@ async function startServer(...options: Parameters<typeof startScriptedApiServer>
 }
 
 function connectTo(server: ScriptedApiServer, options: Partial<ApiServerOptions> = {}): ApiServer {
-  const credentials = staticCredentials({ server: server.url, token: "first" });
+  const credentials = clusterCredentials({ server: server.url, token: "first" });
   const api = createApiServer({ credentials, clock: realClock, ...options });
   cleanUps.push(() => api.close());
   return api;
@@ -76,7 +77,7 @@ describe("requests", () => {
   test("a path in the server's address comes before the path of the request", async () => {
     const server = await startServer();
     server.otherwise(json(200, {}));
-    const credentials = staticCredentials({ server: `${server.url}/k8s/clusters/c-1/` });
+    const credentials = clusterCredentials({ server: `${server.url}/k8s/clusters/c-1/` });
     await connectTo(server, { credentials }).request({ method: "GET", path: "/version" });
     expect(server.requests[0]?.path).toBe("/k8s/clusters/c-1/version");
   });
@@ -198,7 +199,7 @@ describe("credentials", () => {
       (isNew ? json(200, {}) : failure(401, "Unauthorized"))(response, request);
     });
     const tokenFile = await temporaryFile("token", "first\n");
-    const credentials = staticCredentials({ server: server.url, tokenFile });
+    const credentials = clusterCredentials({ server: server.url, tokenFile });
     const api = connectTo(server, { credentials });
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("Unauthorized");
     await writeFile(tokenFile, "second\n");
@@ -239,7 +240,7 @@ describe("credentials", () => {
     const clock = createVirtualClock();
     const server = await startServer({ certificate: firstCertificate });
     const caFile = await temporaryFile("ca.crt", firstCertificate.cert);
-    const api = connectTo(server, { clock, credentials: staticCredentials({ server: server.url, caFile }) });
+    const api = connectTo(server, { clock, credentials: clusterCredentials({ server: server.url, caFile }) });
     server.otherwise(json(200, {}));
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("ok");
     await server.stop();
@@ -266,7 +267,7 @@ describe("credentials", () => {
     const clock = createVirtualClock();
     const server = await startServer();
     const tokenFile = "/does/not/exist";
-    const api = connectTo(server, { credentials: staticCredentials({ server: server.url, tokenFile }) });
+    const api = connectTo(server, { credentials: clusterCredentials({ server: server.url, tokenFile }) });
     expect(codeOf(await api.request({ method: "GET", path: "/x" }))).toBe("NoCredentials");
     const stuck = connectTo(server, { clock, credentials: { resolve: () => new Promise(() => undefined) } });
     const results = ["/x", "/y"].map((path) => stuck.request({ method: "GET", path }));
@@ -277,7 +278,7 @@ describe("credentials", () => {
   test("the token is in no fault", async () => {
     const server = await startServer();
     const token = "very-secret\u0000";
-    const api = connectTo(server, { credentials: staticCredentials({ server: server.url, token }) });
+    const api = connectTo(server, { credentials: clusterCredentials({ server: server.url, token }) });
     const result = await api.request({ method: "GET", path: "/x" });
     expect(result.ok).toBe(false);
     expect(JSON.stringify(result)).not.toContain("very-secret");

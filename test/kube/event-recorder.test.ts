@@ -150,7 +150,8 @@ describe("faults", () => {
     await time.advance(600_000);
     expect(events.requests).toHaveLength(6);
     expect(dropped).toEqual(["Unavailable"]);
-    expect(recorder.pending).toBe(0);
+    await recorder.stop(0);
+    expect(dropped).toEqual(["Unavailable"]);
   });
 
   test("a refusal is told, unless the namespace is going away", async () => {
@@ -174,11 +175,11 @@ describe("faults", () => {
     for (let index = 0; index < queueLengthMax + 51; index += 1) {
       recorder.record(note({ object: { ...object, uid: `u${index}` } }));
     }
-    expect(recorder.pending).toBe(queueLengthMax);
     expect(dropped).toEqual(Array.from({ length: 50 }, () => "QueueFull"));
     const stopping = recorder.stop(1_000);
     await time.advance(1_000);
     await stopping;
+    expect(dropped.filter((why) => why === "Stopped")).toHaveLength(queueLengthMax + 1);
   });
 });
 

@@ -1,4 +1,4 @@
-// Drives the protocol and the mirror against a model of the API server: objects, versions, a window of history, watches,
+// Drives the protocol and the reflector against a model of the API server: objects, versions, a window of history, watches,
 // and every kind of trouble, from one seed. However wild it gets, the store must end equal to the server.
 import { expect, test } from "@jest/globals";
 import { localFault, type ApiFault } from "../../src/kube/api-result.ts";
@@ -10,7 +10,7 @@ import type {
   WatchEvent,
 } from "../../src/kube/list-watch-state.ts";
 import { beginListWatch, stepListWatch } from "../../src/kube/list-watch-step.ts";
-import { createMirror, type ObjectChange } from "../../src/kube/reflector.ts";
+import { createReflector, type ObjectChange } from "../../src/kube/reflector.ts";
 import { createObjectStore } from "../../src/kube/store.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
@@ -115,7 +115,7 @@ class World {
   #state: ListWatchState;
   #command: ListWatchCommand;
   #stream: ModelStream | undefined;
-  readonly #mirror = createMirror(this.store, (change) => this.#hear(change));
+  readonly #reflector = createReflector(this.store, (change) => this.#hear(change));
 
   constructor(seed: number) {
     this.random = seededRandom(seed);
@@ -231,17 +231,17 @@ class World {
   #apply(effect: ListWatchEffect): void {
     switch (effect.type) {
       case "StartCollecting":
-        return this.#mirror.startCollecting();
+        return this.#reflector.startCollecting();
       case "Collect":
-        return this.#mirror.collect(effect.objects as TestObject[]);
+        return this.#reflector.collect(effect.objects as TestObject[]);
       case "Uncollect":
-        return this.#mirror.uncollect(effect.object as TestObject);
+        return this.#reflector.uncollect(effect.object as TestObject);
       case "Swap":
-        this.#mirror.swap(effect.announceAll);
+        this.#reflector.swap(effect.announceAll);
         return this.#expectComplete();
       case "Deliver":
-        if (effect.change === "Put") return this.#mirror.put(effect.object as TestObject);
-        return this.#mirror.remove(effect.object as TestObject);
+        if (effect.change === "Put") return this.#reflector.put(effect.object as TestObject);
+        return this.#reflector.remove(effect.object as TestObject);
       case "Report":
         return undefined;
       default:

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../src/async/clock.ts";
 import { createApiServer, type ApiServer } from "../../src/kube/api-server.ts";
-import { staticCredentials } from "../../src/kube/credentials.ts";
+import { clusterCredentials } from "../support/builders/cluster-credentials.ts";
 import {
   createObject,
   deleteObject,
@@ -28,7 +28,7 @@ let server: ScriptedApiServer;
 let api: ApiServer;
 beforeEach(async () => {
   server = await startScriptedApiServer();
-  api = createApiServer({ credentials: staticCredentials({ server: server.url }), clock: realClock });
+  api = createApiServer({ credentials: clusterCredentials({ server: server.url }), clock: realClock });
 });
 afterEach(async () => {
   await api.close();

@@ -1,14 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { headOf } from "../../src/model/entry-head.ts";
-import {
-  NetworkIndex,
-  difference,
-  intersection,
-  narrowestContainers,
-  observeSpellings,
-  union,
-} from "../../src/model/entry-set.ts";
+import { NetworkIndex, narrowestContainers, observeSpellings } from "../../src/model/entry-set.ts";
 import { type Entry, familyOf, readObservedEntry } from "../../src/model/entry.ts";
 import { anyNetwork, ipv4Network, ipv6Network, written } from "../support/builders/arbitraries.ts";
 
@@ -48,28 +41,6 @@ describe("a list as observed", () => {
     expect(asked).toBe(spellings.length);
     expect(observed.size).toBe(spellings.length);
     expect([...observed.keys()].some((entry) => entry.startsWith("?"))).toBe(false);
-  });
-});
-
-describe("set algebra", () => {
-  const left = new Set(entries("192.0.2.1", "10.0.0.0/8", "2001:db8::1"));
-  const right = new Map(entries("2001:DB8:0::1", "10.0.0.0/8", "192.0.2.9").map((entry) => [entry, true]));
-
-  test("unites, in the order of the first and then of the second", () => {
-    expect([...union(left, right)]).toEqual(["192.0.2.1", "10.0.0.0/8", "2001:db8::1", "192.0.2.9"]);
-  });
-
-  test("subtracts", () => {
-    expect([...difference(left, right)]).toEqual(["192.0.2.1"]);
-    expect([...difference(right, left)]).toEqual(["192.0.2.9"]);
-  });
-
-  test("intersects, in the order of the first", () => {
-    expect([...intersection(left, right)]).toEqual(["10.0.0.0/8", "2001:db8::1"]);
-  });
-
-  test("leaves its operands as they were", () => {
-    expect([left.size, right.size]).toEqual([3, 3]);
   });
 });
 

@@ -3,6 +3,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { within } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
@@ -33,7 +34,7 @@ function range(count: number, start = 0): number[] {
 await describeOperator("declared lists", (world) => {
   beforeAll(async () => {
     await world().startOperator();
-  }, 60_000);
+  });
 
   async function whileStopped(act: () => Promise<void>): Promise<void> {
     await world().operator.end();
@@ -59,7 +60,6 @@ await describeOperator("declared lists", (world) => {
     { count: 50, stopped: false },
     { count: 50, stopped: true },
     { count: 1000, stopped: false },
-    { count: 1000, stopped: true },
   ])("with $count rules, operator stopped: $stopped", ({ count, stopped }) => {
     const during = async (act: () => Promise<void>): Promise<void> => await (stopped ? whileStopped(act) : act());
     const places = range(count);
@@ -82,14 +82,14 @@ await describeOperator("declared lists", (world) => {
     test("what is created is added", async () => {
       await during(async () => await world().apply(...rulesFor(namespace, places)));
       expect(await settle(namespace, waf, addresses(count), before)).toEqual({ added: count, removed: 0 });
-    }, 90_000);
+    });
 
     test("what is edited is exchanged", async () => {
       const changed = edited.map((place) => rule(namespace, `rule-${place}`, addresses(1, place + 10_000)));
       await during(async () => await world().apply(...changed));
       const exchanged = { added: edited.length, removed: edited.length };
       expect(await settle(namespace, waf, declared, before)).toEqual(exchanged);
-    }, 90_000);
+    });
 
     test("what is renamed costs no call", async () => {
       const renamed = edited.map((place) => rule(namespace, `renamed-${place}`, addresses(1, place + 10_000)));
@@ -99,7 +99,7 @@ await describeOperator("declared lists", (world) => {
         await world().remove(...gone);
       });
       expect(await settle(namespace, waf, declared, before)).toEqual({ added: 0, removed: 0 });
-    }, 90_000);
+    });
 
     if (count === 1000) {
       test("statuses and events are few", async () => {
@@ -112,14 +112,14 @@ await describeOperator("declared lists", (world) => {
 
       test("once all is synced, nothing is written any more", async () => {
         expect(await world().restless()).toEqual([]);
-      }, 60_000);
+      });
     }
 
     test("what is deleted is removed", async () => {
       const path = `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafiprules`;
       await during(async () => void (await world().requests.expect({ method: "DELETE", path })));
       expect(await settle(namespace, waf, [], before)).toEqual({ added: 0, removed: count });
-    }, 90_000);
+    });
   });
 
   test("in any order, with the operator stopped now and then, it ends as declared", async () => {
@@ -176,7 +176,7 @@ await describeOperator("declared lists", (world) => {
     await world().eventually("lists and origins are as declared", isAsDeclared);
     await world().allReady(namespace);
     expect(isAsDeclared()).toBe(true);
-  }, 120_000);
+  });
 
   test("an urgent address is blocked within a second while 1,413 others are being loaded", async () => {
     const { namespace, waf } = await world().newInstance("urgent");
@@ -189,15 +189,15 @@ await describeOperator("declared lists", (world) => {
       });
       await world().apply(configMap(namespace, "list", list, { "wafsync.dev/watch": "true" }), bulk);
       await world().eventually("the load is under way", () => waf.view.blocklist.length > 50);
-      const startedMs = performance.now();
-      await world().apply(rule(namespace, "urgent", ["203.0.113.77"], { ttl: "2h" }));
-      await world().eventually("the urgent address is blocked", () => waf.view.has("blocklist", "203.0.113.77"));
-      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      await within(1_000, async () => {
+        await world().apply(rule(namespace, "urgent", ["203.0.113.77"], { ttl: "2h" }));
+        await world().eventually("the urgent address is blocked", () => waf.view.has("blocklist", "203.0.113.77"));
+      });
       expect(waf.view.blocklist.length).toBeLessThan(300);
     } finally {
       settings.latencyMs = 0;
     }
     await world().allReady(namespace);
     expect(writesOf(waf)).toEqual({ added: 1_414, removed: 0 });
-  }, 90_000);
+  });
 });

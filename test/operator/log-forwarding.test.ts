@@ -34,7 +34,7 @@ await describeOperator("the forwarding of logs", (world) => {
 
   beforeAll(async () => {
     operator = await world().startOperator();
-  }, 60_000);
+  });
 
   /** Puts entries of so many minutes ago into the logs of the WAF. @returns their paths */
   function block(waf: TestWaf, count: number, minutesAgo: number, start = 0): string[] {
@@ -85,7 +85,7 @@ await describeOperator("the forwarding of logs", (world) => {
     // Nothing of the operator's own log is on standard output.
     expect(first.stdout).not.toContain('"msg"');
     operator = await world().startOperator();
-  }, 180_000);
+  });
 
   test("a killed operator loses nothing", async () => {
     const { namespace, waf } = await world().newInstance("killed", { logs });
@@ -101,7 +101,7 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().eventually("nothing is missing", () => {
       return new Set([...before, ...rowsOf(operator.process.printed(), namespace)]).size === added.length;
     });
-  }, 120_000);
+  });
 
   test("a reader that goes away is told of, nothing is lost by it, and the WAF is kept as before", async () => {
     const { namespace, waf } = await world().newInstance("reader", { logs });
@@ -121,13 +121,13 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().eventually("a new operator forwards them", () => {
       return rowsOf(operator.process.printed(), namespace).length === 10;
     });
-  }, 120_000);
+  });
 
   test("of two replicas the leader alone forwards, and the other goes on where it stopped", async () => {
     await operator.end();
     const elected = ["--leader-elect", "--lease-namespace", "wafsync-system", "--lease-name", "logs"];
     const first = await world().startOperator({ podName: "first", parameters: elected });
-    await first.process.hasPrinted(/"msg":"working"/);
+    await first.process.hasPrinted(/"msg":"leading"/);
     const second = await world().startOperator({ podName: "second", parameters: elected });
     const { namespace, waf } = await world().newInstance("replicas", { logs });
     const wanted = block(waf, 1100, 60);
@@ -138,7 +138,7 @@ await describeOperator("the forwarding of logs", (world) => {
     wanted.push(...block(waf, 2500, 50, wanted.length));
     await world().patch(instance(namespace, ""), { metadata: { annotations: { "wafsync.dev/requested-at": "now" } } });
     const { stdout } = await first.end();
-    await second.process.hasPrinted(/"msg":"working"/);
+    await second.process.hasPrinted(/"msg":"leading"/);
     const rows = (): string[] => {
       return [...rowsOf(stdout, namespace), ...rowsOf(second.process.printed(), namespace)].sort();
     };
@@ -146,7 +146,7 @@ await describeOperator("the forwarding of logs", (world) => {
     expect(rows()).toEqual(wanted.toSorted());
     await second.end();
     operator = await world().startOperator();
-  }, 180_000);
+  });
 
   test("an instance without a collector says what is missing, and forwarding can be turned off", async () => {
     const { namespace, waf } = await world().newInstance("otlp", { logs: { ...logs, output: "OTLP" } });
@@ -159,5 +159,5 @@ await describeOperator("the forwarding of logs", (world) => {
     await world().patch(instance(namespace, ""), { spec: { logs: { enabled: false } } });
     await world().eventually("the condition is gone", async () => (await condition()) === undefined);
     await world().allReady(namespace);
-  }, 90_000);
+  });
 });

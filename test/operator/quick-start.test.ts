@@ -6,6 +6,7 @@ import { setTimeout as realDelay } from "node:timers/promises";
 import { beforeAll, expect, test } from "@jest/globals";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { addresses, instance, keySecret, rule } from "../support/builders/manifests.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { normalized, runPage } from "../support/worlds/documented-outputs.ts";
 import { conditionOf, isAtRest } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
@@ -18,7 +19,7 @@ await describeOperator("the quick start", (world) => {
 
   beforeAll(async () => {
     await world().startOperator({ parameters: ["--leader-elect", "--lease-namespace", "wafsync-system"] });
-  }, 60_000);
+  });
 
   test("every object of the examples becomes ready, and kubectl wait sees it", async () => {
     const { cluster, simulator } = world();
@@ -31,16 +32,16 @@ await describeOperator("the quick start", (world) => {
       .replaceAll("demo-key-0123456789", shop.key)
       .replaceAll("www.example.com", shop.domain);
     // The first pass waits for the WAF until all objects are there, so that one event sums everything up.
-    simulator.settings.latencyMs = 1_000;
+    simulator.settings.latencyMs = slow(1_000);
     await cluster.expectKubectl(["apply", "-f", "-"], { input });
     simulator.settings.latencyMs = 0;
-    const waited = ["wait", "--for=condition=Ready", "--timeout=60s", "--all", "-n", "shop"];
+    const waited = ["wait", "--for=condition=Ready", `--timeout=${slow(60)}s`, "--all", "-n", "shop"];
     const kinds = "wafinstances,wafiprules,waforigins,wafcacheclears";
     const seen = await cluster.expectKubectl([...waited, kinds]);
     expect(seen.match(/condition met/g)).toHaveLength(6);
     expect(shop.view.blocklist).toHaveLength(37);
     expect(shop.view.counters.cacheClears).toBe(1);
-  }, 90_000);
+  });
 
   test("everything that kubectl shows is as the documentation says", async () => {
     const { cluster, simulator } = world();
@@ -48,7 +49,7 @@ await describeOperator("the quick start", (world) => {
       apply: async (yaml) => {
         await cluster.expectKubectl(["apply", "--server-side", "--force-conflicts", "-f", "-"], { input: yaml });
         // Long enough for the operator to see it; then until it has dealt with it.
-        await realDelay(1_000);
+        await realDelay(slow(1_000));
         const isSettled = async (): Promise<boolean> => (await world().objects("shop")).every(isAtRest);
         await world().eventually("all is settled", isSettled);
       },
@@ -61,7 +62,7 @@ await describeOperator("the quick start", (world) => {
     expect(commands.map(({ command, printed }) => normalized(command, printed))).toEqual(
       commands.map(({ command, shown }) => normalized(command, shown)),
     );
-  }, 90_000);
+  });
 
   test("the figures of the first pass are in the metrics, and every series is there", async () => {
     const { operator } = world();
@@ -92,7 +93,7 @@ await describeOperator("the quick start", (world) => {
       "198.51.100.9",
       "2001:db8:bad::/48",
     ]);
-  }, 60_000);
+  });
 
   test("a reconcile that is asked for by annotation is done at once, and said so", async () => {
     shop.view.remove("blocklist", ["192.0.2.17"]);
@@ -102,7 +103,7 @@ await describeOperator("the quick start", (world) => {
     await world().eventually("the request is noted", async () => {
       return (await world().read("WafInstance", "shop", "shop"))?.status?.["lastHandledRequest"] === "noon";
     });
-  }, 60_000);
+  });
 
   test("a rule with 10,000 addresses is taken and synced, and its status stays small", async () => {
     const namespace = await world().newNamespace("large");
@@ -118,9 +119,9 @@ await describeOperator("the quick start", (world) => {
     expect(large?.status).toMatchObject({ progress: "10000/10000" });
     expect(JSON.stringify(large?.status).length).toBeLessThan(8 * 1024);
     expect(conditionOf(large, "Synced")).toMatchObject({ status: "True", reason: "Synced" });
-  }, 180_000);
+  });
 
   test("once all is synced, nothing is written any more", async () => {
     expect(await world().restless()).toEqual([]);
-  }, 60_000);
+  });
 });

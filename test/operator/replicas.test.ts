@@ -4,13 +4,17 @@ import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import { addresses, rule } from "../support/builders/manifests.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
+import { fast, slow, within } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { callsOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { startUnreliableProxy } from "../support/fakes/unreliable-proxy.ts";
 
 const lease = ["--leader-elect", "--lease-namespace", "wafsync-system"];
-/** 30 s for the Lease, 10 s for what a dead leader may still have had on its way, and the intervals of looking. */
+const leaseMs = 30_000;
+/** For what a dead leader may still have had on its way. */
+const settleMs = 10_000;
+/** With the intervals of looking. */
 const takeoverMsMax = 55_000;
 
 await describeOperator("two replicas", (world) => {
@@ -23,6 +27,13 @@ await describeOperator("two replicas", (world) => {
     return (await operator.metric('leader_election_master_status{name="wafsync-operator"}')) === 1;
   }
 
+  /** When the leader began to renew the Lease for the last time. */
+  async function lastRenewalMs(): Promise<number> {
+    const path = "/apis/coordination.k8s.io/v1/namespaces/wafsync-system/leases/wafsync-operator";
+    const { spec } = (await world().requests.expect({ path })) as { readonly spec: { readonly renewTime: string } };
+    return Date.parse(spec.renewTime);
+  }
+
   test("one works, and the other one is ready without doing anything", async () => {
     first = await world().startOperator({ parameters: lease, podName: "wafsync-0" });
     await world().eventually("the first one leads", async () => await leads(first));
@@ -32,19 +43,19 @@ await describeOperator("two replicas", (world) => {
     await world().allReady(namespace);
     expect([await leads(first), await leads(second)]).toEqual([true, false]);
     expect((await second.health("/readyz")).status).toBe(200);
-    expect(second.log().filter(({ msg }) => msg === "pass ended")).toEqual([]);
-  }, 90_000);
+    expect(second.log().filter(({ msg }) => msg === "reconcile finished")).toEqual([]);
+  });
 
   test("the leader that is asked to end gives the Lease back, and the other one goes on at once", async () => {
-    const startedMs = performance.now();
-    const { code } = await first.end("SIGTERM");
-    expect(code).toBe(0);
-    await world().apply(rule(namespace, "second", ["203.0.113.1"]));
-    await world().eventually("the other one has blocked it", () => waf.view.has("blocklist", "203.0.113.1"));
-    expect(performance.now() - startedMs).toBeLessThan(15_000);
+    await within(15_000, async () => {
+      const { code } = await first.end("SIGTERM");
+      expect(code).toBe(0);
+      await world().apply(rule(namespace, "second", ["203.0.113.1"]));
+      await world().eventually("the other one has blocked it", () => waf.view.has("blocklist", "203.0.113.1"));
+    });
     expect(await leads(second)).toBe(true);
     await world().allReady(namespace);
-  }, 90_000);
+  });
 
   test("the leader that is killed in the middle of its work is followed within the Lease, and nothing is done twice", async () => {
     first = await world().startOperator({ parameters: lease, podName: "wafsync-2" });
@@ -53,33 +64,33 @@ await describeOperator("two replicas", (world) => {
     await world().apply(rule(namespace, "long", addresses(500, 1_000)));
     await world().eventually("the work is under way", () => waf.view.blocklist.length > 100);
     await second.end("SIGKILL");
-    const killedMs = performance.now();
     settings.latencyMs = 0;
+    const renewedMs = await lastRenewalMs();
     // The call that was on its way may still arrive.
-    await realDelay(200);
+    await realDelay(slow(200));
     const { requests } = waf.view.counters;
     expect(requests).toBeLessThan(500);
     await realDelay(10_000);
     expect(waf.view.counters.requests).toBe(requests);
     await world().eventually("the other one goes on", () => waf.view.counters.requests > requests, takeoverMsMax);
-    expect(performance.now() - killedMs).toBeGreaterThan(30_000);
+    expect(Date.now() - renewedMs).toBeGreaterThan(leaseMs + settleMs);
     await world().allReady(namespace);
     expect(waf.view.blocklist).toHaveLength(521);
     expect(callsOf(waf)["POST /api/blocklist_ip"]).toBeLessThanOrEqual(522);
     expect(callsOf(waf)["DELETE /api/blocklist_ip"]).toBeUndefined();
-  }, 120_000);
+  });
 
   test("the leader that loses sight of the API server writes no more and ends, before another one may begin", async () => {
     await first.end("SIGTERM");
     const proxy = await startUnreliableProxy(Number(new URL(world().cluster.url).port));
-    const fast = { timesAsFast: 5, parameters: ["fast-lease"] };
+    const quick = { timesAsFast: fast(5), parameters: ["fast-lease"] };
     try {
-      const cutOff = await world().startOperator({ ...fast, port: proxy.port });
+      const cutOff = await world().startOperator({ ...quick, port: proxy.port });
       const { settings } = world().simulator;
       settings.latencyMs = 20;
       await world().apply(rule(namespace, "longer", addresses(1_000, 2_000)));
       await world().eventually("it works", () => waf.view.blocklist.length > 550);
-      const other = await world().startOperator({ ...fast, podName: "wafsync-4" });
+      const other = await world().startOperator({ ...quick, podName: "wafsync-4" });
       proxy.fallSilent();
       const { code } = await cutOff.process.ended;
       expect(code).toBe(1);
@@ -88,10 +99,10 @@ await describeOperator("two replicas", (world) => {
       expect(waf.view.counters.requests).toBe(requests);
       settings.latencyMs = 0;
       await world().eventually("the other one goes on", () => waf.view.blocklist.length === 1_521);
-      expect(other.log().filter(({ msg }) => msg === "working")).toHaveLength(1);
+      expect(other.log().filter(({ msg }) => msg === "leading")).toHaveLength(1);
       await world().allReady(namespace);
     } finally {
       await proxy.close();
     }
-  }, 120_000);
+  });
 });

@@ -6,6 +6,7 @@ import { expect, test } from "@jest/globals";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { rule } from "../support/builders/manifests.ts";
+import { timeLimit } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { OperatorWorld } from "../support/worlds/operator-world.ts";
 
@@ -30,8 +31,8 @@ await describeOperator("an operator that is killed", (world) => {
       const after = waf.view.counters.requests + Math.floor(random() * 35);
       const operator = await world().startOperator({ program: program() });
       const isReached = (): boolean => waf.view.counters.requests >= after;
-      const patience = performance.now() + 20_000;
-      while (!isReached() && performance.now() < patience) await realDelay(2);
+      const patience = timeLimit(20_000);
+      while (!isReached() && !patience.isOver()) await realDelay(2);
       await realDelay(random() * 8);
       operator.process.child.kill("SIGKILL");
       if (operator.process.child.signalCode === null) await once(operator.process.child, "exit");
@@ -46,13 +47,12 @@ await describeOperator("an operator that is killed", (world) => {
     await world().eventually(
       "the declared state is there",
       () => waf.view.blocklist.toSorted().join(" ") === [foreign, ...wanted].toSorted().join(" "),
-      60_000,
     );
-    await world().allReady(namespace, 60_000);
+    await world().allReady(namespace);
     expect(await owned(world(), namespace)).toEqual(wanted);
     expect(waf.view.overlaps).toBe(0);
     process.stdout.write(`\nSIGKILL over a real API server: ${kills} kills.\n`);
-  }, 300_000);
+  });
 });
 
 async function declareAtRandom(world: OperatorWorld, namespace: string, random: () => number): Promise<Set<string>> {

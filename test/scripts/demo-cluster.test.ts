@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { describeWithControlPlane } from "../support/control-plane/suite.ts";
+import { slow } from "../support/processes/slowness.ts";
 
 const script = join(import.meta.dirname, "../../scripts/demo-cluster.ts");
 
@@ -25,7 +26,7 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     void ended.then(() => ready.reject(new Error(`it ended too early:\n${text}`)));
     await ready.promise;
     const kubeconfig = /export KUBECONFIG=(\S+)/.exec(text)?.[1] ?? "";
-    const wait = ["wait", "--for=condition=Ready", "--timeout=60s", "wafiprules", "--all", "-n", "shop"];
+    const wait = ["wait", "--for=condition=Ready", `--timeout=${slow(60)}s`, "wafiprules", "--all", "-n", "shop"];
     expect(await cluster.expectKubectl(wait, { kubeconfig })).toContain("scanners condition met");
     expect(text).toContain("every object is Ready");
     child.kill("SIGINT");
@@ -36,5 +37,5 @@ await describeWithControlPlane("the demo on a cluster", (cluster) => {
     expect(existsSync(dirname(kubeconfig))).toBe(false);
     const url = /it serves (\S+)/.exec(text)?.[1] ?? "";
     await expect(fetch(`${url}/readyz`)).rejects.toThrow("fetch failed");
-  }, 180_000);
+  });
 });

@@ -27,7 +27,6 @@ describe("A process that is killed at any moment", () => {
         expect(killed.clears).toBeLessThanOrEqual(undisturbed.clears + 1);
       }
     },
-    120_000,
   );
 });
 

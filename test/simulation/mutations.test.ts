@@ -1,9 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { mutations, rowOf } from "../support/simulation/mutations.ts";
+import type { SourceFile } from "../support/tidy/source-tree.ts";
+import { readSourceTree } from "../support/tidy/source-tree.ts";
 
 const root = join(import.meta.dirname, "../..");
+const simulation = "test/support/simulation/simulate-seed.ts";
 
 /** The formatter pads the columns. */
 function unpadded(text: string): string {
@@ -11,13 +14,30 @@ function unpadded(text: string): string {
 }
 
 describe("The mutations", () => {
+  let files: ReadonlyMap<string, SourceFile>;
+
+  beforeAll(async () => {
+    const trees = await Promise.all(["src", "test"].map(async (folder) => await readSourceTree(root, folder)));
+    files = new Map(trees.flat().map((file) => [file.path, file]));
+  });
+
+  /** All files of ours that run when this one does. */
+  function runsWith(path: string): ReadonlySet<string> {
+    const seen = new Set([path]);
+    for (const file of seen) for (const target of files.get(file)?.imports ?? []) seen.add(target);
+    return seen;
+  }
+
   test.each(mutations.map((mutation) => [mutation.guard, mutation] as const))(
-    "of the guard that %s still fit the source",
-    async (_, { file, from, to, foundBy }) => {
-      const source = await readFile(join(root, file), "utf8");
-      expect(source.split(from)).toHaveLength(2);
+    "of the guard that %s fit the source, and the check that is to notice them runs it",
+    (_, { file, from, to, foundBy }) => {
+      expect(files.get(file)?.text.split(from)).toHaveLength(2);
       expect(from).not.toBe(to);
-      if (foundBy !== "simulation") expect(await readFile(join(root, foundBy), "utf8")).toContain("test(");
+      // `npm run mutate` shows that it does notice: without the file it would take the error of jest for that.
+      const check = foundBy === "simulation" ? simulation : foundBy;
+      expect([...files.keys()]).toContain(check);
+      if (foundBy !== "simulation") expect(foundBy).toMatch(/\.test\.ts$/);
+      expect(runsWith(check)).toContain(file);
     },
   );
 

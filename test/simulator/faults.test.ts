@@ -13,19 +13,18 @@ async function writeThrough(caller: Caller, effect: FaultEffect): Promise<Reply>
   return await caller.write("POST", "/api/blocklist_ip", { ip });
 }
 
+/** A caller whose answer never comes whole gives up this long after the simulator has its request. */
+const silenceMs = 300;
+
 /** What a write meets whose answer never comes whole: the code of the error, or that the caller had to give up. */
-async function brokenWrite(caller: Caller, effect: FaultEffect): Promise<string> {
+async function brokenWrite(caller: Caller, effect: FaultEffect, arrived: Promise<void>): Promise<string> {
   const giveUp = new AbortController();
-  const patience = setTimeout(() => giveUp.abort(), 300);
+  if (effect.kind === "Timeout") void arrived.then(() => setTimeout(() => giveUp.abort(), silenceMs));
   caller.simulator.addFaults({ effect });
-  const outcome = await caller
-    .call("POST", "/api/blocklist_ip", { form: { api_key: apiKey, ip }, signal: giveUp.signal })
-    .then(
-      ({ status }) => `answered ${status}`,
-      (error: { name: string; code?: string | number }) => (giveUp.signal.aborted ? "gave up" : String(error.code)),
-    );
-  clearTimeout(patience);
-  return outcome;
+  return await caller.call("POST", "/api/blocklist_ip", { form: { api_key: apiKey, ip }, signal: giveUp.signal }).then(
+    ({ status }) => `answered ${status}`,
+    (error: { name: string; code?: string | number }) => (giveUp.signal.aborted ? "gave up" : String(error.code)),
+  );
 }
 
 async function expectEffect(caller: Caller, happened: boolean): Promise<void> {
@@ -42,8 +41,9 @@ test.each([
   ["Reset", true, /ECONNRESET|UND_ERR_SOCKET/u],
   ["TruncatedBody", true, /UND_ERR_SOCKET|UND_ERR_ABORTED|ECONNRESET/u],
 ] as const)("%s with its effect %p leaves the write unanswered", async (kind, afterEffect, outcome) => {
-  await withSimulator({}, async (caller) => {
-    const met = await brokenWrite(caller, { kind, afterEffect });
+  const arrived = Promise.withResolvers<void>();
+  await withSimulator({ onRequest: () => arrived.resolve() }, async (caller) => {
+    const met = await brokenWrite(caller, { kind, afterEffect }, arrived.promise);
     expect(met).toEqual(typeof outcome === "string" ? outcome : expect.stringMatching(outcome));
     await expectEffect(caller, afterEffect);
     expect(caller.simulator.waf(apiKey).counters.faults).toBe(1);

@@ -18,8 +18,9 @@ function linesOf(text: string, name: string): string[] {
 }
 
 describe("from the start", () => {
-  test("every metric has a help text, and the series that can be foreseen are there at zero", async () => {
+  test("every metric has a help text, and the series with known labels exist at zero", async () => {
     const metrics = make();
+    metrics.reconciles("instances");
     metrics.queue("instances");
     metrics.leading("wafsync", false);
     metrics.addInstance("edge/shop");
@@ -38,6 +39,8 @@ describe("from the start", () => {
       'wafsync_log_rows_forwarded_total{waf_instance="edge/shop",output="OTLP"} 0',
       'wafsync_log_lag_seconds{waf_instance="edge/shop"} 0',
       "wafsync_orphaned_entries_total 0",
+      'wafsync_reconcile_total{controller="instances",result="requeue"} 0',
+      'wafsync_reconcile_duration_seconds_count{controller="instances",result="interrupted"} 0',
       'wafsync_events_dropped_total{reason="QueueFull"} 0',
       'leader_election_master_status{name="wafsync"} 0',
       'workqueue_depth{name="instances"} 0',
@@ -95,7 +98,7 @@ describe("instances", () => {
     );
   });
 
-  test("lists, plans and writes show what was last told", async () => {
+  test("lists, plans and writes show the last figures", async () => {
     const metrics = make();
     metrics.addInstance("edge/shop");
     metrics.listSeen("edge/shop", "blocklist", { live: 12, managed: 9, foreign: 3, pending: 2, held: 4 });
@@ -183,7 +186,7 @@ test("the Lease, watches and dropped events are shown as they are at the scrape"
   expect(text).toContain('wafsync_events_dropped_total{reason="Spam"} 1');
 });
 
-test("memory, CPU and the lag of the event loop can be had as well", async () => {
+test("memory, CPU and event loop lag can be added", async () => {
   const text = await createMetrics({ version: "1", withProcess: true }).text();
   expect(text).toContain("nodejs_eventloop_lag_p99_seconds");
   expect(text).toContain("process_resident_memory_bytes");

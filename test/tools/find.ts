@@ -3,7 +3,7 @@
 import { copyFile, mkdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { GoBuild } from "../support/control-plane/go-build.ts";
-import { buildByGo, findBuiltByGo } from "../support/control-plane/go-build.ts";
+import { findOrBuildByGo } from "../support/control-plane/go-build.ts";
 import type { Report } from "../support/control-plane/program.ts";
 import { cacheDirectory } from "../support/control-plane/program.ts";
 import { runToEnd } from "../support/control-plane/run-to-end.ts";
@@ -42,10 +42,7 @@ const toolsBuild: GoBuild = {
 export async function findTools(environment: NodeJS.ProcessEnv = process.env): Promise<FindToolsResult> {
   const report: Report = (line) => void process.stderr.write(`wafsync: ${line}\n`);
   if (environment["WAFSYNC_TOOLS"] === "none") return { state: "Missing", problem: "none are wanted" };
-  const cache = cacheDirectory(environment);
-  const found = await findBuiltByGo(toolsBuild, cache);
-  if (found !== undefined) return { state: "Found", tools: toolsIn(found) };
-  const result = await buildByGo(toolsBuild, cache, report);
+  const result = await findOrBuildByGo(toolsBuild, cacheDirectory(environment), report);
   if (result.state === "Failed") return { state: "Missing", problem: result.problem };
   return { state: "Found", tools: toolsIn(result.file) };
 }

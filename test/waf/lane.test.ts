@@ -46,7 +46,6 @@ describe("a lane", () => {
     const { begun, turn, endOne } = createRecorder(lane);
     const turns = ["a", "b", "c"].map(async (name) => await turn(name));
     expect(begun).toEqual(["a"]);
-    expect(lane.waiting).toBe(2);
     endOne();
     await clock.settle();
     expect(begun).toEqual(["a", "b"]);
@@ -56,7 +55,7 @@ describe("a lane", () => {
     expect(await Promise.all(turns)).toEqual(["a", "b", "c"]);
   });
 
-  test("lets the urgent go before the normal, and both before bulk", async () => {
+  test("runs normal turns before bulk ones", async () => {
     const { clock, lane } = createLane();
     const { begun, turn, endOne } = createRecorder(lane);
     const order: readonly (readonly [string, Urgency])[] = [
@@ -64,9 +63,7 @@ describe("a lane", () => {
       ["bulk 1", "Bulk"],
       ["normal 1", "Normal"],
       ["bulk 2", "Bulk"],
-      ["urgent 1", "Urgent"],
       ["normal 2", "Normal"],
-      ["urgent 2", "Urgent"],
     ];
     const turns = order.map(async ([name, urgency]) => await turn(name, urgency));
     for (let index = 0; index < order.length; index += 1) {
@@ -74,7 +71,7 @@ describe("a lane", () => {
       endOne();
     }
     await Promise.all(turns);
-    expect(begun).toEqual(["running", "urgent 1", "urgent 2", "normal 1", "normal 2", "bulk 1", "bulk 2"]);
+    expect(begun).toEqual(["running", "normal 1", "normal 2", "bulk 1", "bulk 2"]);
   });
 
   test("lets whoever makes one call after the other go on before a bulk turn", async () => {
@@ -95,13 +92,13 @@ describe("a lane", () => {
     const { begun, turn, endOne } = createRecorder(lane);
     const turns = [turn("running"), turn("bulk", "Bulk")];
     await clock.advance(bulkWaitMsMax);
-    turns.push(turn("normal"), turn("urgent", "Urgent"));
+    turns.push(turn("normal"));
     for (let index = 0; index < turns.length; index += 1) {
       endOne();
       await clock.settle();
     }
     await Promise.all(turns);
-    expect(begun).toEqual(["running", "urgent", "bulk", "normal"]);
+    expect(begun).toEqual(["running", "bulk", "normal"]);
   });
 
   test("withdraws a waiting turn whose signal aborts, and no other", async () => {
@@ -111,7 +108,6 @@ describe("a lane", () => {
     const turns = [turn("a"), turn("b", "Normal", controller.signal), turn("c")];
     controller.abort();
     expect(await turns[1]).toBe("Aborted");
-    expect(lane.waiting).toBe(1);
     endOne();
     await clock.settle();
     endOne();
@@ -177,13 +173,11 @@ describe("a lane", () => {
     lane.pauseUntil(clock.monotonicMs() + 3_000);
     lane.pauseUntil(clock.monotonicMs() + 1_000);
     const { begun, turn, endOne } = createRecorder(other);
-    const running = turn("a", "Urgent");
-    expect(other.pausedForMs).toBe(3_000);
+    const running = turn("a");
     await clock.advance(2_999);
     expect(begun).toEqual([]);
     await clock.advance(1);
     expect(begun).toEqual(["a"]);
-    expect(other.pausedForMs).toBe(0);
     endOne();
     await running;
   });
@@ -222,7 +216,7 @@ describe("the registry of lanes", () => {
     expect(await turn("late")).toBe("Closed");
     const heir = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
     const order: string[] = [];
-    const inherited = heir.run({ urgency: "Urgent" }, async () => order.push("heir"));
+    const inherited = heir.run({ urgency: "Normal" }, async () => order.push("heir"));
     await clock.settle();
     expect(order).toEqual([]);
     endOne();

@@ -5,7 +5,7 @@
 --   Healthy      as declared
 
 -- Removals that are held back are a question to a person, not a failure: all else goes on.
-local held = { Held = true, TooManyRemovals = true, SourceBroken = true, NotConfirmed = true }
+local held = { Held = true, TooManyRemovals = true, SourceBroken = true }
 
 local function health(status, message)
   return { status = status, message = message }

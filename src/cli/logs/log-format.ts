@@ -4,6 +4,7 @@ import { stringify } from "csv-stringify/sync";
 import { jsonLineOf } from "../../model/json-line.ts";
 import { logEntryFields } from "../../model/log-entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
+import { shortened } from "../../model/sentence.ts";
 
 export const logFormats = ["ndjson", "csv", "table", "json"] as const;
 export type LogFormatName = (typeof logFormats)[number];
@@ -93,6 +94,5 @@ function createTable(): LogFormat {
 }
 
 function printableCell(text: string): string {
-  const cut = text.length > cellLengthMax ? `${text.slice(0, cellLengthMax - 1)}…` : text;
-  return cut.replaceAll(controls, "�");
+  return shortened(text, cellLengthMax).replaceAll(controls, "�");
 }

@@ -1,5 +1,6 @@
 // Text made into HTML. Everything that is put into a template is escaped, unless it is markup that was made here.
 // What attackers wrote stays text, whatever characters it has.
+import { shortened } from "../../model/sentence.ts";
 
 /** HTML that is safe to put into other HTML. */
 export class Markup {
@@ -43,6 +44,5 @@ const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Zl}\p{Zp}]/gu;
 
 /** One line of at most so many characters, in which nothing is hidden. */
 export function visibleText(text: string, lengthMax: number): string {
-  const cut = text.length > lengthMax ? `${text.slice(0, lengthMax - 1)}…` : text;
-  return cut.replaceAll(unseen, "\u{FFFD}");
+  return shortened(text, lengthMax).replaceAll(unseen, "\u{FFFD}");
 }

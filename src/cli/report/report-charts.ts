@@ -10,7 +10,8 @@ import type { Counted, LogReportSummary } from "./report-statistics.ts";
 import { dayMs } from "../../reconcile/logs/log-days.ts";
 import { visibleText } from "./html.ts";
 import { fittingLabel, labelWidth } from "./label-width.ts";
-import { countWords, countryWords, reasonWords } from "./report-data.ts";
+import { countWords } from "../count-words.ts";
+import { countryWords, reasonWords } from "./report-data.ts";
 
 use([BarChart, GridComponent, SVGRenderer]);
 

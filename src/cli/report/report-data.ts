@@ -15,11 +15,6 @@ export interface ReportData {
   readonly version: string;
 }
 
-/** Ways to write a number of requests. */
-export function countWords(count: number): string {
-  return count.toLocaleString("en-US");
-}
-
 /** `12.3 %`, and `< 0.1 %` for what is not nothing. */
 export function shareWords(count: number, total: number): string {
   if (total === 0) return "0 %";

@@ -48,7 +48,7 @@ export interface ClearRecord {
 
 /** What keeps the whole instance from being worked on. With a `reason`, waiting would be of no use. */
 export interface ClearTrouble {
-  readonly reason: Extract<ClearFailure, "BadApiKey" | "MissingApiKey" | "DomainChanged"> | undefined;
+  readonly reason: Extract<ClearFailure, "BadApiKey" | "DomainChanged"> | undefined;
   readonly message: string;
 }
 

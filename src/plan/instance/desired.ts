@@ -122,7 +122,7 @@ function draftRule(
   const { rule } = gatheredRule;
   const list = listOf(rule);
   const id = nameKey(rule.meta);
-  const base = { rule, id, list, rejected: [], carved: [], declared: 0, expired: false, entries: new Set<Entry>() };
+  const base = { rule, id, list, rejected: [], carved: [], expired: false, entries: new Set<Entry>() };
   const labels = gathered.namespaceLabels.get(rule.meta.namespace);
   const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
   if (attachment.state !== "Allowed") {
@@ -138,7 +138,6 @@ function draftRule(
     ...base,
     ...verdictOf(read.missing, read.invalid, guarded.rejected),
     entries: expired ? new Set() : guarded.entries,
-    declared: read.entries.size + read.invalid.length,
     rejected: [...read.invalid, ...guarded.rejected],
     carved: expired ? [] : guarded.carved,
     expiresAtMs,

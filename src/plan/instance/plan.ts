@@ -59,6 +59,8 @@ export interface PlanInput {
   readonly desired: DesiredState;
   readonly observed: Observed;
   readonly inventory: Inventory;
+  /** Refusals that the inventory has no room for, by `operationKey`. */
+  readonly olderRefusals?: ReadonlyMap<string, Refusal>;
   readonly nowMs: number;
 }
 
@@ -73,7 +75,7 @@ interface ListDraft {
 export function planInstance(input: PlanInput): Plan {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
-  const refusals = refusalsByOperation(inventory.refusals);
+  const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = new Set(desired.rules.flatMap(({ id, rule }) => (rule.meta.deleting ? [] : [id])));
   const drafts = eachList((list) => draftList(list, input, contested, refusals, existingRules));
   const heldBySources = eachList((list) => (desired.removalsHeldBy[list].length > 0 ? drafts[list].removals : []));
@@ -135,7 +137,6 @@ function draftList(
     adds.push({ list, entry, rules });
   }
   const { removals, retained } = removableEntries({
-    list,
     exclusive: desired.instance.policies[list] === "Exclusive",
     owned: inventory.entries[list],
     wanted: desired.lists[list],

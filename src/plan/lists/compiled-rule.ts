@@ -27,8 +27,6 @@ export interface CompiledRule {
   readonly message: string;
   /** What it wants on its list, with the pieces of carved entries in their place; nothing once it has expired. */
   readonly entries: ReadonlySet<Entry>;
-  /** How many different entries it declares, good and bad. */
-  readonly declared: number;
   readonly rejected: readonly RejectedEntry[];
   readonly carved: readonly CarvedEntry[];
   readonly expiresAtMs: number | undefined;

@@ -1,6 +1,5 @@
 // What wafsync may call its own. An entry is ours from the record that is written before the call that could add it; one
 // that was on the list before any rule declared it stays foreign, unless a rule adopts it. What can't be proved ours is not.
-import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
@@ -73,7 +72,6 @@ export function isRetained(record: OwnedEntry | undefined, existingRules: Readon
 
 /** What the removals of one list may take: by policy, ownership and `deletionPolicy`. `wanted` entries are never taken. */
 export function removableEntries(input: {
-  readonly list: ListName;
   readonly exclusive: boolean;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;

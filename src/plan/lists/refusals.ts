@@ -6,7 +6,7 @@ import { nameKey } from "../../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
 const refusedForMs = 3_600_000;
-/** How many refusals are remembered; beyond it the oldest are forgotten, and so tried again earlier. */
+/** How many refusals the inventory keeps, the latest. Older ones are remembered by the process alone. */
 const refusalsMax = 2_000;
 
 /** Names the versions of the rules that want an entry: another version means another attempt. */
@@ -38,8 +38,20 @@ export function refusalEndsAtMs(refusal: Refusal): number {
   return refusal.refusedAtMs + refusedForMs;
 }
 
-export function refusalsByOperation(refusals: readonly Refusal[]): ReadonlyMap<string, Refusal> {
-  return new Map(refusals.map((refusal) => [refusal.operation, refusal]));
+/** @param older refusals that the inventory has no room for; those of the inventory count first */
+export function refusalsByOperation(
+  refusals: readonly Refusal[],
+  older: ReadonlyMap<string, Refusal> = new Map(),
+): ReadonlyMap<string, Refusal> {
+  const byOperation = new Map(older);
+  for (const refusal of refusals) byOperation.set(refusal.operation, refusal);
+  return byOperation;
+}
+
+/** The refusal that has to make room when another one is added; undefined if there is room. */
+export function displacedBy(refusals: readonly Refusal[], refusal: Refusal): Refusal | undefined {
+  const isKnown = refusals.some(({ operation }) => operation === refusal.operation);
+  return isKnown || refusals.length < refusalsMax ? undefined : refusals[0];
 }
 
 /** Adds a refusal, in place of an earlier one of the same operation. */

@@ -14,9 +14,9 @@ export interface DayMark {
   readonly total: number | undefined;
 }
 
-/** A cursor as JSON. */
+/** A cursor as JSON. Version 1 identified rows in another way, so what it says of them can't be used. */
 export interface SavedLogCursor {
-  readonly version: 1;
+  readonly version: 2;
   readonly seed: IdentitySeed;
   readonly firstDay: number;
   readonly nextDay: number;
@@ -109,7 +109,7 @@ export class LogCursor {
       ...(total !== undefined && { total }),
       handedOn: Buffer.from(encodeTally(tally)).toString("base64"),
     }));
-    return { version: 1, seed: this.#seed, firstDay: this.#firstDay, nextDay: this.#nextDay, days };
+    return { version: 2, seed: this.#seed, firstDay: this.#firstDay, nextDay: this.#nextDay, days };
   }
 }
 
@@ -129,7 +129,7 @@ function isSavedCursor(value: unknown): value is SavedLogCursor {
   const isSeed = (one: unknown): boolean =>
     typeof one === "object" && one !== null && "low" in one && "high" in one && isWhole(one.low) && isWhole(one.high);
   return (
-    version === 1 && isSeed(seed) && isWhole(firstDay) && isWhole(nextDay) && Array.isArray(days) && days.every(isMark)
+    version === 2 && isSeed(seed) && isWhole(firstDay) && isWhole(nextDay) && Array.isArray(days) && days.every(isMark)
   );
 }
 

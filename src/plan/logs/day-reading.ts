@@ -1,20 +1,21 @@
 // What to make of the pages of one day, one after another: which rows to hand on, whether the day is whole, or whether it has to be
 // read again from its start. Rows that were handed on in an earlier reading are left out, however the order changed meanwhile.
 // Only a day of several pages, or one that is followed, is remembered row by row: a day of one whole page is handed on as a whole.
+import { hash } from "node:crypto";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../../model/log-entry.ts";
+import { tallyRowsMax } from "./tally.ts";
 import type { LogTally } from "./tally.ts";
-
-/** Bound once: looking up a global for each character costs more than the arithmetic, where globals are not the engine's own. */
-const { imul } = Math;
 
 /** After so many readings in a row that contradict themselves in the same way, the day is taken as it came, and that is reported. */
 export const defectsMax = 3;
 export const brokenShownMax = 100;
 /** Pages of one reading. */
 export const pagesMax = 100_000;
-const reservedRowsMax = 2 ** 20;
 /** Empty pages that bring a further scroll id, with rows still missing. */
 const emptyPagesMax = 3;
+
+/** Completes "The WAF sent …". */
+const tooManyRows = `more log entries for one day than wafsync remembers (${tallyRowsMax}), and the day had to be read again`;
 
 /**
  * - `RepeatedPage`: a page came a second time. `TooManyRows`, `TooFewRows`: other than `total.value` says. `Endless`: more pages
@@ -40,12 +41,14 @@ export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
 );
 
 interface Reading {
+  /** Whether all that was handed on before is remembered. */
+  readonly isRepeatable: boolean;
   pages: number;
   emptyPages: number;
   came: number;
   totalMin: number;
   totalMax: number;
-  readonly digests: Set<number>;
+  readonly digests: Set<string>;
   readonly broken: BrokenLogEntry[];
   brokenCount: number;
 }
@@ -53,7 +56,7 @@ interface Reading {
 export class LogDayReading {
   readonly #createTally: () => LogTally;
   #tally: LogTally | undefined;
-  #reading: Reading = newReading();
+  #reading: Reading = newReading(true);
   #identities = new Float64Array(0);
   /** Pages, by their number, that were the same as one before, and in how many readings in a row. */
   readonly #repeats = new Map<number, number>();
@@ -69,7 +72,7 @@ export class LogDayReading {
 
   /** The next page will be the first of the day. */
   begin(): void {
-    this.#reading = newReading();
+    this.#reading = newReading(this.#tally?.isOverfull !== true);
     this.#tally?.beginReading();
   }
 
@@ -80,8 +83,8 @@ export class LogDayReading {
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
     // Whatever may be read again once it was handed on has to be remembered.
-    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#newTally(page.total);
-    if (this.#tally?.isFull === true) return { next: "Failed", rows: [], problem: "the day has too many rows" };
+    if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#createTally();
+    if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
     const identities = this.#identify(page.entries);
     const defect = this.#defectOf(length, identities);
     if (defect !== undefined) return this.#again(defect, []);
@@ -91,13 +94,6 @@ export class LogDayReading {
     if (length === 0) reading.emptyPages += 1;
     if (page.scrollId !== null && !this.#isOver(length)) return { next: "Page", scrollId: page.scrollId, rows };
     return reading.came < reading.totalMin ? this.#again("TooFewRows", rows) : this.#done(rows);
-  }
-
-  #newTally(total: number): LogTally {
-    const tally = this.#createTally();
-    // A total that is a mistake must not cost a gigabyte.
-    tally.reserve(Math.min(total, reservedRowsMax));
-    return tally;
   }
 
   /** Into the same memory for each page. */
@@ -119,7 +115,7 @@ export class LogDayReading {
   }
 
   /** A page that is the same as one before in every reading is what the logs are like: many equal requests. */
-  #isRepeated(page: number, digest: number, digests: Set<number>): boolean {
+  #isRepeated(page: number, digest: string, digests: Set<string>): boolean {
     if (!digests.has(digest)) {
       digests.add(digest);
       this.#repeats.delete(page);
@@ -143,7 +139,7 @@ export class LogDayReading {
     if (tally === undefined || identities === undefined) return entries;
     let rows: LogEntry[] | undefined;
     for (const [index, entry] of entries.entries()) {
-      const isNew = tally.takeIdentity(identities[index] ?? 0);
+      const isNew = tally.take(identities[index] ?? 0);
       // A copy is made only if there is a row to leave out.
       if (!isNew) rows ??= entries.slice(0, index);
       else rows?.push(entry);
@@ -177,8 +173,9 @@ export class LogDayReading {
   }
 }
 
-function newReading(): Reading {
+function newReading(isRepeatable: boolean): Reading {
   return {
+    isRepeatable,
     pages: 0,
     emptyPages: 0,
     came: 0,
@@ -190,15 +187,7 @@ function newReading(): Reading {
   };
 }
 
-/** One number for a page: the same rows in the same order give the same. */
-function digestOf(identities: Float64Array): number {
-  let low = 0;
-  let high = 0;
-  for (const identity of identities) {
-    low = imul(low ^ (identity % 2 ** 26), 0x9e_37_79_b1);
-    low ^= low >>> 15;
-    high = imul(high ^ Math.floor(identity / 2 ** 26), 0x85_eb_ca_77);
-    high ^= high >>> 13;
-  }
-  return (low >>> 0) * 2 ** 20 + (high >>> 12);
+/** The same rows in the same order give the same. */
+function digestOf(identities: Float64Array): string {
+  return hash("sha256", identities);
 }

@@ -1,6 +1,6 @@
 // A tally as bytes: for each row its identity as the distance to the one before, and how often it was handed on. Both in groups of
 // seven bits, so that a hundred thousand rows take about half a megabyte.
-import { LogTally } from "./tally.ts";
+import { LogTally, tallyRowsMax } from "./tally.ts";
 import type { RowIdentity } from "./row-identity.ts";
 
 const groupSize = 128;
@@ -8,7 +8,9 @@ const groupSize = 128;
 export function encodeTally(tally: LogTally): Uint8Array {
   const bytes: number[] = [];
   let before = 0;
-  for (const [identity, count] of tally.counts()) {
+  // As plain numbers, which are sorted several times as fast as pairs.
+  for (const identity of Float64Array.from(tally.counts.keys()).sort()) {
+    const count = tally.counts.get(identity) ?? 0;
     // Nearly every row is handed on once: that costs no byte of its own.
     writeNumber(bytes, (identity - before) * 2 + (count > 1 ? 1 : 0));
     if (count > 1) writeNumber(bytes, count);
@@ -19,7 +21,7 @@ export function encodeTally(tally: LogTally): Uint8Array {
 
 /** Undefined if the bytes are not what `encodeTally` gives. `identityOf` must have the seed of then. */
 export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTally | undefined {
-  const tally = new LogTally(identityOf);
+  const counts = new Map<number, number>();
   const reader = { bytes, position: 0 };
   let identity = 0;
   while (reader.position < bytes.length) {
@@ -29,10 +31,10 @@ export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTall
     const count = isRepeated ? readNumber(reader) : 1;
     if (count === undefined || count < 1 || count > 2 ** 32 - 1) return undefined;
     identity += Math.floor(distance / 2);
-    if (identity >= 2 ** 52 || tally.isFull) return undefined;
-    tally.restore(identity, count);
+    if (identity >= 2 ** 52 || counts.size >= tallyRowsMax) return undefined;
+    counts.set(identity, count);
   }
-  return tally;
+  return new LogTally(identityOf, { counts });
 }
 
 function writeNumber(bytes: number[], value: number): void {

@@ -107,9 +107,10 @@ export function clearTroubleOf({ result, desired }: Pick<RunFacts, "result" | "d
     if (!desired.instance.meta.deleting) return undefined;
     return { reason: undefined, message: "The instance is being deleted." };
   }
-  const { reason, message } = trouble;
-  const isFinal = reason === "BadApiKey" || reason === "MissingApiKey" || reason === "DomainChanged";
-  return { reason: isFinal ? reason : undefined, message };
+  const { reason, message, cause = message } = trouble;
+  // A missing key may be on its way: the Secret is often applied a moment after the instance.
+  const isFinal = reason === "BadApiKey" || reason === "DomainChanged";
+  return { reason: isFinal ? reason : undefined, message: cause };
 }
 
 /** Emits an event on the object about how it finished. */

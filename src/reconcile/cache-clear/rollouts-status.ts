@@ -2,9 +2,9 @@
 // and what comes next.
 import { formatTime } from "../../api/conditions.ts";
 import type { WafInstanceStatus } from "../../api/waf-instance.ts";
+import { shortened } from "../../model/sentence.ts";
 import type { RolloutRecord, SeenWorkload, WorkloadSight } from "../../model/workload.ts";
 import { workloadKey } from "../../model/workload.ts";
-import { shortened } from "../status/rule-status.ts";
 import type { ClearMemory } from "./clear-records.ts";
 import { clearTroubleOf } from "./advance-clears.ts";
 import { decideRolloutClears, rolloutsIgnored } from "./rollout-clears.ts";

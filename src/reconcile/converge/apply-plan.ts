@@ -41,8 +41,8 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     if (cleared !== undefined) return cleared;
     const { operation } = run;
     if (operation === undefined) return undefined;
-    // Confirm the declared state before a removal.
-    if (isRemoval(operation) && !run.isConfirmed()) {
+    // Confirm the declared state before a removal, and before the first write of this process.
+    if (!run.isConfirmedFor(operation)) {
       const ended = (await run.confirm()) ?? (await run.record());
       if (ended !== undefined) return ended;
       continue;
@@ -167,10 +167,6 @@ function emitOriginRemovalRefused(run: Run, { host }: OriginOperation, answer: s
   const { ports, view } = run;
   const message = `The API refused to remove origin ${host} (${answer}). wafsync counts it as removed; origins can't be read back, so check the WAF's own console if in doubt.`;
   ports.status.event(view.gathered.instance.meta, { type: "Warning", reason: "OriginRemovalRefused", message });
-}
-
-function isRemoval(operation: Operation): boolean {
-  return operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin";
 }
 
 function isOriginOperation(operation: Operation): operation is OriginOperation {

@@ -47,6 +47,8 @@ export async function clearDueCaches(run: Run): Promise<RunResult | undefined> {
   await report(run, clears.finished);
   if (ended !== undefined || (clears.due.length === 0 && !rollouts.isDue)) return ended;
   if (ports.stopping.aborted) return { kind: "Interrupted" };
+  // The first write of a process comes after a fresh read, which may show that nothing is due.
+  if (!run.isFresh) return (await run.confirm()) ?? (await run.record()) ?? (await clearDueCaches(run));
   return callOnce(run, clears, rollouts);
 }
 

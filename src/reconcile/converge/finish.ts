@@ -6,6 +6,7 @@ import { advanceClearsAtEnd, removeOutlived } from "../cache-clear/advance-clear
 import { factsWithoutRead } from "../facts.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
+import { isTransient } from "../run-result.ts";
 import type { RunResult } from "../run-result.ts";
 import { emitOutcome } from "../status/emit-events.ts";
 import { forgetRulesBut } from "./instance-memory.ts";
@@ -86,7 +87,7 @@ function noteResult(
   declared: Declared,
   result: RunResult,
 ): number | undefined {
-  const hasFailed = result.kind === "Failed" || result.kind === "Unsettled";
+  const hasFailed = isTransient(result);
   memory.failures = hasFailed ? memory.failures + 1 : 0;
   if (result.kind === "Failed") ports.observer.failed?.(declared.gathered.instance.meta, result.fault);
   const wakeAtMs = wakeTime(ports, memory, declared, result);
@@ -126,12 +127,9 @@ function wakeTime(
     case "Done":
       return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs);
     case "Blocked":
-      if (result.blocker === "InventoryConflict" || result.blocker === "InventoryUnwritable") {
-        return nowMs + 2 * retryBaseMs;
-      }
-      return Math.min(resyncMs, nowMs + retryMsMax);
     case "Failed":
     case "Unsettled": {
+      if (!isTransient(result)) return Math.min(resyncMs, nowMs + retryMsMax);
       const options = { baseMs: retryBaseMs, maxMs: retryMsMax, attempt: memory.failures, random };
       const askedMs = result.kind === "Failed" ? (result.fault.retryAfterMs ?? 0) : 0;
       return nowMs + Math.max(upwardBackOffDelayMs(options), askedMs);

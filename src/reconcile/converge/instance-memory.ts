@@ -4,14 +4,19 @@ import type { ApiKey } from "../../model/api-key.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Observed } from "../../model/observed.ts";
+import type { Refusal } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { LastSeen } from "../../plan/instance/drift.ts";
+import { refusalEndsAtMs } from "../../plan/lists/refusals.ts";
 import { ClearMemory } from "../cache-clear/clear-records.ts";
 import type { RunResult } from "../run-result.ts";
 import { EmittedEvents } from "../status/emitted-events.ts";
 
 /** How many removed entries of one list are remembered, the latest; one that comes back later is not reported as drift. */
 export const removedMax = 10_000;
+
+/** How many refusals beyond those of the inventory are remembered, the latest; those forgotten are tried again earlier. */
+export const olderRefusalsMax = 100_000;
 
 export interface BackOff {
   readonly untilMs: number;
@@ -25,10 +30,14 @@ export interface InstanceMemory {
   failures: number;
   /** While the instance backs off: until when, from what, and for which key and address. */
   backOff: BackOff | undefined;
+  /** This process has read the declared state where it lives: its caches are no older than the process. */
+  hasConfirmed: boolean;
   /** The lists as the last run left them. */
   lastSeen: LastSeen | undefined;
   /** What wafsync removed itself, oldest first, at most `removedMax` of a list. */
   readonly removed: Readonly<Record<ListName, Set<Entry>>>;
+  /** Refused writes that the inventory has no room for, by `operationKey`, oldest first. */
+  readonly olderRefusals: Map<string, Refusal>;
   lastObserved: Observed | undefined;
   lastSyncMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
@@ -45,8 +54,10 @@ export function newInstanceMemory(): InstanceMemory {
   return {
     failures: 0,
     backOff: undefined,
+    hasConfirmed: false,
     lastSeen: undefined,
     removed: { blocklist: new Set(), allowlist: new Set() },
+    olderRefusals: new Map(),
     lastObserved: undefined,
     lastSyncMs: undefined,
     key: undefined,
@@ -71,6 +82,16 @@ export function noteWrite({ removed, ruleChangedMs }: InstanceMemory, operation:
       if (entries.size <= removedMax) break;
       entries.delete(oldest);
     }
+  }
+}
+
+/** Remembers a refusal that the inventory has no room for. */
+export function noteRefusal({ olderRefusals }: InstanceMemory, refusal: Refusal, nowMs: number): void {
+  olderRefusals.delete(refusal.operation);
+  olderRefusals.set(refusal.operation, refusal);
+  for (const [operation, oldest] of olderRefusals) {
+    if (nowMs < refusalEndsAtMs(oldest) && olderRefusals.size <= olderRefusalsMax) break;
+    olderRefusals.delete(operation);
   }
 }
 

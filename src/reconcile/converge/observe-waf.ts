@@ -23,7 +23,6 @@ export async function observeWaf(
     value: {
       domain: origins.value.domain,
       primaryOrigin: origins.value.primary,
-      originHosts: origins.value.hosts,
       lists: { blocklist: blocklist.value, allowlist: allowlist.value },
     },
   };

@@ -1,6 +1,6 @@
 // Writes what a run knows to the status of the instance and of everything attached to it. The port writes only what differs.
 import { isDeepStrictEqual } from "node:util";
-import { fewAtATime } from "../../async/map-concurrently.ts";
+import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { cacheClearStatus } from "../cache-clear/cache-clear-status.ts";
@@ -65,7 +65,7 @@ async function reportObjects(
     ...instanceStatus(before, facts, memory.lastSyncMs),
     cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
   }));
-  await fewAtATime(facts.desired.rules, statusesAtOnceMax, async (rule) => {
+  await mapConcurrently(facts.desired.rules, statusesAtOnceMax, async (rule) => {
     if (rule.rule.meta.deleting) return;
     const changedMs = memory.ruleChangedMs.get(rule.id);
     await report(rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));

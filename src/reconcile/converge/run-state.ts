@@ -12,12 +12,13 @@ import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
+import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeList } from "./observe-waf.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { View } from "./view.ts";
 import { isSameWaf, orphansEntries } from "./view.ts";
-import { WriteLedger } from "./write-ledger.ts";
+import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
@@ -42,7 +43,7 @@ export class Run {
   readonly ports: ReconcilePorts;
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
-  readonly ledger = new WriteLedger();
+  readonly ledger: WriteLedger;
   readonly clears = new ClearSchedule();
   readonly progress: ProgressReporter;
   readonly #startedMs: number;
@@ -63,13 +64,14 @@ export class Run {
     this.ports = ports;
     this.memory = memory;
     this.waf = waf;
+    this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
     this.progress = new ProgressReporter(ports, memory, startedMs);
     this.#startedMs = startedMs;
     this.#followsSource = followsSource;
     this.#view = view;
     this.#stored = stored.inventory;
     this.#revision = stored.revision;
-    this.#plan = planInstance({ ...view, nowMs: startedMs });
+    this.#plan = planInstance({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
   }
 
   get view(): View {
@@ -102,7 +104,7 @@ export class Run {
     const desired = gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs);
     this.#view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(this.#view.observed);
-    const plan = planInstance({ ...this.#view, observed, nowMs });
+    const plan = planInstance({ ...this.#view, observed, olderRefusals: this.memory.olderRefusals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;
@@ -132,20 +134,31 @@ export class Run {
     return undefined;
   }
 
-  /** True while a fresh read of the declared state counts. */
-  isConfirmed(): boolean {
+  /** True once this process has read the declared state where it lives, or if nothing that is declared matters any more. */
+  get isFresh(): boolean {
+    return this.memory.hasConfirmed || !this.#followsSource;
+  }
+
+  /**
+   * Whether the declared state is fresh enough for the operation. A removal needs a recent read; any other write needs one since
+   * the process started: an address that was unblocked must not be blocked again from a stale cache.
+   */
+  isConfirmedFor(operation: Operation): boolean {
+    if (!isRemoval(operation)) return this.isFresh;
     return this.#confirmedMs !== undefined && this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;
   }
 
   /**
-   * True if the plan must not be trusted before a fresh read. An empty revision also means "just released", which a stale cache
+   * True if the plan must not be trusted before a fresh read: it would be the first write of this process. An empty revision also means "just released", which a stale cache
    * would adopt again; and a stale cache may lack the rule or origin that retains what the plan drops.
    */
   needsConfirmation(): boolean {
+    const writes = this.#plan.inventoryChanged || this.#plan.operations.length > 0;
+    if (writes && !this.isFresh) return true;
     return this.#revision === "" || orphansEntries(this.#view, this.#plan);
   }
 
-  /** Reads the declared state where it lives. If that fails, no removal is planned. */
+  /** Reads the declared state where it lives. If that fails, no removal is planned, and a new process writes nothing. */
   async confirm(): Promise<RunResult | undefined> {
     if (!this.#followsSource) {
       this.#confirmedMs = this.ports.clock.nowMs();
@@ -158,6 +171,10 @@ export class Run {
       const ended = this.#endedBy(confirmed.gathered);
       if (ended !== undefined || confirmed.gathered === undefined) return ended;
       gathered = confirmed.gathered;
+      this.memory.hasConfirmed = true;
+    } else if (!this.memory.hasConfirmed) {
+      const message = `Nothing is written before the declared objects were read where they live. ${confirmed.problem}`;
+      return { kind: "Blocked", blocker: "Unconfirmed", message };
     } else {
       const brokenSources = [...gathered.brokenSources, confirmed.problem];
       gathered = { ...gathered, brokenSources };

@@ -5,12 +5,12 @@
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory } from "../../model/inventory.ts";
+import type { Inventory, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
-import { versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
+import { displacedBy, versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
 import type { WritesDone } from "../facts.ts";
 import { nothingDone } from "../facts.ts";
 import { ListWrites } from "./list-writes.ts";
@@ -36,7 +36,13 @@ export class WriteLedger {
   /** Recorded in this run and not sent yet. */
   readonly #unsent: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #unsentOrigins = new Set<string>();
+  readonly #onDisplaced: (refusal: Refusal) => void;
   #done: WritesDone = nothingDone;
+
+  /** @param onDisplaced called for each refusal that the inventory has no more room for */
+  constructor(onDisplaced: (refusal: Refusal) => void) {
+    this.#onDisplaced = onDisplaced;
+  }
 
   get done(): WritesDone {
     return this.#done;
@@ -154,7 +160,7 @@ export class WriteLedger {
       if (live.has(operation.entry) === (operation.kind === "AddEntry")) continue;
       const wantedBy = wantedByOf(operation, basis.desired);
       const refusal = { operation: key, message, refusedAtMs: nowMs, wantedBy };
-      inventory = { ...inventory, refusals: withRefusal(inventory.refusals, refusal) };
+      inventory = this.#withRefusal(inventory, refusal);
     }
     return inventory;
   }
@@ -169,8 +175,13 @@ export class WriteLedger {
     const declared = desired.origins.get(operation.host);
     const wantedBy = declared === undefined ? "" : versionOf(declared);
     const refusal = { operation: operationKey(operation), message, refusedAtMs: nowMs, wantedBy };
-    const without = withoutOrigin(inventory, operation.host);
-    return { ...without, refusals: withRefusal(without.refusals, refusal) };
+    return this.#withRefusal(withoutOrigin(inventory, operation.host), refusal);
+  }
+
+  #withRefusal(inventory: Inventory, refusal: Refusal): Inventory {
+    const displaced = displacedBy(inventory.refusals, refusal);
+    if (displaced !== undefined) this.#onDisplaced(displaced);
+    return { ...inventory, refusals: withRefusal(inventory.refusals, refusal) };
   }
 
   /** Drops entries that were recorded in this run and never sent, or refused at their first call: they are not managed. */
@@ -181,6 +192,10 @@ export class WriteLedger {
     for (const entry of lost) entries.delete(entry);
     return { ...inventory, entries: { ...inventory.entries, [list]: entries } };
   }
+}
+
+export function isRemoval(operation: Operation): boolean {
+  return operation.kind === "RemoveEntry" || operation.kind === "RemoveOrigin";
 }
 
 function wantedByOf(operation: EntryOperation, desired: DesiredState): string {

@@ -17,6 +17,8 @@ export interface SyncedFinding {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: SyncedReason;
   readonly message: string;
+  /** The message without what happens next, for those to whom something else happens; undefined if they are the same. */
+  readonly cause?: string;
   /** Who moves next: nobody (`Settled`), wafsync at once or after a while, a person, or whoever suspended it. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }

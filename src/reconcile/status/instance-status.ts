@@ -78,13 +78,8 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
   if (trouble !== undefined) return trouble;
   const { plan, lists, phase, gathered } = facts;
   if (plan === undefined || lists === undefined) {
-    const message = "The WAF is being read.";
-    return {
-      status: lastSyncMs === undefined ? "Unknown" : "True",
-      reason: lastSyncMs === undefined ? "Pending" : "Synced",
-      message,
-      next: "Working",
-    };
+    // Written for a generation that was not tried yet: what was true of the one before says nothing about it.
+    return { status: "Unknown", reason: "Pending", message: "The WAF is being read.", next: "Working" };
   }
   if (phase === "Applying") {
     const left = facts.pace?.left ?? 0;

@@ -3,10 +3,9 @@ import { formatTime } from "../../api/conditions.ts";
 import type { WafOriginStatus } from "../../api/waf-origin.ts";
 import type { CompiledOrigin } from "../../plan/lists/compiled-rule.ts";
 import { sameHost } from "../../plan/origins/origin-plan.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, shortened } from "../../model/sentence.ts";
 import type { SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
-import { shortened } from "./rule-status.ts";
 import { troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 

@@ -7,7 +7,7 @@ import { describeCarved } from "../../plan/lists/compiled-rule.ts";
 import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
 import type { RuleProgress } from "../../plan/instance/plan.ts";
 import { ruleProgress } from "../../plan/instance/plan.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, shortened } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
@@ -101,10 +101,6 @@ function firstEntries(items: readonly RejectedEntry[], bytesMax: number): WafIpR
 
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
-}
-
-export function shortened(text: string, lengthMax: number): string {
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
 function acceptRule(rule: CompiledRule): AcceptedFinding {

@@ -11,8 +11,8 @@ export function troubleOf(facts: Pick<RunFacts, "result" | "desired">): SyncedFi
   if (result?.kind === "Failed") return faultFinding(result.fault);
   if (result?.kind === "Blocked") return blockerFinding(result.blocker, result.message);
   if (result?.kind === "Unsettled") {
-    const message = "The lists keep changing while they are written: another writer is active. wafsync retries.";
-    return { status: "False", reason: "Contested", message, next: "Retrying" };
+    const cause = "The lists keep changing while they are written: another writer is active.";
+    return { status: "False", reason: "Contested", message: `${cause} wafsync retries.`, cause, next: "Retrying" };
   }
   const fault = facts.desired.instanceFaults[0];
   if (fault !== undefined) {
@@ -42,14 +42,22 @@ function faultFinding(fault: WafFault): SyncedFinding {
     const message = `${fault.message} Put the right key into the Secret of spec.apiKeySecretRef; it is read again before each attempt.`;
     return { status: "False", reason, message, next: "Person" };
   }
-  return { status: "False", reason, message: `${fault.message} It is tried again.`, next: "Retrying" };
+  const message = `${fault.message} wafsync retries.`;
+  return { status: "False", reason, message, cause: fault.message, next: "Retrying" };
 }
 
 function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
   switch (blocker) {
     case "InventoryConflict":
     case "InventoryUnwritable":
-      return { status: "False", reason: "Pending", message: `${message} It is tried again.`, next: "Retrying" };
+    case "Unconfirmed":
+      return {
+        status: "False",
+        reason: "Pending",
+        message: `${message} wafsync retries.`,
+        cause: message,
+        next: "Retrying",
+      };
     case "DuplicateKey":
     case "BaseUrlNotAllowed":
       return { status: "False", reason: "Pending", message, next: "Person" };

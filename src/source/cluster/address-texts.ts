@@ -1,6 +1,6 @@
-// The texts of the ConfigMaps that rules take addresses from: from the watch where they are labelled for it, else read one
-// at a time and kept for a while. The same text gives the same object, so that nobody parses it twice. A ConfigMap that
-// cannot be read again keeps the text that was read last, and the reader is told, so that nothing is removed meanwhile.
+// The contents of the ConfigMaps that rules take addresses from. Labelled ConfigMaps come from the watch; the others are
+// read one at a time and cached for a while. The same text gives the same object, so that it is parsed only once. If a
+// ConfigMap cannot be read again, its last text is kept and a problem is reported, which blocks removals meanwhile.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { ObjectView } from "../../kube/store.ts";
@@ -15,20 +15,20 @@ const namesShownMax = 5;
 
 export interface ReadTexts {
   readonly texts: readonly AddressText[];
-  /** What could not be read just now, one sentence each. */
+  /** What could not be read, one sentence each. */
   readonly problems: readonly string[];
-  /** `namespace/name` of the ConfigMaps that lack something, and that nobody watches. */
-  readonly lacking: readonly ObjectName[];
+  /** Unwatched ConfigMaps that do not exist or lack a key. */
+  readonly missing: readonly ObjectName[];
 }
 
 export interface Freshness {
-  /** What was asked for before this moment of the clock's monotonic time is read again. */
+  /** Reads that started before this moment, in monotonic time, are repeated. */
   readonly notBeforeMs: number;
-  /** Reads also what is watched, since a watch may lag behind. */
+  /** Also reads watched ConfigMaps from the API server, because a watch may lag behind. */
   readonly bypassWatch: boolean;
 }
 
-/** `object` is undefined where there is no such ConfigMap. */
+/** `object` is undefined if the ConfigMap does not exist. */
 interface Reading {
   readonly object: ConfigMapObject | undefined;
   readonly problem?: string;
@@ -36,7 +36,7 @@ interface Reading {
 
 interface Known {
   reading: Reading | undefined;
-  /** When `reading` was asked for. */
+  /** When the request for `reading` started. */
   readAtMs: number;
   underWay: { readonly startedMs: number; readonly reading: Promise<Reading> } | undefined;
   /** By data key. */
@@ -52,7 +52,7 @@ export class AddressTexts {
   constructor(options: {
     readonly api: ApiServer;
     readonly clock: Pick<Clock, "monotonicMs">;
-    /** The ConfigMaps that are labelled to be watched. */
+    /** The ConfigMaps with the watch label. */
     readonly watched: ObjectView<ConfigMapObject>;
   }) {
     this.#api = options.api;
@@ -63,21 +63,21 @@ export class AddressTexts {
   /** One text for each of the rule's `addressesFrom`. Never rejects. */
   async read({ meta, addressesFrom }: DeclaredRule, freshness: Freshness): Promise<ReadTexts> {
     const problems = new Set<string>();
-    const lacking = new Map<string, ObjectName>();
+    const missing = new Map<string, ObjectName>();
     const texts = await Promise.all(
       addressesFrom.map(async ({ name, key }) => {
         const mapName = { namespace: meta.namespace, name };
         const { object, problem } = await this.#object(mapName, freshness);
         if (problem !== undefined) problems.add(problem);
         const text = this.#textOf(mapName, key, object, problem);
-        if (text.state === "Missing" && !this.#isWatched(mapName)) lacking.set(nameKey(mapName), mapName);
+        if (text.state === "Missing" && !this.#isWatched(mapName)) missing.set(nameKey(mapName), mapName);
         return text;
       }),
     );
-    return { texts, problems: [...problems], lacking: [...lacking.values()] };
+    return { texts, problems: [...problems], missing: [...missing.values()] };
   }
 
-  /** Reads the ConfigMap again; whether it is another version than before. */
+  /** Reads the ConfigMap again. True if its version differs from the one before. */
   async hasChanged(name: ObjectName): Promise<boolean> {
     const before = this.#known.get(nameKey(name))?.reading?.object;
     const { object, problem } = await this.#object(name, { notBeforeMs: this.#clock.monotonicMs(), bypassWatch: true });
@@ -90,7 +90,7 @@ export class AddressTexts {
     if (known !== undefined) known.readAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** No rule uses the ConfigMap any more. */
+  /** Call this when no rule uses the ConfigMap any longer. */
   forget(mapKey: string): void {
     this.#known.delete(mapKey);
   }

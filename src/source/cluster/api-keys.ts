@@ -1,6 +1,6 @@
 // The API keys of all instances, from Secrets that are read one at a time and never listed. A key is read again when it
-// is older than the instance's resync interval or when the WAF refused it, so a rotated key needs no restart. The last
-// good key of an instance stays known until the instance is gone: for cleaning up when its Secret went first.
+// is older than the instance's resync interval or when the WAF has refused it, so a rotated key needs no restart. The
+// last valid key is kept until the instance is deleted, for the clean-up in case its Secret was deleted first.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -18,19 +18,19 @@ const namesShownMax = 5;
 export interface ApiKeysOptions {
   readonly api: ApiServer;
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** The last good key of the instance is another one than before; `former` is undefined for the first. */
+  /** Called when the last valid key of the instance has changed; `former` is undefined for the first one. */
   readonly onKey: (instance: ObjectName, former: ApiKey | undefined) => void;
 }
 
 interface Known {
-  /** What the key belongs to: another Secret, base URL or UID begins anew. */
+  /** What the key belongs to: with another Secret, base URL or UID, nothing is kept. */
   readonly identity: string;
   lastGood: ApiKey | undefined;
   result: GatheredKey | undefined;
-  /** When `result` was asked for. */
+  /** When the request for `result` started. */
   readAtMs: number;
   reading: Promise<GatheredKey> | undefined;
-  /** Whether it was asked for at all, whatever the answer. */
+  /** Whether it was requested at all, with any outcome. */
   tried: boolean;
 }
 
@@ -52,23 +52,23 @@ export class ApiKeys {
     return await known.reading;
   }
 
-  /** Reads the key unless that was tried before, whenever and whatever came of it. */
+  /** Reads the key unless a read was tried before, with any outcome. */
   async ensureTried(instance: DeclaredInstance): Promise<void> {
     if (!this.#knownOf(instance).tried) await this.read(instance, Number.POSITIVE_INFINITY);
   }
 
-  /** The last good key of the instance, without reading anything. */
+  /** The last valid key of the instance. Reads nothing. */
   lastGood(instance: ObjectName): ApiKey | undefined {
     return this.#known.get(nameKey(instance))?.lastGood;
   }
 
-  /** The next `read` asks the API server. The last good key stays known. */
+  /** Makes the next `read` ask the API server. The last valid key is kept. */
   refresh(instance: ObjectName): void {
     const known = this.#known.get(nameKey(instance));
     if (known !== undefined) known.result = undefined;
   }
 
-  /** The instance is gone. */
+  /** Call this when the instance was deleted. */
   forget(instance: ObjectName): void {
     this.#known.delete(nameKey(instance));
   }
@@ -97,7 +97,7 @@ export class ApiKeys {
     const address = { namespace: instance.meta.namespace, name: instance.apiKeySecretRef.name };
     const read = await getObject<SecretObject>(api, secretType, address, { timeoutMs: requestTimeoutMs });
     if (!read.ok && !isAnswer(read.fault)) {
-      // The API server has trouble, which says nothing about the key: asked again at the next opportunity.
+      // An error of the API server says nothing about the key: the next `read` asks again.
       if (known.lastGood !== undefined) return { state: "Present", key: known.lastGood };
       return { state: "Missing", problem: unreadable(address, read.fault) };
     }
@@ -116,7 +116,7 @@ export class ApiKeys {
     }
     known.lastGood = result.key;
     const { namespace, name } = instance.meta;
-    // Whoever was forgotten or began anew while the answer was under way has nobody to tell.
+    // Do not report it if the instance was deleted or names another Secret since the request started.
     if (this.#known.get(nameKey(instance.meta)) === known) this.#options.onKey({ namespace, name }, former);
     return result;
   }
@@ -143,7 +143,7 @@ function keyOf({ data }: SecretObject, { meta, apiKeySecretRef }: DeclaredInstan
   return { state: "Missing", problem };
 }
 
-/** Whether the API server has answered the question, if only by a no. */
+/** Whether the API server has answered the question, even negatively. */
 function isAnswer({ code }: ApiFault): boolean {
   return code === "NotFound" || code === "Forbidden";
 }
@@ -158,5 +158,5 @@ function missing({ meta, apiKeySecretRef }: DeclaredInstance, fault: ApiFault): 
 }
 
 function unreadable({ namespace, name }: ObjectName, fault: ApiFault): string {
-  return `Secret ${namespace}/${name} could not be read: ${fault.message}. It is tried again.`;
+  return `Secret ${namespace}/${name} could not be read: ${fault.message}. wafsync retries.`;
 }

@@ -1,6 +1,6 @@
-// The objects of the cluster that desired state is read from: where they are, what is kept of them, and what of a change
-// of them matters. What is kept is smaller than what came, and shares the spec with the former version where that is
-// equal: whoever parsed a spec once recognizes it, whatever happened to status and labels.
+// The objects that desired state is read from: their resource types, the reduced form in which they are stored, and which
+// changes of them matter. A stored object shares its spec with its former version if the two are equal, so that a spec is
+// parsed only once although status and labels change.
 import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "../../api/kinds.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
@@ -24,10 +24,10 @@ export function typeOfKind(kind: ResourceKind): ResourceType {
   return { group: apiGroup, version: apiVersionName, plural: kinds[kind].plural, namespaced: true };
 }
 
-/** As large as the object itself, and of use to kubectl alone. */
+/** As large as the object itself, and used only by kubectl. */
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** What is stored of an object of ours. `former` is the version that was stored before, if there was one. */
+/** The stored form of an object of our kinds. `former` is the version that was stored before, if any. */
 export function slimObject(
   kind: ResourceKind,
   object: ClusterObject,
@@ -38,7 +38,7 @@ export function slimObject(
   return { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
 }
 
-/** Of a Namespace only the metadata matters, of a ConfigMap the text. */
+/** Only the metadata of a Namespace matters, and only the data of a ConfigMap. */
 export function slimNamespace({ metadata }: KubeObject): KubeObject {
   const { annotations: _annotations, ...rest } = slimMetadata(metadata);
   return { metadata: rest };
@@ -56,7 +56,7 @@ function slimMetadata(metadata: KubeObjectMeta): KubeObjectMeta {
   return { ...rest, annotations: kept };
 }
 
-/** Which instance the object refers to; undefined if that cannot be read. */
+/** The instance that the object refers to; undefined if the reference cannot be read. */
 export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | undefined {
   const reference = isRecord(spec) ? spec["instanceRef"] : undefined;
   if (!isRecord(reference) || typeof reference["name"] !== "string") return undefined;
@@ -76,7 +76,7 @@ export function configMapKeysOf({ metadata, spec }: ClusterObject): string[] {
   return [...new Set(names)];
 }
 
-/** Whether a change may change what is to be done: writes of status alone do not, unless they wiped what stood there. */
+/** Whether a change may require a reconcile. A change of only the status does not, unless the status was wiped. */
 export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
   const { metadata: before, spec } = old;
   const { metadata: after } = next;
@@ -87,7 +87,7 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     before.deletionTimestamp !== after.deletionTimestamp ||
     !sameJson(before.annotations ?? {}, after.annotations ?? {}) ||
     !sameJson(before.labels ?? {}, after.labels ?? {}) ||
-    // That it was put on is what wafsync did itself, and finalizers of others mean nothing to it.
+    // Only the removal of our finalizer matters: wafsync itself added it, and other finalizers do not concern it.
     (hasFinalizer(before) && !hasFinalizer(after)) ||
     isStatusWiped(old.status, next.status)
   );

@@ -1,49 +1,49 @@
-// What wafsync writes down in the cluster: inventories, the finalizer of instances, status and events. Every write is asked
-// for permission first, so that a process that lost its Lease writes nothing any more. Events are only told, never waited for.
+// What wafsync stores in the cluster: inventories, the finalizer of instances, status and events. Every write checks for
+// permission first, so that a process that has lost its Lease no longer writes. Events are fire-and-forget.
 import { apiGroup } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { eventApi } from "../../kube/event-api.ts";
+import { eventApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
-import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import type { ClusterSource } from "./cluster-source.ts";
 import { type ClusterStatus, createClusterStatus } from "./cluster-status.ts";
 import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
 import { createInventoryConfigMaps, type InventoryConfigMaps } from "./inventory-config-maps.ts";
 
 const sweepIntervalMs = 300_000;
-const notAllowed = "This process may not write now: it is ending, or does not hold the Lease.";
+const notAllowed = "This process may not write: it is stopping, or it does not hold the Lease.";
 
 export interface ClusterRecordsOptions {
   readonly api: ApiServer;
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** Watches this namespace alone; all of them if undefined. */
-  readonly namespace?: string;
+  /** The only namespace to watch; all namespaces if undefined. */
+  readonly namespace: string | undefined;
   readonly source: Pick<ClusterSource, "objectOf" | "isSynced" | "hasGaps">;
-  /** Who reports events. */
+  /** The reporting instance of events. */
   readonly podName: string;
-  /** Asked right before every write. */
+  /** Called immediately before every write. */
   readonly mayWrite: () => boolean;
   readonly onEventDropped: (reason: EventDropReason) => void;
-  /** Told what could not be written, and why; with the object whose status it is. */
-  readonly onProblem: (problem: string, object?: ResourceRef) => void;
+  /** Called when the inventory of an instance that no longer exists was deleted. */
+  readonly onInventoryDeleted: (instance: ObjectName) => void;
 }
 
 export interface ClusterRecords {
   readonly inventory: Pick<InventoryConfigMaps, "load" | "save" | "remove">;
   readonly lifecycle: {
-    /** Before the first write to the WAF. Undefined when it holds, or why it does not. */
+    /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
     ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
-    /** After the last one. Undefined when the instance may go, or why it could not be let go. */
+    /** Removes the finalizer. Call it after the last write. Returns undefined, or why it could not be removed. */
     removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   };
   readonly status: ClusterStatus;
-  /** Lets go of inventories without an instance, now and then, until the signal aborts. Never rejects. */
+  /** Periodically deletes inventories whose instance no longer exists, until the signal aborts. Never rejects. */
   tidyUp(signal: AbortSignal): Promise<void>;
-  /** Takes no more events, and gives those that wait this long to be written. */
+  /** Accepts no more events, and waits at most this long until the queued ones are written. */
   close(flushMs: number): Promise<void>;
 }
 
@@ -79,27 +79,18 @@ class Records implements ClusterRecords {
     });
     this.inventory = this.#inventory();
     this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf }));
-    this.status = this.#status(
-      createClusterStatus({
-        api,
-        clock,
-        objectOf,
-        events: this.#events,
-        onProblem: (object, problem) => options.onProblem(problem, object),
-      }),
-    );
+    this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
   }
 
   async tidyUp(signal: AbortSignal): Promise<void> {
-    const { clock, source, mayWrite, onProblem } = this.#options;
+    const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
     while (!signal.aborted) {
-      // While a kind is missing, an instance that is not there may come back, and needs its inventory then.
-      // Not at once: what comes back after a restart gets the time to be listed.
+      // Sleep first, so that after a restart all objects are listed before the first sweep.
       await clock.sleep(sweepIntervalMs, signal);
       if (signal.aborted) return;
+      // While a CRD is missing, a missing instance may be restored and will need its inventory then.
       if (mayWrite() && source.isSynced() && !source.hasGaps()) {
-        const swept = await this.#inventories.sweep();
-        for (const name of swept) onProblem(`The inventory of ${nameKey(name)} went, whose WafInstance is gone.`);
+        for (const instance of await this.#inventories.sweep()) onInventoryDeleted(instance);
       }
     }
   }
@@ -138,12 +129,8 @@ class Records implements ClusterRecords {
     const { mayWrite } = this.#options;
     return {
       read: (object) => status.read(object),
-      write: async (object, next) => {
-        if (mayWrite()) await status.write(object, next);
-      },
-      update: async (object, change) => {
-        if (mayWrite()) await status.update(object, change);
-      },
+      write: async (object, next) => (mayWrite() ? await status.write(object, next) : undefined),
+      update: async (object, change) => (mayWrite() ? await status.update(object, change) : undefined),
       event: (object, event) => {
         if (mayWrite()) status.event(object, event);
       },
@@ -156,7 +143,7 @@ function holdProblem(outcome: FinalizerOutcome, instance: ObjectName): string | 
     case "Done":
       return undefined;
     case "Gone":
-      return `WafInstance ${nameKey(instance)} is gone.`;
+      return `WafInstance ${nameKey(instance)} no longer exists.`;
     case "Deleting":
       return `WafInstance ${nameKey(instance)} is being deleted.`;
     case "Failed":

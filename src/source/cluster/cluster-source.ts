@@ -1,6 +1,6 @@
-// Desired state from a cluster. The stores hold what the watches have seen; a change of an object is only translated into
-// the instances that it concerns, whose version grows. `gather` puts together what belongs to an instance, `confirm` does
-// the same from fresh reads. Secrets and unlabelled ConfigMaps are read when they are needed, and kept for a while.
+// Desired state from a cluster. Watches keep the stores; a changed object only increases the version of the instances
+// that it concerns. `gather` assembles what belongs to an instance from the stores, `confirm` from fresh reads. Secrets
+// and unlabelled ConfigMaps are read on demand and cached for a while.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
@@ -9,17 +9,17 @@ import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
-import { AddressTexts, type Freshness } from "./address-texts.ts";
+import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
-import { type ConfirmContext, findLeavingKind, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
-import { type DeclaredPicture, declaredPicture, type InstancePicture } from "./gather-instance.ts";
+import { type ConfirmContext, findTerminatingCrd, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
+import { assembleGathered, namespacesOf, parseObjects } from "./gather-instance.ts";
 import { InstanceChanges } from "./instance-changes.ts";
-import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./unattached-objects.ts";
-import { LookAgain } from "./missing-ref-poller.ts";
-import { parseObject } from "./parse-object.ts";
+import { InstanceReferences } from "./instance-references.ts";
+import { parseInstance } from "./parse-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
+import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./unattached-objects.ts";
 
 const deleteTimeoutMs = 10_000;
 
@@ -28,50 +28,50 @@ export interface ClusterSourceOptions {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
-  /** Watches this namespace alone, for which Roles suffice; all of them if undefined. */
+  /** The only namespace to watch, for which Roles suffice; all namespaces if undefined. */
   readonly namespace: string | undefined;
-  /** Something that concerns the instance has changed; the instance need not exist. Must only take note. */
+  /** Called when something that concerns the instance has changed, even if it does not exist. Must return at once. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
-  /** Trouble of a watch, or of a request that nobody waits for. `subject` says of what, for example `wafiprules`. */
+  /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
   readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
 }
 
 export interface ClusterSource {
-  /** Watches and looks again for what is missing, until the signal aborts. Never rejects. */
+  /** Watches, and polls for missing references, until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
-  /** True as soon as everything was listed once: nothing else may be asked before. False if the signal aborts before. */
+  /** True as soon as everything was listed once: call nothing else before. False if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
   isSynced(): boolean;
-  /** Whether objects of a kind may be missing although they were not deleted. */
+  /** Whether objects of a kind may be missing from the stores although nobody deleted them. */
   hasGaps(): boolean;
-  /** Why what is known may not be all there is, in a sentence; undefined if nothing is missing. */
+  /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
   notReadyBecause(): string | undefined;
   health(): readonly WatchHealth[];
-  /** Every instance that can be understood, ordered by name. */
+  /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
-  /** Grows with every change that concerns the instance. */
+  /** Increases with every change that concerns the instance. */
   version(instance: ObjectName): number;
-  /** Whether the API server is about to forget the kind WafInstance, and deletes its objects for that. Never rejects. */
+  /** Whether the CRD of WafInstance is terminating, so that all its objects are being deleted. Never rejects. */
   isUninstalling(): Promise<boolean>;
-  /** The instance that the object refers to, or is; undefined if that is not known. */
+  /** The instance that the object refers to or is; undefined if unknown. */
   instanceOf(ref: ResourceRef): ObjectName | undefined;
   /** Deletes an object if it is still the same one. Never rejects. */
   remove(object: ResourceMeta): Promise<void>;
-  /** Rules, origins and cache clears that refer to no instance that is known: to this one, or to any. */
+  /** Rules, origins and cache clears whose instance does not exist: those that name this instance, or all. */
   unattached(instance?: ObjectName): Unattached[];
-  /** Objects that this version of wafsync does not understand. Those of rules and origins hold removals. */
+  /** Objects that are invalid for this version of wafsync. Invalid rules and origins block removals. */
   invalid(): InvalidObject[];
-  /** The WAF refused the key: the Secret is read again at the next gathering. */
+  /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
   secretRefused(instance: ObjectName): void;
-  /** Secret and ConfigMaps of the instance are read again at the next gathering. */
+  /** Makes the next `gather` read the Secret and the ConfigMaps of the instance again. */
   forgetReads(instance: ObjectName): void;
-  /** The last good key, for cleaning up when the Secret is gone. Nothing is read. */
+  /** The last valid key, for the clean-up after the Secret was deleted. Reads nothing. */
   lastKey(instance: ObjectName): ApiKey | undefined;
-  /** The object as last seen; undefined if it is not there. Without its managed fields. */
+  /** The object as last seen, without its managed fields; undefined if it does not exist. */
   objectOf(ref: ResourceRef): ClusterObject | undefined;
-  /** Whether the namespace is being deleted, or is gone; false where that cannot be known. */
+  /** Whether the namespace is being deleted or does not exist; false if namespaces are not watched. */
   isNamespaceEnding(namespace: string): boolean;
 }
 
@@ -84,8 +84,7 @@ class WatchedCluster implements ClusterSource {
   readonly #watches: ClusterWatches;
   readonly #changes: InstanceChanges;
   readonly #keys: ApiKeys;
-  readonly #texts: AddressTexts;
-  readonly #lookAgain: LookAgain;
+  readonly #references: InstanceReferences;
   readonly #rollouts: RolloutWatches;
 
   constructor(options: ClusterSourceOptions) {
@@ -106,9 +105,16 @@ class WatchedCluster implements ClusterSource {
     });
     const { stores } = this.#watches;
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
-    this.#texts = new AddressTexts({ api, clock, watched: stores.configMaps });
-    this.#lookAgain = new LookAgain(clock);
-    this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts: this.#texts, onChange });
+    const texts = new AddressTexts({ api, clock, watched: stores.configMaps });
+    this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange });
+    this.#references = new InstanceReferences({
+      clock,
+      stores,
+      keys: this.#keys,
+      texts,
+      changes: this.#changes,
+      instanceOf: (name) => this.#instance(name),
+    });
     this.#rollouts = new RolloutWatches({
       api,
       clock,
@@ -121,7 +127,7 @@ class WatchedCluster implements ClusterSource {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#watches.run(signal), this.#lookAgain.run(signal), this.#rollouts.run(signal)]);
+    await Promise.all([this.#watches.run(signal), this.#references.run(signal), this.#rollouts.run(signal)]);
   }
 
   async whenSynced(signal?: AbortSignal): Promise<boolean> {
@@ -155,25 +161,26 @@ class WatchedCluster implements ClusterSource {
     if (instance === undefined) return undefined;
     const { WafIpRule, WafOrigin, WafCacheClear } = this.#stores.byKind;
     const key = nameKey(name);
-    const picture: InstancePicture = {
+    const declared = parseObjects({
       instance,
       rules: WafIpRule.listBy("instance", key),
       origins: WafOrigin.listBy("instance", key),
       cacheClears: WafCacheClear.listBy("instance", key),
       unreadable: this.#unreadable(),
-    };
-    const declared = declaredPicture(picture);
+    });
     const notBeforeMs = this.#options.clock.monotonicMs() - instance.resyncIntervalMs;
-    const read = await this.#readRest(instance, declared, { notBeforeMs, bypassWatch: false });
-    this.#wantMissing(instance, declared, read);
+    const freshness = { notBeforeMs, bypassWatch: false };
+    const references = await this.#references.read(instance, declared.rules, freshness);
+    this.#references.pollMissing(instance, declared.rules, references);
     const { namespaces } = this.#stores;
-    const labels = new Map<string, Readonly<Record<string, string>>>();
+    const namespaceLabels = new Map<string, Readonly<Record<string, string>>>();
     for (const namespace of namespacesOf(declared)) {
       const object = namespaces?.get(namespace);
-      if (object !== undefined) labels.set(namespace, object.metadata.labels ?? {});
+      if (object !== undefined) namespaceLabels.set(namespace, object.metadata.labels ?? {});
     }
     const workloads = this.#rollouts.sightsOf(instance);
-    return { ...gathered(instance, declared, read, labels, this.#watches.gaps()), workloads };
+    const gaps = this.#watches.gaps();
+    return assembleGathered(instance, declared, references, { namespaceLabels, workloads, gaps });
   }
 
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
@@ -183,21 +190,25 @@ class WatchedCluster implements ClusterSource {
       api,
       namespace,
       stores: this.#stores,
-      onLeaving: (kind) => this.#watches.noteLeaving(kind),
+      onCrdTerminating: (kind) => this.#watches.markCrdTerminating(kind),
     };
     const confirmed = await readInstance(context, name);
     if (!confirmed.ok) return { state: "Failed", problem: confirmed.problem };
     if (confirmed.value === undefined) return { state: "Read", gathered: undefined };
     const { instance } = confirmed.value;
-    const declared = declaredPicture({ ...confirmed.value, unreadable: this.#unreadable() });
-    const read = await this.#readRest(instance, declared, { notBeforeMs: startMs, bypassWatch: true });
-    const [problem] = read.problems;
+    const declared = parseObjects({ ...confirmed.value, unreadable: this.#unreadable() });
+    const freshness = { notBeforeMs: startMs, bypassWatch: true };
+    const references = await this.#references.read(instance, declared.rules, freshness);
+    const [problem] = references.problems;
     if (problem !== undefined) return { state: "Failed", problem };
     const labels = await readNamespaceLabels(context, namespacesOf(declared));
     if (!labels.ok) return { state: "Failed", problem: labels.problem };
-    const workloads = this.#rollouts.sightsOf(instance);
-    const all = { ...gathered(instance, declared, read, labels.value, this.#watches.gaps()), workloads };
-    return { state: "Read", gathered: all };
+    const rest = {
+      namespaceLabels: labels.value,
+      workloads: this.#rollouts.sightsOf(instance),
+      gaps: this.#watches.gaps(),
+    };
+    return { state: "Read", gathered: assembleGathered(instance, declared, references, rest) };
   }
 
   version(instance: ObjectName): number {
@@ -205,10 +216,10 @@ class WatchedCluster implements ClusterSource {
   }
 
   async isUninstalling(): Promise<boolean> {
-    const leaving = await findLeavingKind(this.#options);
-    const isLeaving = leaving.ok && leaving.value === "WafInstance";
-    if (isLeaving) this.#watches.noteLeaving("WafInstance");
-    return isLeaving;
+    const terminating = await findTerminatingCrd(this.#options);
+    const isUninstalling = terminating.ok && terminating.value === "WafInstance";
+    if (isUninstalling) this.#watches.markCrdTerminating("WafInstance");
+    return isUninstalling;
   }
 
   instanceOf(ref: ResourceRef): ObjectName | undefined {
@@ -261,93 +272,17 @@ class WatchedCluster implements ClusterSource {
   }
 
   #declaredInstances(): DeclaredInstance[] {
-    return this.#stores.byKind.WafInstance.list().flatMap((object) => {
-      const parsed = parseObject("WafInstance", object);
-      return parsed.ok ? [parsed.declared] : [];
-    });
+    return this.#stores.byKind.WafInstance.list()
+      .map(parseInstance)
+      .filter((instance) => instance !== undefined);
   }
 
   #instance(name: ObjectName): DeclaredInstance | undefined {
-    const object = this.#stores.byKind.WafInstance.get(nameKey(name));
-    const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
-    return parsed?.ok === true ? parsed.declared : undefined;
+    return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
   }
 
   #unreadable(): ClusterObject[] {
     const { WafIpRule, WafOrigin } = this.#stores.byKind;
     return [WafIpRule, WafOrigin].flatMap((store) => store.listBy("instance", unreadableInstance));
   }
-
-  /** Key and texts, which are not watched. The key of others is asked for once, to know who has the same one. */
-  async #readRest(instance: DeclaredInstance, { rules }: DeclaredPicture, freshness: Freshness): Promise<RestRead> {
-    const peers = this.#changes.peersOf(instance);
-    const [key, texts] = await Promise.all([
-      this.#keys.read(instance, instance.resyncIntervalMs),
-      Promise.all(rules.map(async (rule) => ({ rule, ...(await this.#texts.read(rule, freshness)) }))),
-      Promise.all(peers.map(async (peer) => await this.#keys.ensureTried(peer))),
-    ]);
-    const print = key.state === "Present" ? key.key.fingerprint() : undefined;
-    const sameKey = peers.filter(({ meta }) => this.#keys.lastGood(meta)?.fingerprint() === print);
-    return {
-      key,
-      rules: texts.map(({ rule, texts }) => ({ rule, texts })),
-      problems: [...new Set(texts.flatMap(({ problems }) => problems))],
-      lacking: new Map(texts.flatMap(({ lacking }) => lacking.map((name) => [nameKey(name), name]))),
-      sameKey: print === undefined ? [] : sameKey.map(({ meta }) => meta),
-    };
-  }
-
-  #wantMissing({ meta }: DeclaredInstance, { rules }: DeclaredPicture, { key, lacking }: RestRead): void {
-    const { namespace, name } = meta;
-    const wantedKey = `key ${nameKey(meta)}`;
-    if (key.state === "Present") this.#lookAgain.delete(wantedKey);
-    else this.#lookAgain.add(wantedKey, async () => await this.#lookForKey({ namespace, name }, key.problem));
-    for (const rule of rules) {
-      for (const { name: mapName } of rule.addressesFrom) {
-        const mapKey = nameKey({ namespace: rule.meta.namespace, name: mapName });
-        const missing = lacking.get(mapKey);
-        if (missing === undefined) this.#lookAgain.delete(`configmap ${mapKey}`);
-        else this.#lookAgain.add(`configmap ${mapKey}`, async () => await this.#lookForConfigMap(missing));
-      }
-    }
-  }
-
-  async #lookForKey(name: ObjectName, formerProblem: string): Promise<boolean> {
-    const instance = this.#instance(name);
-    if (instance === undefined) return true;
-    this.#keys.refresh(name);
-    const key = await this.#keys.read(instance, instance.resyncIntervalMs);
-    if (key.state === "Missing" && key.problem === formerProblem) return false;
-    this.#changes.touch(name, "Secret changed");
-    return true;
-  }
-
-  async #lookForConfigMap(name: ObjectName): Promise<boolean> {
-    const isUsed = this.#stores.byKind.WafIpRule.listBy("configMap", nameKey(name)).length > 0;
-    if (!isUsed || this.#stores.configMaps.get(nameKey(name)) !== undefined) return true;
-    if (!(await this.#texts.hasChanged(name))) return false;
-    this.#changes.touchUsersOf(nameKey(name));
-    return true;
-  }
-}
-
-interface RestRead extends Pick<Gathered, "key" | "rules" | "sameKey"> {
-  readonly problems: readonly string[];
-  /** By `namespace/name`. */
-  readonly lacking: ReadonlyMap<string, ObjectName>;
-}
-
-function namespacesOf({ rules, origins, cacheClears }: DeclaredPicture): Set<string> {
-  return new Set([...rules, ...origins, ...cacheClears].map(({ meta }) => meta.namespace));
-}
-
-function gathered(
-  instance: DeclaredInstance,
-  { origins, cacheClears, broken }: DeclaredPicture,
-  { key, rules, sameKey, problems }: RestRead,
-  namespaceLabels: Gathered["namespaceLabels"],
-  gaps: readonly string[],
-): Gathered {
-  const brokenSources = [...gaps, ...broken, ...problems];
-  return { instance, key, rules, origins, cacheClears, namespaceLabels, brokenSources, sameKey };
 }

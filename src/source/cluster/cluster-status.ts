@@ -1,6 +1,6 @@
-// Status and events of the custom resources in a cluster. What was written last is read back even before the watch shows
-// it, so that a pass never builds on a status that it has itself replaced. Trouble is told to `onProblem`, and never fails
-// the work that is reported.
+// Status and events of the custom resources in a cluster. `read` returns what was written last even before the watch
+// shows it, so that a reconcile run never builds on a status that it has itself replaced. A failed write is a result, not an
+// exception: it never fails a reconcile run.
 import { apiVersion } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import { LruMap } from "../../async/lru-map.ts";
@@ -9,7 +9,7 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord } from "../../kube/kube-object.ts";
 import { isOlderVersion } from "../../kube/resource-version.ts";
-import { statusApi } from "../../kube/status-api.ts";
+import { statusApi } from "../../kube/object-apis.ts";
 import { type StatusApi, type StatusObject, StatusWriter } from "../../kube/status-writer.ts";
 import { type ResourceMeta, type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
@@ -19,12 +19,15 @@ const writtenMax = 20_000;
 type Status = Readonly<Record<string, unknown>>;
 
 export interface ClusterStatus {
-  /** The status as it stands there, as far as this process can know; undefined if there is none. */
+  /** The current status, as far as this process knows; undefined if there is none. */
   read(object: ResourceMeta): Status | undefined;
-  /** Written only where it differs, and never to another object of the same name. Never rejects. */
-  write(object: ResourceMeta, status: Status): Promise<void>;
-  /** As `write`, made from the status as it is when its turn has come: for one of several writers. Undefined leaves it alone. */
-  update(object: ResourceMeta, change: (status: Status) => Status | undefined): Promise<void>;
+  /**
+   * Writes the status if it differs, and never to another object of the same name. Never rejects.
+   * @returns Why it could not be written, in a sentence; undefined if it was, or if the object no longer exists.
+   */
+  write(object: ResourceMeta, status: Status): Promise<string | undefined>;
+  /** Like `write` for several writers: computes the status from the current one; undefined leaves it unchanged. */
+  update(object: ResourceMeta, change: (status: Status) => Status | undefined): Promise<string | undefined>;
   event(
     object: ResourceMeta,
     event: { readonly type: "Normal" | "Warning"; readonly reason: string; readonly message: string },
@@ -37,8 +40,6 @@ export interface ClusterStatusOptions {
   /** The object as the watch last saw it. */
   readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
   readonly events: Pick<EventRecorder, "record">;
-  /** Told what could not be written, and why. */
-  readonly onProblem?: (object: ResourceRef, problem: string) => void;
 }
 
 export function createClusterStatus(options: ClusterStatusOptions): ClusterStatus {
@@ -67,22 +68,21 @@ class WrittenStatus implements ClusterStatus {
     return isRecord(status) ? status : undefined;
   }
 
-  async write(meta: ResourceMeta, status: Status): Promise<void> {
-    await this.update(meta, () => status);
+  async write(meta: ResourceMeta, status: Status): Promise<string | undefined> {
+    return await this.update(meta, () => status);
   }
 
-  async update(meta: ResourceMeta, change: (status: Status) => Status | undefined): Promise<void> {
+  async update(meta: ResourceMeta, change: (status: Status) => Status | undefined): Promise<string | undefined> {
     const object = this.#stored(meta);
-    if (object === undefined) return;
+    if (object === undefined) return undefined;
     const compute = ({ status }: ClusterObject): Status | undefined => {
       const desired = change(isRecord(status) ? status : {});
-      // As the API server will see it, so that equal is equal.
+      // As the API server will see it, so that the comparison is exact.
       return desired === undefined ? undefined : (JSON.parse(JSON.stringify(desired)) as Status);
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
-    if (result.kind !== "Failed") return;
-    const problem = `The status of ${resourceKey(meta)} could not be written: ${result.fault.message}`;
-    this.#options.onProblem?.(meta, problem);
+    if (result.kind !== "Failed") return undefined;
+    return `The status of ${resourceKey(meta)} could not be written: ${result.fault.message}`;
   }
 
   event(

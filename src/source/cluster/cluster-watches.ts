@@ -1,5 +1,5 @@
-// Everything that is watched, and the stores that the watches keep: the four kinds, namespaces for their labels, and the
-// ConfigMaps that are labelled for it. Says of each kind whether what is stored can be relied on.
+// All watches and the stores that they keep: the four kinds, namespaces for their labels, and ConfigMaps with the watch
+// label. Reports for each kind whether its store may be incomplete.
 import { category, watchLabel } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -21,17 +21,17 @@ import {
   slimObject,
   typeOfKind,
 } from "./cluster-object.ts";
-import { parseObject } from "./parse-object.ts";
+import { parseInstance } from "./parse-object.ts";
 
-/** After the server did not know a kind, its objects may be missing because they have not been restored yet. */
+/** How long objects of a kind may be missing after its CRD was missing: a restore may not have created them yet. */
 const returnGraceMs = 300_000;
-/** Where objects are indexed whose instance cannot be read; no instance has this name. */
+/** The index value of objects whose `spec.instanceRef` cannot be read; no instance has this name. */
 export const unreadableInstance = "";
 
 export interface ClusterStores {
   readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
   readonly configMaps: ObjectView<ConfigMapObject>;
-  /** Undefined where only one namespace is watched: the others are out of reach, and so are their labels. */
+  /** Undefined where only one namespace is watched: wafsync may not read the labels of namespaces then. */
   readonly namespaces: ObjectView<KubeObject> | undefined;
 }
 
@@ -56,7 +56,7 @@ interface Watch {
   readonly plural: string;
   readonly kind: ResourceKind | undefined;
   readonly listWatch: Pick<ListWatch<never>, "run" | "whenSynced" | "health">;
-  /** When the server last said that it does not know the kind, although it once did. */
+  /** When the server last reported that the kind does not exist, although it once did; or when its CRD terminated. */
   missingMs: number | undefined;
 }
 
@@ -96,7 +96,7 @@ export class ClusterWatches {
     await Promise.all(this.#watches.map(({ listWatch }) => listWatch.run(signal)));
   }
 
-  /** True as soon as everything was listed once; false if the signal aborts before. */
+  /** True as soon as everything was listed once; false if the signal aborts first. */
   async whenSynced(signal?: AbortSignal): Promise<boolean> {
     const synced = await Promise.all(this.#watches.map(({ listWatch }) => listWatch.whenSynced(signal)));
     return synced.every(Boolean);
@@ -106,12 +106,12 @@ export class ClusterWatches {
     return this.#watches.map(({ plural, listWatch }) => ({ plural, ...listWatch.health() }));
   }
 
-  /** Why the stores may lack objects of the four kinds, one sentence each. */
+  /** Why the stores may be missing objects of the four kinds, one sentence each. */
   gaps(): string[] {
     return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : this.#gapsOf(watch, watch.kind)));
   }
 
-  /** What has not been listed, or is not known to the API server, in a sentence; undefined if all is there. */
+  /** Which kinds have not been listed or do not exist, in a sentence; undefined if there are none. */
   missing(): string | undefined {
     const waiting = this.#watches.filter(({ listWatch }) => listWatch.health().activity === "WaitingForKind");
     if (waiting.length > 0) return `The API server does not know ${namesOf(waiting)}.`;
@@ -119,20 +119,20 @@ export class ClusterWatches {
     return unlisted.length > 0 ? `Not listed yet: ${namesOf(unlisted)}.` : undefined;
   }
 
-  /** The kind is being removed from the API server: from now on nothing follows from what it lacks, for a while. */
-  noteLeaving(kind: ResourceKind): void {
+  /** The CRD of the kind is terminating: missing objects do not count as deleted for a while. */
+  markCrdTerminating(kind: ResourceKind): void {
     for (const watch of this.#watches) if (watch.kind === kind) watch.missingMs = this.#options.clock.monotonicMs();
   }
 
   #gapsOf({ listWatch, missingMs }: Watch, kind: ResourceKind): string[] {
     const { activity, isSynced, lastFault } = listWatch.health();
     if (activity === "WaitingForKind") {
-      return [`The API server does not know the kind ${kind}: install the custom resource definitions of ${category}.`];
+      return [`The API server does not know the kind ${kind}: install the CRDs of ${category}.`];
     }
     if (!isSynced) return [`No ${kind} has been listed yet${lastFault === undefined ? "" : `: ${lastFault.message}`}.`];
     if (missingMs === undefined || this.#options.clock.monotonicMs() - missingMs >= returnGraceMs) return [];
     const minutes = returnGraceMs / 60_000;
-    return [`The kind ${kind} was gone for a while: its objects get ${minutes} minutes to come back.`];
+    return [`The CRD of ${kind} was missing or terminating: its objects may be restored within ${minutes} minutes.`];
   }
 
   #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
@@ -189,7 +189,7 @@ const attachedIndexes = {
 
 const instanceIndexes = {
   baseUrl: (object: ClusterObject): string[] => {
-    const parsed = parseObject("WafInstance", object);
-    return parsed.ok ? [parsed.declared.baseUrl] : [];
+    const instance = parseInstance(object);
+    return instance === undefined ? [] : [instance.baseUrl];
   },
 };

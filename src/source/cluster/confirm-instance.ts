@@ -1,5 +1,5 @@
-// Reads what belongs to an instance afresh from the API server, as one consistent picture of each kind: before anything is
-// removed, so that a watch that lags behind, or a kind that is just being uninstalled, unblocks nobody.
+// Reads what belongs to an instance from the API server instead of the caches, with one consistent list for each kind. This
+// happens before anything is removed, so that neither a stale cache nor a CRD that is being deleted can unblock anyone.
 import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -8,7 +8,7 @@ import { getObject, type ListOptions, listObjects } from "../../kube/verbs.ts";
 import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
 import { type ClusterObject, instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
-import type { InstancePicture } from "./gather-instance.ts";
+import type { InstanceObjects } from "./gather-instance.ts";
 import { parseObject } from "./parse-object.ts";
 
 const requestTimeoutMs = 10_000;
@@ -21,15 +21,15 @@ export interface ConfirmContext {
   /** All namespaces if undefined. */
   readonly namespace: string | undefined;
   readonly stores: ClusterStores;
-  /** A kind is being uninstalled. */
-  readonly onLeaving: (kind: ResourceKind) => void;
+  /** Called when the CRD of a kind is being deleted. */
+  readonly onCrdTerminating: (kind: ResourceKind) => void;
 }
 
-/** The objects of the instance as they are now; undefined if there is no such instance any more. Never rejects. */
+/** The current objects of the instance; undefined if the instance no longer exists. Never rejects. */
 export async function readInstance(
   context: ConfirmContext,
   name: ObjectName,
-): Promise<Confirmed<Omit<InstancePicture, "unreadable"> | undefined>> {
+): Promise<Confirmed<Omit<InstanceObjects, "unreadable"> | undefined>> {
   const [served, instance, rules, origins, cacheClears] = await Promise.all([
     checkKinds(context),
     readInstanceObject(context, name),
@@ -44,7 +44,7 @@ export async function readInstance(
   if (!cacheClears.ok) return cacheClears;
   if (instance.value === undefined) return { ok: true, value: undefined };
   const parsed = parseObject("WafInstance", instance.value);
-  if (!parsed.ok) return { ok: false, problem: `WafInstance ${nameKey(name)} cannot be understood: ${parsed.problem}` };
+  if (!parsed.ok) return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` };
   const value = {
     instance: parsed.declared,
     rules: rules.value,
@@ -54,7 +54,7 @@ export async function readInstance(
   return { ok: true, value };
 }
 
-/** The labels of the namespaces as they are now. Those that are gone are left out. Never rejects. */
+/** The current labels of the namespaces, without those that no longer exist. Never rejects. */
 export async function readNamespaceLabels(
   { api, namespace: own }: ConfirmContext,
   namespaces: ReadonlySet<string>,
@@ -72,22 +72,22 @@ export async function readNamespaceLabels(
 }
 
 /**
- * While a kind is being uninstalled its objects disappear one after another, and lists of it still succeed. The API server
- * then offers no `create` for it any more: what is missing was not taken back by those who declared it.
+ * While a CRD is being deleted, its objects disappear one after another, although lists still succeed. The API server no
+ * longer offers the verb `create` for the kind then. Users did not delete what is missing from such a list.
  */
 async function checkKinds(context: ConfirmContext): Promise<Confirmed<undefined>> {
-  const leaving = await findLeavingKind(context);
-  if (!leaving.ok) return leaving;
-  if (leaving.value === undefined) return { ok: true, value: undefined };
-  context.onLeaving(leaving.value);
+  const terminating = await findTerminatingCrd(context);
+  if (!terminating.ok) return terminating;
+  if (terminating.value === undefined) return { ok: true, value: undefined };
+  context.onCrdTerminating(terminating.value);
   return {
     ok: false,
-    problem: `The kind ${leaving.value} is being removed from the API server, and its objects with it.`,
+    problem: `The CRD of ${terminating.value} is being deleted, and all its objects with it.`,
   };
 }
 
-/** A kind whose objects are on their way out, whoever declared them; undefined if there is none. Never rejects. */
-export async function findLeavingKind({
+/** A kind whose CRD is being deleted, and all its objects with it; undefined if there is none. Never rejects. */
+export async function findTerminatingCrd({
   api,
 }: Pick<ConfirmContext, "api">): Promise<Confirmed<ResourceKind | undefined>> {
   const path = `/apis/${apiGroup}/${apiVersionName}`;
@@ -95,11 +95,11 @@ export async function findLeavingKind({
   if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
   if (!read.ok) return failed(`The kinds of ${apiGroup}`, read.fault);
   const resources = isRecord(read.value) && Array.isArray(read.value["resources"]) ? read.value["resources"] : [];
-  const leaving = (["WafInstance", "WafIpRule", "WafOrigin"] as const).find((kind) => {
+  const terminating = (["WafInstance", "WafIpRule", "WafOrigin"] as const).find((kind) => {
     const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
     return !isRecord(resource) || !Array.isArray(resource["verbs"]) || !resource["verbs"].includes("create");
   });
-  return { ok: true, value: leaving };
+  return { ok: true, value: terminating };
 }
 
 async function readInstanceObject(
@@ -126,7 +126,7 @@ async function listAttached(
   const scope: ListOptions = { timeoutMs: listTimeoutMs, ...(namespace === undefined ? {} : { namespace }) };
   const fieldSelector = `spec.instanceRef.name=${instance.name}`;
   let listed = await listObjects<ClusterObject>(api, type, { ...scope, fieldSelector });
-  // Definitions of an older version may not offer the field.
+  // CRDs of an older version may not declare this field as selectable.
   if (!listed.ok && listed.fault.code === "Invalid") listed = await listObjects<ClusterObject>(api, type, scope);
   if (!listed.ok) return failed(`The ${kinds[kind].plural} of ${nameKey(instance)}`, listed.fault);
   const attached = listed.value.items.flatMap((object) => {
@@ -138,7 +138,7 @@ async function listAttached(
   return { ok: true, value: attached };
 }
 
-/** The stored object where it is the same version, so that nobody parses it again. */
+/** The stored object if it is the same version, so that it is not parsed again. */
 function known(kind: ResourceKind, read: ClusterObject, stored: ClusterObject | undefined): ClusterObject {
   const isSame =
     stored?.metadata.uid === read.metadata.uid && stored.metadata.resourceVersion === read.metadata.resourceVersion;

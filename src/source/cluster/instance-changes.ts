@@ -1,5 +1,5 @@
-// From changes of objects to the instances that they concern: each gets a higher version, and whoever wakes the passes is
-// told. Nothing is decided or read here, so a handler of a watch is done at once.
+// Maps changes of objects to the instances that they concern: increases the version of each and calls `onChange`, which
+// wakes the reconcile runs. Decides and reads nothing, so the handler of a watch returns at once.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
@@ -17,7 +17,7 @@ import {
   isMeaningfulChange,
 } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
-import { parseObject } from "./parse-object.ts";
+import { parseInstance } from "./parse-object.ts";
 
 export interface InstanceChangesOptions {
   readonly stores: ClusterStores;
@@ -30,7 +30,7 @@ export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
   #changes = 0;
-  /** The version of all instances that do not exist. */
+  /** The common version of all instances that do not exist. */
   #missingVersion = 0;
 
   constructor(options: InstanceChangesOptions) {
@@ -61,7 +61,7 @@ export class InstanceChanges {
   configMapChanged(change: ObjectChange<ConfigMapObject>): void {
     if (change.type === "Changed" && sameJson(change.old.data, change.object.data)) return;
     const key = keyOf(change.object);
-    // From now on it is not watched, but may still be there.
+    // It is no longer watched, but it may still exist without the label.
     if (change.type === "Deleted") this.#options.texts.refresh(key);
     this.touchUsersOf(key);
   }
@@ -81,9 +81,9 @@ export class InstanceChanges {
     this.#touchAll(names, `Namespace ${metadata.name} changed`);
   }
 
-  /** The key of the instance became another one: who has the same one matters to all who have it. */
+  /** The key of the instance has changed: this concerns all instances that had the former key or have the new one. */
   keyChanged(instance: ObjectName, former: ApiKey | undefined): void {
-    const parsed = this.#declared(this.#instanceStore.get(nameKey(instance)));
+    const parsed = parseInstance(this.#instanceStore.get(nameKey(instance)));
     if (parsed === undefined) return;
     this.#touchSameKey(parsed, former);
     this.#touchSameKey(parsed, this.#options.keys.lastGood(instance));
@@ -91,13 +91,11 @@ export class InstanceChanges {
 
   /** The other instances with the same base URL. */
   peersOf({ meta, baseUrl }: DeclaredInstance): DeclaredInstance[] {
-    return this.#instanceStore.listBy("baseUrl", baseUrl).flatMap((object) => {
-      const peer = this.#declared(object);
-      return peer === undefined || nameKey(peer.meta) === nameKey(meta) ? [] : [peer];
-    });
+    const instances = this.#instanceStore.listBy("baseUrl", baseUrl).map(parseInstance);
+    return instances.filter((peer) => peer !== undefined).filter((peer) => nameKey(peer.meta) !== nameKey(meta));
   }
 
-  /** Secret and ConfigMaps are read again at the next gathering. */
+  /** Makes the next `gather` read the Secret and the ConfigMaps again. */
   forgetReads(instance: ObjectName): void {
     const { keys, texts, stores } = this.#options;
     keys.refresh(instance);
@@ -114,7 +112,7 @@ export class InstanceChanges {
     const { namespace = "", name } = change.object.metadata;
     const instance = { namespace, name };
     if (change.type !== "Added" && (change.type === "Deleted" || change.old.spec !== change.object.spec)) {
-      const former = this.#declared(change.old);
+      const former = parseInstance(change.old);
       if (former !== undefined) this.#touchSameKey(former, this.#options.keys.lastGood(instance));
     }
     if (change.type === "Deleted") this.#options.keys.forget(instance);
@@ -134,10 +132,10 @@ export class InstanceChanges {
     this.#touchAll(versions.map(instanceNameOf), reason);
   }
 
-  /** Undefined stands for a name that cannot be read: it concerns everybody. */
+  /** Undefined stands for a name that cannot be read: then the change may concern every instance. */
   #touchAll(names: readonly (ObjectName | undefined)[], reason: string): void {
-    const isAnybody = names.includes(undefined);
-    const all = isAnybody ? this.#instanceStore.list().map(({ metadata }) => ({ namespace: "", ...metadata })) : [];
+    const concernsAll = names.includes(undefined);
+    const all = concernsAll ? this.#instanceStore.list().map(({ metadata }) => ({ namespace: "", ...metadata })) : [];
     const concerned = new Map(
       [...names, ...all].flatMap((name) => (name === undefined ? [] : [[nameKey(name), name]])),
     );
@@ -153,12 +151,7 @@ export class InstanceChanges {
   }
 
   #selects(name: ObjectName): boolean {
-    return this.#declared(this.#instanceStore.get(nameKey(name)))?.allowedNamespaces.from === "Selector";
-  }
-
-  #declared(object: ClusterObject | undefined): DeclaredInstance | undefined {
-    const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
-    return parsed?.ok === true ? parsed.declared : undefined;
+    return parseInstance(this.#instanceStore.get(nameKey(name)))?.allowedNamespaces.from === "Selector";
   }
 }
 

@@ -1,25 +1,26 @@
-// The finalizer of WafInstance: on before the first write to its WAF, off once its entries are removed or left on purpose.
+// The finalizer of WafInstance: added before the first write to its WAF, and removed once its entries were removed or
+// deliberately kept.
 import { instanceFinalizer } from "../../api/kinds.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { finalizerApi } from "../../kube/finalizer-api.ts";
+import { finalizerApi } from "../../kube/object-apis.ts";
 import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
 import { nameKey, type ObjectName, type ResourceRef } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
 
 export type FinalizerOutcome =
   | { readonly state: "Done" }
-  /** There is no such instance any more. */
+  /** The instance no longer exists. */
   | { readonly state: "Gone" }
-  /** It is being deleted: no finalizer can be put on it. */
+  /** It is being deleted, so no finalizer can be added. */
   | { readonly state: "Deleting" }
   | { readonly state: "Failed"; readonly problem: string };
 
 export interface InstanceFinalizers {
-  /** Puts it on. Only after `Done` may anything be written to the WAF. Costs no request where it is on. Never rejects. */
+  /** Adds it, without a request if it is there. Only after `Done` may the WAF be written to. Never rejects. */
   ensureFinalizer(instance: ObjectName): Promise<FinalizerOutcome>;
-  /** Takes it off, so that the instance can go. Never rejects. */
+  /** Removes it, so that the instance can be deleted. Never rejects. */
   releaseFinalizer(instance: ObjectName): Promise<FinalizerOutcome>;
-  /** Whether it is on, as last seen. */
+  /** Whether the instance has it, as last seen. */
   hasFinalizer(instance: ObjectName): boolean;
 }
 

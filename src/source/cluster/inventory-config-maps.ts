@@ -1,8 +1,8 @@
-// Inventories in ConfigMaps beside their instance: `<instance>-wafsync-inventory-<n>`, plain lists that a person can read.
-// Every save rewrites the first one, and last, so two writers always meet there, and who knows an old version loses.
-// Others are written before it and only if they differ; those that are no longer needed go after it. A crash in between
-// leaves a union that holds too much, never too little, and the next save mends it.
-// A finalizer keeps them while anybody else deletes them (a namespace that ends, a cascade): only `remove` lets them go.
+// Inventories in ConfigMaps next to their instance: `<instance>-wafsync-inventory-<n>`, plain lists that people can read.
+// Every save writes the first ConfigMap last, so that concurrent writers conflict there and a stale one fails. The others are
+// written before it, if they differ; those that are no longer needed are deleted after it. A crash in between leaves a union
+// with too many entries, never too few, which the next save corrects. A finalizer protects them from any other deletion (of
+// the namespace, or by a cascade): only `remove` removes it.
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -13,32 +13,32 @@ import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
 import { joinShards, shardInventory } from "../inventory-shards.ts";
 import { describeShard, type InventoryShard, InventoryShardStore, isHeldFor } from "./inventory-shard-store.ts";
 
-/** Of text; a ConfigMap takes one MiB. */
+/** Bytes of text in a ConfigMap, whose limit is 1 MiB. */
 const shardBytesMaxDefault = 900 * 1024;
-/** Instances whose text is kept in memory. For the others every shard is written at each save. */
+/** Instances whose text is cached. For the others, every save writes every shard. */
 const knownMax = 100;
 
 export interface InventoryConfigMaps {
-  /** By the instance's name, whatever its UID. An empty inventory with an empty revision if there is none. Never rejects. */
+  /** By the name of the instance, whatever its UID. Without an inventory: an empty one with an empty revision. Never rejects. */
   load(instance: ObjectName): Promise<LoadedInventory>;
-  /** Stored when it resolves with `Saved`. `Conflict` if somebody else wrote since `revision`. Never rejects. */
+  /** Stored when it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
-  /** The instance was released: nothing is left to remember. Undefined if that succeeded, else why not. Never rejects. */
+  /** Deletes the inventory of a released instance. Returns undefined, or why it could not be deleted. Never rejects. */
   remove(instance: ObjectName): Promise<string | undefined>;
   /**
-   * Lets go of inventories that are being deleted and whose instance is not there any more, because somebody took its
-   * finalizer away. To be called now and then, with synced caches. Gives the names of the instances. Never rejects.
+   * Removes the finalizer of inventories that are being deleted and whose instance no longer exists, because its finalizer
+   * was removed by hand. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
    */
   sweep(): Promise<readonly ObjectName[]>;
 }
 
 export interface InventoryConfigMapsOptions {
   readonly api: ApiServer;
-  /** The UID of an instance; undefined if there is none of this name. */
+  /** The UID of an instance; undefined if it does not exist. */
   readonly uidOf: (instance: ObjectName) => string | undefined;
   /** All namespaces if undefined. */
   readonly namespace?: string;
-  /** Asked before a load writes, which it does to take over what a former instance of this name left. */
+  /** Called before a load writes: it adopts the inventory of a former instance of the same name. */
   readonly mayWrite?: () => boolean;
   readonly shardBytesMax?: number;
 }
@@ -53,7 +53,7 @@ export function createInventoryConfigMaps(options: InventoryConfigMapsOptions): 
 class StoredInventories implements InventoryConfigMaps {
   readonly #options: InventoryConfigMapsOptions;
   readonly #store: InventoryShardStore;
-  /** What is known to be stored, to leave out writes that would change nothing. */
+  /** What is stored, as far as known, to omit writes that would change nothing. */
   readonly #known = new LruMap<string, { readonly revision: string; readonly shards: Shards }>(knownMax);
 
   constructor(options: InventoryConfigMapsOptions) {
@@ -87,7 +87,7 @@ class StoredInventories implements InventoryConfigMaps {
     this.#known.delete(nameKey(instance));
     const wanted = this.#shardsOf(inventory);
     if (wanted.length > 1 && !stored.has(1)) {
-      // So that a crash before the last write leaves something that is complete in itself.
+      // So that a crash before the last write leaves a complete set.
       const begun = await this.#store.write(instance, uid, 1, this.#shardsOf(emptyInventory)[0] ?? {}, undefined);
       if (!begun.ok) return refused(instance, 1, begun.fault);
       stored.set(1, begun.value);
@@ -109,7 +109,7 @@ class StoredInventories implements InventoryConfigMaps {
     const shards = new Map(found.value);
     const first = shards.get(1);
     if (first !== undefined && shards.size > 1) {
-      // Emptied before the others go, since a set that lacks some of its shards can't be read.
+      // Empty it before the others are deleted, because a set with missing shards cannot be read.
       const empty = this.#shardsOf(emptyInventory)[0] ?? {};
       const emptied = await this.#store.write(instance, this.#options.uidOf(instance), 1, empty, first);
       if (!emptied.ok) return unreachable(instance, emptied.fault);
@@ -130,13 +130,13 @@ class StoredInventories implements InventoryConfigMaps {
     return [...swept.values()];
   }
 
-  /** After a backup was restored the instance has a new UID: without this, the garbage collector takes the inventory. */
+  /** After a restore the instance has a new UID: without this, the garbage collector would delete the inventory. */
   async #adopted(instance: ObjectName, found: Shards): Promise<Shards> {
     const uid = this.#options.uidOf(instance);
     if (uid === undefined || this.#options.mayWrite?.() === false) return found;
     const shards = new Map<number, InventoryShard>();
     for (const [index, shard] of found) {
-      // If it fails, the next load or save tries again.
+      // If this fails, the next load or save retries.
       const isForeign = shard.data["shard"] === undefined;
       const adopted =
         isForeign || isHeldFor(shard, uid)
@@ -159,7 +159,7 @@ class StoredInventories implements InventoryConfigMaps {
     return await this.#store.write(instance, uid, index, data, stored);
   }
 
-  /** Lets go of the shards after `last`, the highest number first. What stays is what a crash would have left. */
+  /** Deletes the shards after `last`, the highest number first. After a failure, the rest is as after a crash. */
   async #releaseAfter(
     instance: ObjectName,
     last: number,
@@ -187,7 +187,7 @@ class StoredInventories implements InventoryConfigMaps {
 
 function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInventory {
   const name = describeShard(instance, index);
-  // NotFound: somebody deleted what was loaded.
+  // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
     return { state: "Conflict", problem: `${name} was changed by somebody else since it was read.` };
   }
@@ -202,7 +202,7 @@ function revisionOf(shards: Shards): string {
     .join(",");
 }
 
-/** Shards of which nothing is known but their version. */
+/** Shards of which only the version is known. */
 function parseRevision(revision: string): Map<number, InventoryShard> {
   const parts = revision === "" ? [] : revision.split(",").map((part) => part.split("="));
   return new Map(

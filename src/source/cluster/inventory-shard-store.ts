@@ -1,9 +1,9 @@
-// The ConfigMaps that hold the shards of inventories: how they are named and labelled, found, written and let go. What is
-// in them is the business of inventory-config-maps.ts.
+// The ConfigMaps of inventory shards: their names and labels, and how they are found, written and deleted. Their content is
+// up to inventory-config-maps.ts.
 import { apiGroup } from "../../api/kinds.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { finalizerApi } from "../../kube/finalizer-api.ts";
+import { finalizerApi } from "../../kube/object-apis.ts";
 import { removeFinalizer } from "../../kube/finalizer.ts";
 import { isRecord } from "../../kube/kube-object.ts";
 import { createObject, deleteObject, getObject, listObjects, listPage, replaceObject } from "../../kube/verbs.ts";
@@ -13,7 +13,7 @@ import { inventoryFinalizer, ownerReferenceOf } from "./owner-reference.ts";
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
-/** Shards may have almost a MiB each. */
+/** A shard can have almost 1 MiB. */
 const sweepPageSize = 20;
 const sweepPagesMax = 1_000;
 const shardsMax = 1_000;
@@ -21,11 +21,11 @@ const shardsMax = 1_000;
 const managedByLabel = "app.kubernetes.io/managed-by";
 const managedBy = "wafsync";
 const instanceLabel = `${apiGroup}/instance`;
-/** The version that a save began from: makes every save a change, so that no two of them can both succeed. */
+/** The version that a save started from. It makes every save a change, so that two concurrent saves cannot both succeed. */
 const followsAnnotation = `${apiGroup}/follows`;
 
 export interface InventoryShard {
-  /** Undefined where only the version is known. */
+  /** Undefined if only the version is known. */
   readonly stored: ConfigMapObject | undefined;
   readonly resourceVersion: string;
   readonly data: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ export class InventoryShardStore {
     this.#api = api;
   }
 
-  /** All shards of the instance, by number: those that are labelled, and those that the first one says must be there. */
+  /** All shards of the instance, by number: those with the label, and those that the first one counts. */
   async find(instance: ObjectName): Promise<ApiResult<Map<number, InventoryShard>>> {
     const labelSelector = `${managedByLabel}=${managedBy},${instanceLabel}=${instance.name}`;
     const options = { namespace: instance.namespace, labelSelector, timeoutMs: listTimeoutMs };
@@ -65,7 +65,7 @@ export class InventoryShardStore {
     return { ok: true, value: shards, status: 200 };
   }
 
-  /** Every shard that is marked for deletion; those that could be listed if there is trouble. */
+  /** Every shard that is marked for deletion, as far as they could be listed. */
   async findEnding(namespace: string | undefined): Promise<EndingShard[]> {
     const ending: EndingShard[] = [];
     const scope = { labelSelector: `${managedByLabel}=${managedBy},${instanceLabel}`, timeoutMs: listTimeoutMs };
@@ -87,7 +87,7 @@ export class InventoryShardStore {
     return ending;
   }
 
-  /** Creates the shard, or replaces exactly the stored version of it. */
+  /** Creates the shard, or replaces it if the stored version has not changed. */
   async write(
     instance: ObjectName,
     uid: string | undefined,
@@ -107,7 +107,7 @@ export class InventoryShardStore {
     return written.ok ? { ...written, value: shardOf(written.value) } : written;
   }
 
-  /** Takes the finalizer off and deletes the ConfigMap. Undefined if it is gone. */
+  /** Removes the finalizer and deletes the ConfigMap. Undefined if it no longer exists. */
   async release(instance: ObjectName, index: number, { stored }: InventoryShard): Promise<ApiFault | undefined> {
     const address = { namespace: instance.namespace, name: shardName(instance, index) };
     const options = { timeoutMs: requestTimeoutMs };
@@ -129,7 +129,7 @@ export function shardName({ name }: ObjectName, index: number): string {
   return `${name}-wafsync-inventory-${index}`;
 }
 
-/** Whether nothing but its data would change if it were written again. */
+/** Whether a write would change only its data. */
 export function isHeldFor({ stored }: InventoryShard, uid: string): boolean {
   if (stored === undefined) return false;
   const { finalizers = [], ownerReferences = [], deletionTimestamp } = stored.metadata;
@@ -139,7 +139,7 @@ export function isHeldFor({ stored }: InventoryShard, uid: string): boolean {
 
 function metadataOf(instance: ObjectName, uid: string | undefined, former: InventoryShard | undefined): object {
   const { labels, annotations, finalizers = [], deletionTimestamp } = former?.stored?.metadata ?? {};
-  // No finalizer can be added to what is being deleted.
+  // No finalizer can be added to an object that is being deleted.
   const isMissing = deletionTimestamp === undefined && !finalizers.includes(inventoryFinalizer);
   return {
     labels: { ...labels, [managedByLabel]: managedBy, [instanceLabel]: instance.name },
@@ -161,7 +161,7 @@ function indexOf({ metadata }: ConfigMapObject, instanceName: string): number | 
   return /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : undefined;
 }
 
-/** How many shards the first one counts. */
+/** The number of shards, as the first one says. */
 function countOf(first: InventoryShard | undefined): number {
   const count = Number(first?.data["shard"]?.split("/")[1] ?? 0);
   return Number.isInteger(count) ? Math.min(count, shardsMax) : 0;

@@ -1,6 +1,6 @@
-// What was forwarded of the logs of an instance, in ConfigMaps beside it. `<instance>-wafsync-logs` is the one that counts: it
-// holds the record itself, or says which of two sets of further ones (`…-logs-a-1`, `…-logs-b-1`) holds its parts. A large
-// record goes into the set that is not in use, and then the first one is turned to it: so a record is stored as a whole.
+// The record of the forwarded logs of an instance, in ConfigMaps next to it. `<instance>-wafsync-logs` contains the record
+// itself, or names one of two sets of further ConfigMaps (`…-logs-a-1`, `…-logs-b-1`) with its parts. A large record is
+// written to the unused set first, and then the first ConfigMap is switched to it: so a record is stored as a whole.
 import { createHash } from "node:crypto";
 import { apiGroup } from "../../api/kinds.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -12,16 +12,16 @@ import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
 import { ownerReferenceOf } from "./owner-reference.ts";
 
 const requestTimeoutMs = 10_000;
-/** Of text; a ConfigMap takes one MiB. */
+/** Bytes of text in a ConfigMap, whose limit is 1 MiB. */
 const partLengthMaxDefault = 900 * 1024;
-/** With about eight characters an entry, this is enough for more than a million. */
+/** At about eight characters per entry, this is enough for more than a million entries. */
 export const partsMax = 12;
 
 type PartSet = "a" | "b";
 
-/** What the first ConfigMap says. */
+/** The content of the first ConfigMap. */
 interface Head {
-  /** Undefined while nothing was stored. */
+  /** Undefined if nothing has been stored. */
   readonly resourceVersion: string | undefined;
   readonly set: PartSet | undefined;
   readonly parts: number;
@@ -29,14 +29,14 @@ interface Head {
 
 export interface LogRecordConfigMapsOptions {
   readonly api: ApiServer;
-  /** The UID of an instance; undefined if there is none of this name. */
+  /** The UID of an instance; undefined if it does not exist. */
   readonly uidOf: (instance: ObjectName) => string | undefined;
-  /** Asked before every write. */
+  /** Called before every write. */
   readonly mayWrite: () => boolean;
   readonly partLengthMax?: number;
 }
 
-/** As the port of the use case wants it. */
+/** Implements the port of the use case. */
 export class LogRecordConfigMaps {
   readonly #options: LogRecordConfigMapsOptions;
 
@@ -44,7 +44,7 @@ export class LogRecordConfigMaps {
     this.#options = options;
   }
 
-  /** A record of which a part is missing counts as one that can't be understood: null. Never rejects. */
+  /** A record with a missing part counts as invalid: null. Never rejects. */
   async load(instance: ObjectName) {
     const read = await this.#get(instance, headName(instance));
     if (!read.ok && read.fault.code !== "NotFound") return unreachable(instance, read.fault);
@@ -85,7 +85,7 @@ export class LogRecordConfigMaps {
     const data = isSmall ? { record: text, digest } : { set, parts: String(parts), digest };
     const written = await this.#putHead(instance, uid, data, before.resourceVersion);
     if (!written.ok) return failed(instance, written.fault);
-    // What nothing points at any more. If that fails, the next save overwrites it, and the instance's end removes it.
+    // Nothing refers to the former set any longer. If this fails, the next save overwrites it.
     for (let part = 1; part <= before.parts && before.set !== undefined; part += 1) {
       const address = { namespace: instance.namespace, name: partName(instance, before.set, part) };
       await deleteObject(this.#options.api, configMapType, address, { timeoutMs: requestTimeoutMs });
@@ -141,7 +141,7 @@ function bodyOf(
   data: Readonly<Record<string, string>>,
   resourceVersion: string | undefined,
 ): object {
-  // Not the label of inventories, which would be listed together with these.
+  // Not the label of inventories, because lists of inventories would contain these.
   const labels = { "app.kubernetes.io/managed-by": "wafsync", [`${apiGroup}/logs-of`]: instance.name };
   const ownerReferences = [ownerReferenceOf(instance, uid)];
   const metadata = { name, namespace: instance.namespace, labels, ownerReferences };
@@ -163,7 +163,7 @@ function headOf({ metadata, data }: ConfigMapObject): Head {
   };
 }
 
-/** `<resourceVersion> <set> <parts>`; empty where nothing was stored. */
+/** `<resourceVersion> <set> <parts>`; empty if nothing has been stored. */
 function formatRevision({ resourceVersion = "", set, parts }: Head): string {
   return `${resourceVersion} ${set ?? ""} ${parts}`;
 }
@@ -188,7 +188,7 @@ function parseJson(text: string): unknown {
 
 function failed(instance: ObjectName, fault: ApiFault) {
   const name = `ConfigMap ${nameKey({ namespace: instance.namespace, name: headName(instance) })}`;
-  // NotFound: somebody deleted what was loaded.
+  // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
     return { state: "Conflict", problem: `${name} was changed by somebody else since it was read.` } as const;
   }

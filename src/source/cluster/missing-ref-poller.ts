@@ -1,62 +1,62 @@
-// Looks again for what was missing, more and more seldom: an API key or a ConfigMap that is not watched is often created
-// right after the object that names it, and nobody should wait for the next resync then.
+// Polls for referenced objects that are missing, with increasing delays. The API key or an unwatched ConfigMap is often
+// created right after the object that refers to it; without polling, only the next resync would find it.
 import type { Clock } from "../../async/clock.ts";
 
-/** True if there is no reason to look any more, found or not. */
-export type Look = () => Promise<boolean>;
+/** Resolves with true when polling can end, whether or not the object was found. */
+export type Poll = () => Promise<boolean>;
 
 const tickMs = 1_000;
 const delayMsMin = 2_000;
 const delayMsMax = 60_000;
-/** Beyond it the resync has to do. */
-const wantedMax = 1_000;
-const looksAtOnceMax = 8;
+/** Further missing objects are found only by the resync. */
+const polledMax = 1_000;
+const concurrencyMax = 8;
 
-interface Wanted {
-  readonly look: Look;
+interface Polled {
+  readonly poll: Poll;
   delayMs: number;
   dueMs: number;
 }
 
-export class LookAgain {
+export class MissingRefPoller {
   readonly #clock: Clock;
-  readonly #wanted = new Map<string, Wanted>();
+  readonly #polled = new Map<string, Polled>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Something is missing. What is looked for already keeps its pace. */
-  add(key: string, look: Look): void {
-    if (this.#wanted.has(key) || this.#wanted.size >= wantedMax) return;
-    this.#wanted.set(key, { look, delayMs: delayMsMin, dueMs: this.#clock.monotonicMs() + delayMsMin });
+  /** Starts to poll for the object. If it is polled already, its delay is kept. */
+  add(key: string, poll: Poll): void {
+    if (this.#polled.has(key) || this.#polled.size >= polledMax) return;
+    this.#polled.set(key, { poll, delayMs: delayMsMin, dueMs: this.#clock.monotonicMs() + delayMsMin });
   }
 
   delete(key: string): void {
-    this.#wanted.delete(key);
+    this.#polled.delete(key);
   }
 
   get size(): number {
-    return this.#wanted.size;
+    return this.#polled.size;
   }
 
   /** Runs until the signal aborts; never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(tickMs, signal);
-      if (!signal.aborted && this.#wanted.size > 0) await this.#lookAtDue();
+      if (!signal.aborted && this.#polled.size > 0) await this.#pollDue();
     }
   }
 
-  async #lookAtDue(): Promise<void> {
+  async #pollDue(): Promise<void> {
     const nowMs = this.#clock.monotonicMs();
-    const due = [...this.#wanted].filter(([, { dueMs }]) => dueMs <= nowMs).slice(0, looksAtOnceMax);
+    const due = [...this.#polled].filter(([, { dueMs }]) => dueMs <= nowMs).slice(0, concurrencyMax);
     await Promise.all(
-      due.map(async ([key, wanted]) => {
-        wanted.delayMs = Math.min(wanted.delayMs * 2, delayMsMax);
-        wanted.dueMs = nowMs + wanted.delayMs;
-        const isOver = await wanted.look().catch(() => false);
-        if (isOver && this.#wanted.get(key) === wanted) this.#wanted.delete(key);
+      due.map(async ([key, polled]) => {
+        polled.delayMs = Math.min(polled.delayMs * 2, delayMsMax);
+        polled.dueMs = nowMs + polled.delayMs;
+        const isOver = await polled.poll().catch(() => false);
+        if (isOver && this.#polled.get(key) === polled) this.#polled.delete(key);
       }),
     );
   }

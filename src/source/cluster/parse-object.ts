@@ -1,5 +1,5 @@
-// From stored objects to what they declare, each parsed once: the same object gives the same answer, and another version
-// with the same spec gives the same parts of it, above all the same lists of addresses.
+// Parses stored objects into what they declare, each of them once. The same object gives the same result, and another
+// version of it with the same spec gives the same parts, in particular the same lists of addresses.
 import type { CustomResource } from "../../api/custom-resource.ts";
 import { parseMetadata } from "../../api/parse-metadata.ts";
 import { parseResource } from "../../api/parse-resource.ts";
@@ -24,7 +24,7 @@ export interface DeclaredByKind {
 
 export type ParsedObject<T> =
   | { readonly ok: true; readonly declared: T }
-  /** `problem` is one sentence or several: field, what is wrong, what to write. */
+  /** `problem` says in one or more sentences which field is wrong, why, and what to write instead. */
   | { readonly ok: false; readonly problem: string };
 
 type AnyParsed = ParsedObject<DeclaredByKind[ResourceKind]>;
@@ -34,7 +34,7 @@ const faultsShownMax = 5;
 const parsedObjects = new WeakMap<ClusterObject, AnyParsed>();
 const parsedSpecs = new WeakMap<object, DeclaredByKind[ResourceKind]>();
 
-/** What the object declares, with all defaults; or why this version of wafsync cannot understand it. */
+/** What the object declares, with all defaults; or why it is invalid for this version of wafsync. */
 export function parseObject<Kind extends ResourceKind>(
   kind: Kind,
   object: ClusterObject,
@@ -45,7 +45,13 @@ export function parseObject<Kind extends ResourceKind>(
   return parsed as ParsedObject<DeclaredByKind[Kind]>;
 }
 
-/** The metadata of an object, also of one whose spec cannot be understood. */
+/** What the WafInstance declares; undefined if there is none, or if it is invalid. */
+export function parseInstance(object: ClusterObject | undefined): DeclaredInstance | undefined {
+  const parsed = object === undefined ? undefined : parseObject("WafInstance", object);
+  return parsed?.ok === true ? parsed.declared : undefined;
+}
+
+/** The metadata of an object, even if its spec is invalid. */
 export function metaOfObject(kind: ResourceKind, object: ClusterObject): ResourceMeta {
   const parsed = parseMetadata(object.metadata, "");
   if (parsed.ok) return toResourceMeta({ kind, metadata: parsed.metadata } as CustomResource);

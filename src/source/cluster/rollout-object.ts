@@ -1,8 +1,8 @@
-// Deployments, StatefulSets and DaemonSets, reduced to what their rollouts need. What names a revision:
+// Deployments, StatefulSets and DaemonSets, reduced to what is needed to follow rollouts. The revision is:
 //
-//   Deployment   the annotation that its controller counts up; neither a scale nor a change that is taken back in a pause does
-//   StatefulSet  `status.updateRevision`, which is made from the pods' template; with a partition each stage is one of its own
-//   DaemonSet    the generation of its template, an annotation that the API server counts up
+//   Deployment   the annotation that its controller increases; scaling or a change that is reverted in a pause does not
+//   StatefulSet  `status.updateRevision`, a hash of the pod template; with a partition, each stage is a revision of its own
+//   DaemonSet    the generation of its template, an annotation that the API server increases
 import { createHash } from "node:crypto";
 import { apiGroup } from "../../api/kinds.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
@@ -15,7 +15,7 @@ import { decideProgress, type WorkloadNumbers } from "../../plan/cache-clear/rol
 export type WorkloadKind = WorkloadRef["kind"];
 export const workloadKinds: readonly WorkloadKind[] = ["Deployment", "StatefulSet", "DaemonSet"];
 
-/** On a workload: the instances of other namespaces that may follow its rollouts, `namespace/name` each, with commas. */
+/** On a workload: the instances of other namespaces that may follow its rollouts, as `namespace/name`, comma-separated. */
 export const clearsCacheOfAnnotation = `${apiGroup}/clears-cache-of`;
 
 const deploymentRevisionAnnotation = "deployment.kubernetes.io/revision";
@@ -27,11 +27,11 @@ export function typeOfWorkload(kind: WorkloadKind): ResourceType {
   return { group: "apps", version: "v1", plural: `${kind.toLowerCase()}s`, namespaced: true };
 }
 
-/** What is stored of a workload. */
+/** The stored form of a workload. */
 export interface WorkloadObject extends KubeObject {
-  /** All but what only its history tells. */
+  /** Everything except what follows only from its history. */
   readonly seen: Omit<SeenWorkload, "isRolledOut" | "wasUnderWay">;
-  /** `namespace/name` of the instances elsewhere that may know of it. */
+  /** `namespace/name` of the instances in other namespaces that may see it. */
   readonly consents: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function slimWorkload(kind: WorkloadKind, object: KubeObject): WorkloadOb
   };
 }
 
-/** Whoever may write an instance must not learn of workloads elsewhere: those have to agree. */
+/** A user who may write an instance must not learn about workloads in other namespaces unless those allow it. */
 export function maySee(instance: ObjectName, { metadata, consents }: WorkloadObject): boolean {
   return metadata.namespace === instance.namespace || consents.includes(nameKey(instance));
 }
@@ -74,7 +74,7 @@ function revisionOf(
   return { revision: annotations[annotation] ?? "" };
 }
 
-/** While a partition keeps pods back, the revision and the partition; a partition that keeps all back changes nothing. */
+/** While a partition excludes pods, the revision and the partition; a partition that excludes all pods changes nothing. */
 function stageOf(
   status: unknown,
   { partition, desiredReplicas }: { partition: number; desiredReplicas: number },
@@ -131,7 +131,7 @@ function isOverDeadline(status: unknown): boolean {
   return fieldOf(progressing, "reason") === "ProgressDeadlineExceeded";
 }
 
-/** Equal values have equal hashes, whatever the order of their fields. */
+/** Equal values have equal hashes, whatever the order of fields. */
 function hashOf(value: unknown): string {
   const text = JSON.stringify(value, (_key, part: unknown) =>
     isRecord(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,

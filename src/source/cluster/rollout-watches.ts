@@ -1,6 +1,6 @@
-// The workloads whose rollouts clear caches. A kind is watched only while some instance lists one of it, and nobody waits
-// for these watches: without them caches are not cleared, and everything else goes on. An instance is told only of what
-// may matter to it, so the comings and goings of pods cost no pass.
+// The workloads whose rollouts clear caches. A kind is watched only while some instance lists a workload of it. Nothing
+// waits for these watches: without them, caches are not cleared, and everything else continues. An instance is woken only
+// by changes that may matter to it, so starting and ending pods cause no reconcile run.
 import { ChangeSignal } from "../../async/change-signal.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -25,11 +25,11 @@ export interface RolloutWatchesOptions {
   readonly api: ApiServer;
   readonly clock: Clock;
   readonly random: () => number;
-  /** The only namespace that is watched; all of them if undefined. */
+  /** The only namespace to watch; all namespaces if undefined. */
   readonly namespace: string | undefined;
-  /** Every instance that can be understood. */
+  /** Every valid instance. */
   readonly instances: () => readonly DeclaredInstance[];
-  /** What the instance would be told of a workload is another thing than before. Must only take note. */
+  /** Called when what the instance may know about a workload has changed. Must return at once. */
   readonly onRollout: (instance: ObjectName, reason: string) => void;
   readonly onProblem: (plural: string, problem: ListWatchProblem) => void;
 }
@@ -40,14 +40,14 @@ interface KindWatch {
   readonly ended: Promise<void>;
 }
 
-/** What was last made known of a workload. */
+/** What instances were last told about a workload. */
 interface Known {
   readonly identity: string;
   readonly isRolledOut: boolean;
   readonly wasUnderWay: boolean;
-  /** Who may see it: whoever was added sees it for the first time. */
+  /** The instances that may see it: for an added one, the workload is new. */
   readonly agreed: string;
-  /** Whoever lists the workload is told when it changes. */
+  /** A change of it wakes every instance that lists the workload. */
   readonly signature: string;
 }
 
@@ -63,7 +63,7 @@ export class RolloutWatches {
     this.#options = options;
   }
 
-  /** Starts and stops watches as instances want them, until the signal aborts. Never rejects. */
+  /** Starts and stops watches as instances need them, until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const { version } = this.#changed;
@@ -73,7 +73,7 @@ export class RolloutWatches {
     await Promise.all([...this.#watches.values()].map(({ ended }) => ended));
   }
 
-  /** Some instance may list other workloads than before. */
+  /** Call this when an instance may list other workloads than before. */
   instancesChanged(): void {
     this.#listedBy = undefined;
     this.#changed.notify();
@@ -95,7 +95,7 @@ export class RolloutWatches {
   #outOfReach({ kind, namespace }: WorkloadRef): string | undefined {
     const { namespace: only } = this.#options;
     if (only !== undefined && only !== namespace) {
-      return `This wafsync works in namespace ${only} alone: namespace ${namespace} is out of its reach.`;
+      return `This wafsync watches only namespace ${only}, so it cannot see namespace ${namespace}.`;
     }
     const health = this.#watches.get(kind)?.listWatch.health();
     if (health?.isSynced === true) return undefined;
@@ -161,7 +161,8 @@ export class RolloutWatches {
     const { namespace = "", name } = object.metadata;
     const key = workloadKey({ kind, namespace, name });
     if (!this.#listed().has(key)) return;
-    // It may have been complete before anybody asked for it, and not be for the moment: after an annotation, for example.
+    // The rollout may have been complete before the instance listed it, and look incomplete now, for example after a change
+    // of an annotation.
     const before = this.#known.get(key) ?? (type === "Changed" ? knownOf(change.old, undefined) : undefined);
     if (type === "Deleted") this.#known.delete(key);
     else {
@@ -180,7 +181,7 @@ export class RolloutWatches {
   }
 }
 
-/** A rollout that was complete once stays so: a scale afterwards does not undo it. */
+/** A rollout that has been complete stays complete: scaling afterwards does not change that. */
 function knownOf({ seen, consents }: WorkloadObject, before: Known | undefined): Known {
   const identity = [seen.uid, seen.revision, seen.content].join(" ");
   const former = before?.identity === identity ? before : undefined;
@@ -197,7 +198,7 @@ function knownOf({ seen, consents }: WorkloadObject, before: Known | undefined):
   };
 }
 
-/** The same for what is not there and for what does not agree: nobody learns from it what another namespace has. */
+/** The same for a missing workload and one that does not allow it, so that it reveals nothing about another namespace. */
 function unseenProblem(instance: ObjectName, workload: WorkloadRef): string {
   const { kind, name, namespace } = workload;
   if (namespace === instance.namespace) return `There is no ${kind} ${name} in namespace ${namespace}.`;

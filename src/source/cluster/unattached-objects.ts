@@ -1,30 +1,30 @@
-// Objects that take no part in any pass and still want to hear why: those that refer to no instance, and those that
-// cannot be understood.
+// Objects outside every reconcile run, whose status still has to say why: those whose instance does not exist, and those
+// that are invalid.
 import { nearestName } from "../../api/nearest-name.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
 import { type ClusterObject, instanceNameOf } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
-import { metaOfObject, parseObject } from "./parse-object.ts";
+import { metaOfObject, parseInstance, parseObject } from "./parse-object.ts";
 
-/** A rule, origin or cache clear whose instance is not known. */
+/** A rule, origin or cache clear whose instance does not exist. */
 export interface Unattached {
   readonly meta: ResourceMeta;
   readonly instance: ObjectName;
-  /** One sentence that names the instance and, if one is near, what was probably meant. */
+  /** One sentence that names the instance and, if a similar name exists, suggests it. */
   readonly problem: string;
 }
 
 export interface InvalidObject {
   readonly meta: ResourceMeta;
-  /** Of what refers to one; undefined for instances, and where the reference itself cannot be read. */
+  /** The instance that it refers to; undefined for instances, and if the reference itself cannot be read. */
   readonly instance: ObjectName | undefined;
-  /** Field, what is wrong, and what to write. */
+  /** Which field is wrong, why, and what to write instead. */
   readonly problem: string;
 }
 
 const attachedKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"] as const;
 
-/** Everything that can be understood and refers to no instance that can; of one instance name, or of all. */
+/** Every valid object without a valid instance; only those that refer to `only`, if it is given. */
 export function unattachedObjects(
   stores: ClusterStores,
   watchedNamespace: string | undefined,
@@ -46,7 +46,7 @@ export function unattachedObjects(
   });
 }
 
-/** Everything that cannot be understood. */
+/** Every invalid object. */
 export function invalidObjects(stores: ClusterStores): InvalidObject[] {
   return resourceKinds.flatMap((kind) => stores.byKind[kind].list().flatMap((object) => invalidObject(kind, object)));
 }
@@ -58,7 +58,7 @@ function invalidObject(kind: ResourceKind, object: ClusterObject): InvalidObject
   return [{ meta: metaOfObject(kind, object), instance, problem: parsed.problem }];
 }
 
-/** Undefined if the instance is there and can be understood. */
+/** Undefined if the instance exists and is valid. */
 function problemOf(
   { byKind: { WafInstance } }: ClusterStores,
   watchedNamespace: string | undefined,
@@ -67,12 +67,10 @@ function problemOf(
   const name = nameKey(instance);
   const object = WafInstance.get(name);
   if (object !== undefined) {
-    return parseObject("WafInstance", object).ok
-      ? undefined
-      : `WafInstance ${name} cannot be understood: see its status.`;
+    return parseInstance(object) !== undefined ? undefined : `WafInstance ${name} is invalid: see its status.`;
   }
   if (watchedNamespace !== undefined && instance.namespace !== watchedNamespace) {
-    return `This wafsync works in namespace ${watchedNamespace} alone: WafInstance ${name} is out of its reach.`;
+    return `This wafsync watches only namespace ${watchedNamespace}, so it cannot see WafInstance ${name}.`;
   }
   const known = WafInstance.list().map(({ metadata }) => metadata);
   const near = nearestName(

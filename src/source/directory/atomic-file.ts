@@ -1,5 +1,5 @@
-// Writes files so that a reader, or the next start after a crash, sees the whole old content or the whole new one:
-// temporary file, fsync, rename, fsync of the folder. Expected failures carry Node's error codes.
+// Writes files so that a reader, or the next start after a crash, sees either the whole old or the whole new content:
+// temporary file, fsync, rename, fsync of the folder. Expected failures have Node's error codes.
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,11 +7,11 @@ import { dirname, join } from "node:path";
 const temporarySuffix = ".wafsync-tmp";
 const leftOversMax = 100_000;
 
-/** Replaces the file, and creates its folders if they are not there. Rejects with Node's error. */
+/** Replaces the file, and creates its folders if they do not exist. Rejects with Node's error. */
 export async function writeFileAtomically(path: string, content: string | Uint8Array): Promise<void> {
   const folder = dirname(path);
   await makeFolder(folder);
-  // Starts with a dot, so that whoever lists the folder passes over it.
+  // Starts with a dot, so that programs that list the folder ignore it.
   const temporary = join(folder, `.${randomUUID()}${temporarySuffix}`);
   try {
     {
@@ -27,13 +27,13 @@ export async function writeFileAtomically(path: string, content: string | Uint8A
   await syncFolder(folder);
 }
 
-/** Removes the file for good; it is no error if it is not there. */
+/** Removes the file durably. It is not an error if the file does not exist. */
 export async function removeFileDurably(path: string): Promise<void> {
   await rm(path, { force: true });
   if (await exists(dirname(path))) await syncFolder(dirname(path));
 }
 
-/** Removes what writers that were killed left behind. Only for whoever is the only writer below the folder. */
+/** Removes the temporary files of killed writers. Call it only as the only writer below the folder. */
 export async function removeLeftOvers(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const leftOvers = entries.filter((entry) => entry.isFile() && entry.name.endsWith(temporarySuffix));
@@ -41,7 +41,7 @@ export async function removeLeftOvers(folder: string): Promise<void> {
     await rm(join(parentPath, name), { force: true });
 }
 
-/** A folder that only its owner can look into, and that survives a crash. */
+/** Creates a folder that only its owner can read, durably. */
 export async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first !== undefined) await syncFolder(dirname(first));

@@ -1,5 +1,5 @@
-// Secrets, ConfigMaps and Namespaces as far as wafsync needs them. Strict, since a misspelt field would be a key or a list
-// of addresses that nobody finds. Nothing here quotes a value.
+// Parses Secrets, ConfigMaps and Namespaces as far as wafsync needs them. Strict, because a misspelt field would hide an API
+// key or a list of addresses. Messages never quote a value.
 import { parseMetadata } from "../../api/parse-metadata.ts";
 import { type ResourceFault, nameOfValue, resourceFault, unknownFieldFault } from "../../api/resource-fault.ts";
 import { ApiKey } from "../../model/api-key.ts";
@@ -15,7 +15,7 @@ type Mapping = Readonly<Record<string, unknown>>;
 
 const namespaceLengthMax = 63;
 
-/** `data` is base64, `stringData` is plain and wins, as in Kubernetes. */
+/** `data` is base64, `stringData` is plain text and takes precedence, as in Kubernetes. */
 export function readSecret(object: Mapping): ReadCoreObject {
   const faults = unknownFields(object, ["type", "data", "stringData", "immutable"]);
   const metadata = parseMetadata(object["metadata"], defaultNamespace);
@@ -42,7 +42,7 @@ export function readConfigMap(object: Mapping): ReadCoreObject {
   return { ok: true, object: { kind: "ConfigMap", name: { namespace, name }, data } };
 }
 
-/** Named by itself: its own name is its namespace here. */
+/** A Namespace has no namespace: here its own name takes that place. */
 export function readNamespace(object: Mapping): ReadCoreObject {
   const metadata = parseMetadata(object["metadata"], defaultNamespace);
   if (!metadata.ok) return metadata;

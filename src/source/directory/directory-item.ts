@@ -1,14 +1,14 @@
-// What one object of a directory is to wafsync, with its place.
+// One object of a directory, with its place.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
 import type { ObjectName } from "../../model/resource.ts";
 
-/** The namespace of documents that name none, as kubectl has it. */
+/** The namespace of documents without one, as in kubectl. */
 export const defaultNamespace = "default";
 
 export type CoreObject =
   | { readonly kind: "ConfigMap"; readonly name: ObjectName; readonly data: Readonly<Record<string, string>> }
-  /** Every value is wrapped as if it were an API key, so that none is printed by accident. */
+  /** Every value is wrapped as an API key, so that none is printed by accident. */
   | { readonly kind: "Secret"; readonly name: ObjectName; readonly data: ReadonlyMap<string, ApiKey> }
   | { readonly kind: "Namespace"; readonly name: ObjectName; readonly labels: Readonly<Record<string, string>> };
 
@@ -18,7 +18,7 @@ interface Placed {
   readonly line: number;
 }
 
-/** Lines that a message may have to name, and that the declaration itself does not know. */
+/** Lines for messages, which the declaration itself does not contain. */
 export interface ReferenceLines {
   /** Of `spec.instanceRef`. */
   readonly instanceRef: number;
@@ -26,7 +26,7 @@ export interface ReferenceLines {
   readonly addresses: readonly number[];
 }
 
-/** Of a text of a ConfigMap: its key, and its first line if it is written as a block. */
+/** Lines of a value in a ConfigMap: that of its key, and its first one if it is written as a block. */
 export interface TextLines {
   readonly key: number;
   readonly first: number | undefined;

@@ -1,5 +1,5 @@
-// Desired state from a directory of files: the last snapshot, what belongs to an instance, and a watch that keeps it new.
-// One pass runs at a time. A snapshot is replaced as a whole and never changed, so a reader needs no lock.
+// Desired state from a directory of files: the last snapshot, what belongs to an instance, and a watch that rescans after
+// changes. One scan runs at a time. A snapshot is immutable and replaced as a whole, so readers need no lock.
 import { resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
@@ -7,28 +7,27 @@ import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { gatherInstance, unattachedOf } from "./gather.ts";
 import type { Unattached } from "./gather.ts";
-import { isPassing, readDirectory } from "./read-directory.ts";
+import { hasTransientFault, readDirectory } from "./read-directory.ts";
 import type { FileCache } from "./read-directory.ts";
 import { emptySnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { faultText } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
-import { watchDirectory } from "./watch-directory.ts";
 
-/** A pass that met a file on the move is repeated at once, this many times. */
-const passesMax = 8;
-const passDelayMs = 50;
-/** How long nothing may have changed before what is missing counts as removed. */
+/** `load` scans again, at most this many times in all, while files change during the scan. */
+const scansMax = 8;
+const rescanDelayMs = 50;
+/** A missing object counts as deleted once no file has changed for this long. */
 const quietMsDefault = 150;
 
-/** Log messages are constant, values are fields. */
+/** Log messages are constant; values are fields. */
 export interface SourceLogger {
   warn(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
 export interface DirectorySourceOptions {
   readonly directory: string;
-  /** Left out of the directory if it lies below it. */
+  /** Left out of the scan if it is inside the directory. */
   readonly stateDirectory: string | undefined;
   /** The API key of instances whose Secret is not in the directory. */
   readonly environmentKey: string | undefined;
@@ -41,29 +40,29 @@ export interface DirectorySourceOptions {
 
 export interface DirectorySource {
   /**
-   * Reads the directory again, and waits a moment for a file that is on the move. Never rejects: what cannot be read is a
+   * Scans the directory, and again after a moment if files change during the scan. Never rejects: what cannot be read is a
    * fault of the snapshot.
    */
   load(): Promise<DirectorySnapshot>;
-  /** The last one; empty before the first `load`. */
+  /** The last snapshot; empty before the first `load`. */
   snapshot(): DirectorySnapshot;
-  /** Grows whenever a load found something that means something else than before. */
+  /** Increases whenever a scan finds that the meaning of the files has changed. */
   version(): number;
   /** Every declared instance, ordered by name. */
   instances(): ObjectName[];
-  /** All that belongs to the instance, as last read; the same object as long as the version is the same. */
+  /** Everything that belongs to the instance, from the last snapshot; the same object until the version changes. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
-  /** The same after reading the directory again. */
+  /** The same after another `load`. */
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
-  /** What refers to an instance that is not declared. */
+  /** Everything that refers to an instance that is not declared. */
   unattached(): Unattached[];
   faults(): readonly SourceFault[];
   /**
-   * Loads whenever files change, and calls back when that changed what the snapshot means. Resolves when it watches; ends
-   * when the signal aborts or the source is closed.
+   * Scans whenever files change, and calls back if the meaning of the snapshot has changed. Resolves once it is watching;
+   * ends when the signal aborts or the source is closed.
    */
   watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void>;
-  /** Ends all watching. */
+  /** Ends all watches. */
   close(): Promise<void>;
 }
 
@@ -119,7 +118,7 @@ class WatchedDirectory implements DirectorySource {
 
   async confirm(instance: ObjectName): Promise<ConfirmedGathering> {
     const { faults } = await this.load();
-    const whole = faults.find(({ file, holds }) => file === "." && holds === "Everything");
+    const whole = faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
     if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
     return { state: "Read", gathered: await this.gather(instance) };
   }
@@ -136,14 +135,17 @@ class WatchedDirectory implements DirectorySource {
     const { clock, logger, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
     let seen = this.#version;
-    const look = async (): Promise<"Settled" | "LookAgain"> => {
-      // Without waiting: an address to block is wanted at once, and removals are held until the next look.
-      const snapshot = await this.#inTurn(async () => await this.#pass());
+    // `wafsync plan` never watches, so it does not load what watching needs.
+    const { watchDirectory } = await import("./watch-directory.ts");
+    if (stop.aborted) return;
+    const scan = async (): Promise<"Settled" | "Rescan"> => {
+      // Without waiting for stable files: a new address is blocked at once, and removals are blocked until the next scan.
+      const snapshot = await this.#inTurn(async () => await this.#scan());
       if (this.#version !== seen && !stop.aborted) {
         seen = this.#version;
         onChange(snapshot);
       }
-      return isPassing(snapshot) ? "LookAgain" : "Settled";
+      return hasTransientFault(snapshot) ? "Rescan" : "Settled";
     };
     const watching = watchDirectory(
       {
@@ -153,15 +155,15 @@ class WatchedDirectory implements DirectorySource {
         debounceMs,
         debounceMsMax: debounceMs * 50,
         rescanIntervalMs,
-        onHint: look,
-        onProblem: (code) => logger?.warn({ code, directory: this.#directory }, "the directory cannot be watched"),
+        onHint: scan,
+        onProblem: (code) => logger?.warn({ code, directory: this.#directory }, "watch failed"),
       },
       stop,
     );
     this.#watching.add(watching.ended);
     await watching.ready;
-    // What changed between the caller's load and now had no event.
-    await look();
+    // Changes between the caller's load and this moment caused no event.
+    await scan();
   }
 
   async close(): Promise<void> {
@@ -170,7 +172,7 @@ class WatchedDirectory implements DirectorySource {
     await this.#lastLoad;
   }
 
-  /** Behind the running one, since that may already have passed the file that the caller just wrote. */
+  /** Queued: the running scan may already have read past a file that the caller has just written. */
   async #inTurn(read: () => Promise<DirectorySnapshot>): Promise<DirectorySnapshot> {
     const turn = this.#lastLoad.then(read);
     this.#lastLoad = turn;
@@ -178,15 +180,15 @@ class WatchedDirectory implements DirectorySource {
   }
 
   async #settle(): Promise<DirectorySnapshot> {
-    let snapshot = await this.#pass();
-    for (let pass = 1; pass < passesMax && isPassing(snapshot) && !this.#closing.signal.aborted; pass += 1) {
-      await this.#options.clock.sleep(passDelayMs, this.#closing.signal);
-      snapshot = await this.#pass();
+    let snapshot = await this.#scan();
+    for (let scans = 1; scans < scansMax && hasTransientFault(snapshot) && !this.#closing.signal.aborted; scans += 1) {
+      await this.#options.clock.sleep(rescanDelayMs, this.#closing.signal);
+      snapshot = await this.#scan();
     }
     return snapshot;
   }
 
-  async #pass(): Promise<DirectorySnapshot> {
+  async #scan(): Promise<DirectorySnapshot> {
     const { clock, quietMs = quietMsDefault } = this.#options;
     const nowMs = clock.nowMs();
     const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache, nowMs, quietMs };
@@ -195,7 +197,7 @@ class WatchedDirectory implements DirectorySource {
       this.#version += 1;
       this.#gathered.clear();
     }
-    // Lines and file names are new even where the meaning is not.
+    // Lines and file names may have changed although the meaning has not.
     this.#snapshot = snapshot;
     return snapshot;
   }

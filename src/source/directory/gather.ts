@@ -1,5 +1,5 @@
-// What belongs to one instance of a directory. Pure, and it gives the same objects for the same snapshot, so that whoever
-// parsed a list of addresses once can recognize it.
+// Gathers what belongs to one instance of a directory. Pure; the same snapshot gives the same objects, so that each list of
+// addresses is parsed only once.
 import type { ApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import { nearestName } from "../../api/nearest-name.ts";
@@ -10,20 +10,20 @@ import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import { placeOfReference, sourceOfText } from "./place-of-field.ts";
 import { brokenSourcesOf } from "./snapshot.ts";
 import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
-import type { Holds } from "./source-fault.ts";
+import type { RemovalScope } from "./source-fault.ts";
 
 /** A rule, origin or cache clear whose instance is not in the directory. */
 export interface Unattached {
   readonly meta: ResourceMeta;
   readonly instance: ObjectName;
-  /** Where it refers to the instance: `rules.yaml:7`. */
+  /** File and line of its reference to the instance: `rules.yaml:7`. */
   readonly place: string;
-  /** One sentence that names the instance and, if one is near, what was probably meant. */
+  /** One sentence that names the instance and, if a similar name exists, suggests it. */
   readonly problem: string;
 }
 
 /**
- * Everything that one reconcile of the instance needs; undefined if the directory does not declare it.
+ * Everything that a reconcile run of the instance needs; undefined if the directory does not declare the instance.
  * @param environmentKey The key for instances whose Secret is not in the directory.
  */
 export function gatherInstance(
@@ -51,7 +51,7 @@ export function gatherInstance(
   };
 }
 
-/** All that refers to an instance that the directory does not declare. */
+/** Everything that refers to an instance that the directory does not declare. */
 export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
   const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears];
   return attachable
@@ -70,7 +70,9 @@ function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): str
   const inNamespace = known.filter(({ meta }) => meta.namespace === instance.namespace).map(({ meta }) => meta.name);
   const near = nearestName(instance.name, inNamespace);
   const problem = `there is no WafInstance ${nameKey(instance)} in the directory`;
-  const isRefused = snapshot.faults.some(({ severity, holds }) => severity === "Error" && isFor(holds, instance));
+  const isRefused = snapshot.faults.some(
+    ({ severity, blocksRemovals }) => severity === "Error" && isFor(blocksRemovals, instance),
+  );
   if (near === undefined && isRefused) return `${problem} that can be used: correct what is wrong with it first`;
   if (near !== undefined) return `${problem}; did you mean ${near}?`;
   if (elsewhere === undefined) {
@@ -80,8 +82,8 @@ function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): str
   return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace`;
 }
 
-function isFor(holds: Holds, { namespace, name }: ObjectName): boolean {
-  return typeof holds !== "string" && holds.namespace === namespace && holds.name === name;
+function isFor(scope: RemovalScope, { namespace, name }: ObjectName): boolean {
+  return typeof scope !== "string" && scope.namespace === namespace && scope.name === name;
 }
 
 function sameKey(
@@ -127,15 +129,15 @@ function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
 function validKey(text: string, subject: string): GatheredKey {
   const validated = validateApiKey(text);
   if (validated.ok) return { state: "Present", key: validated.key };
-  const hint = text.trim() === "" ? ": write the key there that the WAF's provider gave you" : "";
+  const hint = text.trim() === "" ? ": set it to the key that the provider of the WAF gave you" : "";
   return { state: "Missing", problem: `${subject} ${validated.problem}${hint}.` };
 }
 
 function missingSecret(snapshot: DirectorySnapshot, name: string): string {
   const near = nearestName(name, [...snapshot.secrets.keys()]);
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
-  const broken = snapshot.faults.some(({ holds }) => holds === "Everything");
-  const where = broken ? "in the directory, of which a part cannot be read" : "in the directory";
+  const broken = snapshot.faults.some(({ blocksRemovals }) => blocksRemovals === "All");
+  const where = broken ? "in the directory, part of which cannot be read" : "in the directory";
   return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or put the API key into the environment variable WAFSYNC_API_KEY.${hint}`;
 }
 
@@ -177,7 +179,7 @@ function excerpt(names: readonly string[]): string {
   return `${names.slice(0, shownMax).join(", ")}${more}`;
 }
 
-/** Kubernetes gives every namespace this label. */
+/** Kubernetes sets this label on every namespace. */
 function labelsOf(snapshot: DirectorySnapshot, namespace: string): Readonly<Record<string, string>> {
   return { ...snapshot.namespaceLabels.get(namespace), "kubernetes.io/metadata.name": namespace };
 }

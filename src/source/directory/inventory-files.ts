@@ -1,5 +1,5 @@
-// Inventories as files, one an instance: `inventory/<namespace>/<name>.yaml`, YAML that a person can read. The revision is
-// a hash of the file, so a file that somebody else wrote or edited since is noticed before it is overwritten.
+// Inventories as files, one per instance: `inventory/<namespace>/<name>.yaml`, YAML that people can read. The revision is a
+// hash of the file, so that a change by another writer is detected before the file is overwritten.
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../model/inventory.ts";
@@ -12,7 +12,7 @@ import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts"
 import { readYamlDocuments } from "./yaml-documents.ts";
 
 const folder = "inventory";
-/** Far more than a hundred thousand entries need. */
+/** Far more than 100,000 entries need. */
 const fileBytesMax = 64 * 1024 * 1024;
 
 export interface InventoryFiles {
@@ -25,7 +25,7 @@ export interface InventoryFiles {
 }
 
 export function createInventoryFiles(state: StateDirectory): InventoryFiles {
-  // Saves of one process take their turns, so that none passes between the other's look and its write.
+  // Saves of one process are sequential, so that none comes between the check and the write of another.
   let last: Promise<unknown> = Promise.resolve();
   return {
     load: async (instance) => await loadInventory(state, instance),
@@ -85,7 +85,7 @@ async function listInstances(state: StateDirectory): Promise<FileResult<readonly
   return { ok: true, value: instances };
 }
 
-/** The name of a file that was cut stands in the file. */
+/** If the file name was truncated, the full name is in the file. */
 async function nameOfFile(state: StateDirectory, namespace: string, file: string): Promise<string> {
   const name = file.slice(0, -".yaml".length);
   if (!name.includes("~")) return name;

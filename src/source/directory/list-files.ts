@@ -1,10 +1,10 @@
-// Finds the YAML and JSON files below a folder. Symbolic links are followed, since a mounted ConfigMap is made of them,
+// Finds the YAML and JSON files below a folder. Symbolic links are followed, because a mounted ConfigMap consists of them,
 // but no folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted
-// ConfigMap, .git, and the temporary files of editors.
+// ConfigMap, `.git`, and the temporary files of editors.
 import { readdir, stat } from "node:fs/promises";
 import type { BigIntStats, Dirent } from "node:fs";
 import { dirname, join } from "node:path";
-import { brokenFile } from "./source-fault.ts";
+import { sourceFault } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
 import { accessFault, fileStamp } from "./source-file.ts";
 import type { FoundFile } from "./source-file.ts";
@@ -13,11 +13,11 @@ export const filesMax = 10_000;
 export const folderDepthMax = 32;
 const foldersMax = 10_000;
 const entriesPerFolderMax = 100_000;
-/** File systems take the time from a clock that ticks every few milliseconds. */
+/** File systems take time stamps from a clock that ticks every few milliseconds. */
 const oneTickNs = 10_000_000n;
 
 export interface FoundFiles {
-  /** Ordered by name, so that every pass sees them in the same order. */
+  /** Ordered by name, so that every scan sees them in the same order. */
   readonly files: readonly FoundFile[];
   readonly faults: readonly SourceFault[];
   /** The file or folder that changed last, and when: milliseconds since 1970. */
@@ -53,13 +53,13 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
     if (skipped.has(folder.path)) continue;
     if (visited.size >= foldersMax || folder.depth > folderDepthMax) {
       faults.push(
-        brokenFile(folder.file, `too many folders: at most ${foldersMax}, ${folderDepthMax} levels deep, are read`),
+        sourceFault(folder.file, `too many folders: at most ${foldersMax}, ${folderDepthMax} levels deep, are read`),
       );
       break;
     }
     await visitFolder(folder, walk);
     if (files.length > filesMax) {
-      faults.push(brokenFile(".", `there are more than ${filesMax} files: the rest is not read`));
+      faults.push(sourceFault(".", `there are more than ${filesMax} files: the rest is not read`));
       files.length = filesMax;
       break;
     }
@@ -97,11 +97,11 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
   }
   if (entries.length > entriesPerFolderMax) {
     walk.faults.push(
-      brokenFile(folder.file, `the folder has more than ${entriesPerFolderMax} entries: it is not read`),
+      sourceFault(folder.file, `the folder has more than ${entriesPerFolderMax} entries: it is not read`),
     );
     return;
   }
-  // Real folders before links to them, so that a file keeps the name that it has without the link.
+  // Real folders come before links to them, so that a file keeps the name that it has without the link.
   entries.sort(
     (left, right) =>
       Number(left.isSymbolicLink()) - Number(right.isSymbolicLink()) || (left.name < right.name ? -1 : 1),
@@ -112,7 +112,7 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
   }
 }
 
-/** True if the last change of a folder is that a folder was made in it that is left out: wafsync's own state directory. */
+/** True if the ctime of the folder changed only because wafsync created its state directory there. */
 async function isOfSkippedFolder({ path }: Folder, { ctimeNs }: BigIntStats, { skipped }: Walk): Promise<boolean> {
   for (const own of skipped) {
     if (dirname(own) !== path) continue;
@@ -137,13 +137,14 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
     else if (named && stats.isFile()) {
       files.push({ file, path, stamp: fileStamp(stats) });
       noteChange(walk, file, stats);
-    } else if (named) faults.push(brokenFile(file, "this is not a regular file"));
+    } else if (named) faults.push(sourceFault(file, "not a regular file"));
   } catch (error) {
-    // A link that leads nowhere and is not named like ours is nobody's loss.
+    // Dangling links that are not named like a YAML file are ignored.
     const code = (error as NodeJS.ErrnoException).code;
-    if (code === "ELOOP") faults.push(brokenFile(file, "the symbolic link leads back to itself"));
+    if (code === "ELOOP") faults.push(sourceFault(file, "the symbolic link points to itself"));
     else if (named && entry.isSymbolicLink() && code === "ENOENT") {
-      faults.push(brokenFile(file, "the symbolic link leads nowhere; it will be looked at again", { passing: true }));
+      const message = "the target of the symbolic link does not exist; wafsync will look for it again";
+      faults.push(sourceFault(file, message, { isTransient: true }));
     } else if (named) faults.push(accessFault(file, error));
   }
 }
@@ -151,7 +152,7 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
 function folderFault(folder: Folder, error: unknown): SourceFault {
   const code = (error as NodeJS.ErrnoException).code;
   if (folder.file !== "") return accessFault(folder.file, error);
-  if (code === "ENOENT") return brokenFile(".", "the directory does not exist", { passing: true });
-  if (code === "ENOTDIR") return brokenFile(".", "this is a file, and a directory is needed");
+  if (code === "ENOENT") return sourceFault(".", "the directory does not exist", { isTransient: true });
+  if (code === "ENOTDIR") return sourceFault(".", "this is a file, not a directory");
   return accessFault(".", error);
 }

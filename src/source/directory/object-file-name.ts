@@ -1,11 +1,11 @@
-// The name of an object as the name of a file. Kubernetes allows names as long as file systems do, which leaves no room
-// for an ending: longer ones are cut and told apart by a hash.
+// The file name for the name of an object. Kubernetes allows names as long as file systems do, which leaves no room for an
+// extension: long names are truncated and distinguished by a hash.
 import { createHash } from "node:crypto";
 
 const lengthMax = 200;
 const keptLength = 180;
 
-/** `office` gives `office.yaml`. Different names give different files. */
+/** `office` gives `office.yaml`. Different names give different file names. */
 export function objectFileName(name: string): string {
   if (name.length <= lengthMax) return `${name}.yaml`;
   const hash = createHash("sha256").update(name).digest("hex").slice(0, 16);

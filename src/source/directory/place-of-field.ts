@@ -1,4 +1,4 @@
-// Where something stands that a message is about, as `rules.yaml:12`. Best effort: without a better place, the object's own.
+// The file and line that a message is about, such as `rules.yaml:12`. Best effort: if the line is unknown, that of the object.
 import { nameKey } from "../../model/resource.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { DirectoryItem } from "./directory-item.ts";
@@ -7,7 +7,7 @@ import { placeText } from "./source-fault.ts";
 
 type Snapshot = Pick<DirectorySnapshot, "items">;
 
-/** How the lines of a ConfigMap are called as a source of entries; `, line 3` follows. */
+/** The name of a ConfigMap's key as a source of entries; `, line 3` follows. */
 export function sourceOfText(configMap: string, key: string): string {
   return `ConfigMap ${configMap}, key ${key}`;
 }
@@ -18,7 +18,7 @@ export function placeOfReference(snapshot: Snapshot, meta: ResourceMeta): string
   return item !== undefined && "lines" in item ? placeText(item.file, item.lines.instanceRef) : meta.location;
 }
 
-/** @param source What a rejected entry says of its origin: `spec.addresses[3]`, or a line of a ConfigMap. */
+/** @param source The origin of a rejected entry: `spec.addresses[3]`, or a line of a ConfigMap. */
 export function placeOfSource(snapshot: Snapshot, meta: ResourceMeta, source: string): string {
   const index = /^spec\.addresses\[(?<index>\d+)\]$/.exec(source)?.groups?.["index"];
   const item = itemOf(snapshot, meta.kind, nameKey(meta));

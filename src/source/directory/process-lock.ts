@@ -1,16 +1,15 @@
-// Makes sure that one process alone works in a folder. Every candidate first creates a file that names itself and then
-// looks for others: of two candidates at least one sees the other, so never do both win. A file's name holds process id,
-// start of that process and boot, so it is never used twice, and the file of a dead process can be removed by anybody at
-// any time. Processes that cannot see each other (other machines, other containers) are not told apart from dead ones:
-// there, the inventory's revision is what notices.
+// Ensures that only one process works in a folder. Every candidate first creates a file that names it and then lists the
+// others: at least one of two candidates sees the other, so they never both win. The file name contains the process ID,
+// the start time of the process and the boot ID, so it is never reused, and anyone may remove the file of a dead process at
+// any time. Processes on other machines or in other containers look dead; there, the inventory's revision detects them.
 import { readFileSync } from "node:fs";
 import { readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 
-/** About a second of waiting for others that start at the same moment; whoever works already is told at once. */
-const looksMax = 40;
-const lookDelayMs = 25;
+/** Waits about a second for candidates that start at the same moment; a process that holds the lock ends the wait. */
+const attemptsMax = 40;
+const attemptDelayMs = 25;
 const heldMark = "held";
 const prefix = "lock.";
 
@@ -26,13 +25,13 @@ export async function lockFolder(folder: string, processId: number, clock: Clock
   if (!(await createClaim(path))) return { ok: false, heldBy: processId };
   let claimed = true;
   let others = await livingClaims(folder, own);
-  for (let look = 1; look < looksMax && others.length > 0 && !others.some(({ held }) => held); look += 1) {
-    // The first by name of several that start at once stays, and waits for the others to step back.
+  for (let attempt = 1; attempt < attemptsMax && others.length > 0 && !others.some(({ held }) => held); attempt += 1) {
+    // Of several candidates, the first by name keeps its claim and waits for the others to withdraw theirs.
     if (claimed && others.some(({ name }) => name < own)) {
       await rm(path, { force: true });
       claimed = false;
     }
-    await clock.sleep(lookDelayMs);
+    await clock.sleep(attemptDelayMs);
     claimed ||= await createClaim(path);
     others = await livingClaims(folder, own);
   }
@@ -58,11 +57,11 @@ async function createClaim(path: string): Promise<boolean> {
 interface Claim {
   readonly name: string;
   readonly processId: number;
-  /** That process has won and is at work. */
+  /** That process holds the lock. */
   readonly held: boolean;
 }
 
-/** The claims of other processes that live; those of dead ones are removed. */
+/** The claims of other running processes. Removes those of dead ones. */
 async function livingClaims(folder: string, own: string): Promise<Claim[]> {
   const living: Claim[] = [];
   for (const name of await readdir(folder)) {
@@ -94,13 +93,13 @@ function isAlive(processId: number, name: string): boolean {
   return start === undefined || known === "unknown" || start === known;
 }
 
-/** When a process began, in ticks of this boot; undefined where the system does not tell. */
+/** When a process started, in ticks since boot, and the boot ID; undefined if the system does not report it. */
 function processStart(processId: number): string | undefined {
   try {
-    // The name of the program comes second, in brackets, and may hold anything.
+    // The second field is the name of the program in parentheses, which may contain any character.
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").split(")").at(-1)?.trim().split(" ") ?? [];
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim().slice(0, 8);
-    // A zombie has ended, even though its parent did not take notice yet.
+    // A zombie has ended; its parent has not waited for it yet.
     const [state] = fields;
     if (state === "Z" || state === "X") return "ended";
     return fields[19] === undefined ? undefined : `${fields[19]}-${boot}`;

@@ -1,19 +1,20 @@
-// From one YAML document to what wafsync knows of it: its own kinds, the Secrets, ConfigMaps and Namespaces that they need,
-// lists of all these, and nothing for the rest of Kubernetes.
+// Reads one YAML document: the kinds of wafsync, the Secrets, ConfigMaps and Namespaces that they need, and lists of these.
+// All other Kubernetes objects are ignored.
 import { isOurs, parseResource } from "../../api/parse-resource.ts";
 import type { CustomResource } from "../../api/custom-resource.ts";
 import { nearestName } from "../../api/nearest-name.ts";
 import { type ResourceFault, resourceFault } from "../../api/resource-fault.ts";
 import { toDeclaredCacheClear, toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../../api/to-declared.ts";
+import { isRecord } from "../../model/record.ts";
 import { type ObjectName, resourceKinds } from "../../model/resource.ts";
 import { type DirectoryItem, type ReferenceLines, defaultNamespace } from "./directory-item.ts";
 import { coreKinds, readConfigMap, readNamespace, readSecret, type ReadCoreObject } from "./core-objects.ts";
-import { brokenFile, noteOn, placeText } from "./source-fault.ts";
-import type { Holds, SourceFault } from "./source-fault.ts";
+import { sourceFault, sourceNote, placeText } from "./source-fault.ts";
+import type { RemovalScope, SourceFault } from "./source-fault.ts";
 import type { YamlDocument } from "./yaml-documents.ts";
 
 const listItemsMax = 10_000;
-/** Kinds of the core API that may lie beside ours and mean nothing to us. */
+/** Kinds of the core API that may be in the same files and that wafsync ignores. */
 const otherCoreKinds = [
   "Endpoints",
   "Event",
@@ -39,17 +40,17 @@ type Mapping = Readonly<Record<string, unknown>>;
 interface Place {
   readonly file: string;
   readonly document: YamlDocument;
-  /** Where the object stands within its document: not at the top in a List. */
+  /** The path of the object within its document: not empty for the items of a List. */
   readonly segments: readonly (string | number)[];
 }
 
-/** What one document declares, and what is wrong with it. Never throws, and never quotes a Secret. */
+/** What one document declares, and its faults. Never throws, and never quotes a Secret. */
 export function readDocument(document: YamlDocument, file: string): ReadDocument {
   const { value } = document;
-  if (!isMapping(value)) {
+  if (!isRecord(value)) {
     const message =
       "must be a mapping with apiVersion, kind and metadata; if this is no Kubernetes object, move the file elsewhere";
-    return { items: [], faults: [brokenFile(file, message, { line: document.line })] };
+    return { items: [], faults: [sourceFault(file, message, { line: document.line })] };
   }
   if (!isList(value)) return readObject(value, { file, document, segments: [] });
   const list = value["items"] ?? [];
@@ -57,13 +58,13 @@ export function readDocument(document: YamlDocument, file: string): ReadDocument
     const message = Array.isArray(list) ? `has more than ${listItemsMax} items: split it` : "must be a list of objects";
     return {
       items: [],
-      faults: [faultAt({ file, document, segments: [] }, resourceFault(["items"], message), "Everything")],
+      faults: [faultAt({ file, document, segments: [] }, resourceFault(["items"], message), "All")],
     };
   }
   const read = list.map((item: unknown, index) => {
     const place = { file, document, segments: ["items", index] };
-    if (isMapping(item)) return readObject(item, place);
-    return { items: [], faults: [faultAt(place, resourceFault([], "must be a Kubernetes object"), "Everything")] };
+    if (isRecord(item)) return readObject(item, place);
+    return { items: [], faults: [faultAt(place, resourceFault([], "must be a Kubernetes object"), "All")] };
   });
   return { items: read.flatMap(({ items }) => items), faults: read.flatMap(({ faults }) => faults) };
 }
@@ -82,13 +83,13 @@ function readResource(object: Mapping, place: Place): ReadDocument {
   const parsed = parseResource(withoutServerFields(object), { defaultNamespace });
   const faults = parsed.ok ? faultsOfFile(parsed.resource) : parsed.faults;
   if (!parsed.ok || faults.length > 0) {
-    const holds = heldInstance(object, faults);
-    return { items: [], faults: faults.map((fault) => faultAt(place, fault, holds)) };
+    const scope = scopeOf(object, faults);
+    return { items: [], faults: faults.map((fault) => faultAt(place, fault, scope)) };
   }
   return { items: [declaredItem(parsed.resource, place)], faults: [] };
 }
 
-/** What is right in a cluster and can't work in a file. */
+/** What is valid in a cluster but cannot work in a file. */
 function faultsOfFile(resource: CustomResource): ResourceFault[] {
   if (resource.kind !== "WafIpRule" || resource.spec.ttl === undefined) return [];
   const message =
@@ -134,7 +135,7 @@ function referenceLines(resource: CustomResource, { document, segments }: Place)
 }
 
 function readCore(place: Place, read: ReadCoreObject): ReadDocument {
-  if (!read.ok) return { items: [], faults: read.faults.map((fault) => faultAt(place, fault, "Everything")) };
+  if (!read.ok) return { items: [], faults: read.faults.map((fault) => faultAt(place, fault, "All")) };
   const { document, segments, file } = place;
   const keys = read.object.kind === "ConfigMap" ? Object.keys(read.object.data) : [];
   const textLines = new Map(
@@ -146,19 +147,19 @@ function readCore(place: Place, read: ReadCoreObject): ReadDocument {
   return { items: [{ ...read.object, file, line: document.lineOf(segments), textLines }], faults: [] };
 }
 
-/** Objects of others are left alone, with a note. What may be ours by a slip of the pen is a fault. */
+/** Ignores objects of other kinds with a note. An object that is probably a misspelt one of ours is a fault. */
 function readForeign(object: Mapping, place: Place): ReadDocument {
   const { apiVersion, kind } = object;
   const fail = (field: string, message: string): ReadDocument => ({
     items: [],
-    faults: [faultAt(place, resourceFault([field], message), heldInstance(object, []))],
+    faults: [faultAt(place, resourceFault([field], message), scopeOf(object, []))],
   });
   const note = (message: string): ReadDocument => ({
     items: [],
-    faults: [noteOn(place.file, place.document.lineOf(place.segments), message)],
+    faults: [sourceNote(place.file, place.document.lineOf(place.segments), message)],
   });
   if (!["apiVersion", "kind", "metadata", "spec"].some((field) => field in object)) {
-    return note("ignored: this is no Kubernetes object");
+    return note("ignored: not a Kubernetes object");
   }
   if (typeof kind !== "string") {
     return fail("kind", `is missing: write one of ${[...resourceKinds, ...coreKinds].join(", ")}`);
@@ -175,34 +176,34 @@ function readForeign(object: Mapping, place: Place): ReadDocument {
       `unknown kind; ${meant === undefined ? `known are ${known.join(", ")}` : `did you mean ${meant}?`}`,
     );
   }
-  return note(`ignored: wafsync has no use for objects of kind ${kind.slice(0, 63)}`);
+  return note(`ignored: wafsync does not use objects of kind ${kind.slice(0, 63)}`);
 }
 
-function faultAt(place: Place, fault: ResourceFault, holds: Holds): SourceFault {
+function faultAt(place: Place, fault: ResourceFault, blocksRemovals: RemovalScope): SourceFault {
   const segments = [...place.segments, ...fault.segments];
-  return brokenFile(place.file, fault.message, {
+  return sourceFault(place.file, fault.message, {
     line: place.document.lineOf(segments),
     field: resourceFault(segments, "").path || undefined,
-    holds,
+    blocksRemovals,
   });
 }
 
-/** The one instance that a refused object concerns; everybody's where its reference is part of what is wrong. */
-function heldInstance(object: Mapping, faults: readonly ResourceFault[]): Holds {
+/** The instance that an invalid object refers to; all instances if the reference itself may be wrong. */
+function scopeOf(object: Mapping, faults: readonly ResourceFault[]): RemovalScope {
   const doubtful = ["kind", "metadata.namespace", "metadata.name", "metadata", "spec", "spec.instanceRef"];
-  if (faults.some(({ path }) => doubtful.includes(path) || path.startsWith("spec.instanceRef."))) return "Everything";
-  const metadata = isMapping(object["metadata"]) ? object["metadata"] : {};
-  const spec = isMapping(object["spec"]) ? object["spec"] : {};
-  const reference = isMapping(spec["instanceRef"]) ? spec["instanceRef"] : undefined;
+  if (faults.some(({ path }) => doubtful.includes(path) || path.startsWith("spec.instanceRef."))) return "All";
+  const metadata = isRecord(object["metadata"]) ? object["metadata"] : {};
+  const spec = isRecord(object["spec"]) ? object["spec"] : {};
+  const reference = isRecord(spec["instanceRef"]) ? spec["instanceRef"] : undefined;
   const name = object["kind"] === "WafInstance" ? metadata["name"] : reference?.["name"];
   const namespace = reference?.["namespace"] ?? metadata["namespace"] ?? defaultNamespace;
-  return typeof name === "string" && typeof namespace === "string" ? { namespace, name } : "Everything";
+  return typeof name === "string" && typeof namespace === "string" ? { namespace, name } : "All";
 }
 
-/** An exported object carries what its API server wrote. Here only the name identifies it, and it has no age. */
+/** Removes what an API server sets on exported objects. In a file only the name identifies an object, and it has no age. */
 function withoutServerFields(object: Mapping): Mapping {
   const { status: _status, ...rest } = object;
-  if (!isMapping(rest["metadata"])) return rest;
+  if (!isRecord(rest["metadata"])) return rest;
   const { uid: _uid, resourceVersion: _version, generation: _generation, ...metadata } = rest["metadata"];
   const { creationTimestamp: _created, deletionTimestamp: _deleted, ...kept } = metadata;
   return { ...rest, metadata: kept };
@@ -223,7 +224,7 @@ function isList({ apiVersion, kind }: Mapping): boolean {
   return resourceKinds.some((known) => kind === `${known}List`) || coreKinds.some((known) => kind === `${known}List`);
 }
 
-/** Kustomize allows its file to go without a kind. */
+/** Kustomize allows its own file to omit the kind. */
 function isKustomization({ apiVersion, kind }: Mapping, file: string): boolean {
   if (kind === undefined) return /(?:^|\/)kustomization\.ya?ml$/i.test(file);
   return (kind === "Kustomization" || kind === "Component") && !textOf(apiVersion).startsWith("wafsync.dev/");
@@ -231,8 +232,4 @@ function isKustomization({ apiVersion, kind }: Mapping, file: string): boolean {
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,12 +1,12 @@
-// One complete and immutable picture of a directory, and what cannot be known of it. Pure: the files were read before.
+// One complete and immutable snapshot of a directory, with its faults. Pure: the files have been read before.
 import { createHash } from "node:crypto";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { DirectoryItem } from "./directory-item.ts";
-import { brokenFile, faultText, holdsRemovalsOf, placeText } from "./source-fault.ts";
-import type { Holds, SourceFault } from "./source-fault.ts";
+import { sourceFault, faultText, blocksRemovalsOf, placeText } from "./source-fault.ts";
+import type { RemovalScope, SourceFault } from "./source-fault.ts";
 
 export interface ConfigMapDocument {
   readonly name: ObjectName;
@@ -29,17 +29,17 @@ export interface DirectorySnapshot {
   readonly secrets: ReadonlyMap<string, SecretDocument>;
   /** By namespace; only those that have a Namespace document. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** What was read, with its lines, by `kind namespace/name`: for messages. */
+  /** All objects with their lines, by `kind namespace/name`: for messages. */
   readonly items: ReadonlyMap<string, DirectoryItem>;
   /** Ordered by file and line. */
   readonly faults: readonly SourceFault[];
-  /** Equal for snapshots that mean the same. Not for printing: it is made from the keys too. */
+  /** Equal for snapshots with the same meaning. Never print it: the API keys are part of the hash. */
   readonly fingerprint: string;
 }
 
 export const emptySnapshot: DirectorySnapshot = assembleSnapshot([], []);
 
-/** Puts the objects of all files together, in their order: of two with one name the first counts. */
+/** Merges the objects of all files in order. If two have the same name, the first one counts. */
 export function assembleSnapshot(items: readonly DirectoryItem[], faults: readonly SourceFault[]): DirectorySnapshot {
   const seen = new Map<string, DirectoryItem>();
   const duplicates: SourceFault[] = [];
@@ -65,9 +65,9 @@ export function assembleSnapshot(items: readonly DirectoryItem[], faults: readon
   };
 }
 
-/** Why the picture of an instance may be incomplete: whatever stands here holds its removals back. */
+/** Why the snapshot of an instance may be incomplete. While there is any reason, its removals are blocked. */
 export function brokenSourcesOf(snapshot: DirectorySnapshot, instance: ObjectName): string[] {
-  return snapshot.faults.filter((fault) => holdsRemovalsOf(fault, instance)).map(faultText);
+  return snapshot.faults.filter((fault) => blocksRemovalsOf(fault, instance)).map(faultText);
 }
 
 function pick<Kind extends DirectoryItem["kind"]>(
@@ -83,11 +83,15 @@ function secretDocument({ name, data, file, line }: Extract<DirectoryItem, { kin
 
 function duplicateFault(first: DirectoryItem, second: DirectoryItem): SourceFault {
   const place = placeText(first.file, first.line);
-  const message = `${second.kind} ${nameKey(second.name)} is declared twice, first at ${place}, and this one is not used: keep one of them`;
-  return brokenFile(second.file, message, { line: second.line, field: "metadata.name", holds: heldBy(second) });
+  const message = `${second.kind} ${nameKey(second.name)} is declared twice, first at ${place}; this one is ignored: remove one of them`;
+  return sourceFault(second.file, message, {
+    line: second.line,
+    field: "metadata.name",
+    blocksRemovals: scopeOf(second),
+  });
 }
 
-function heldBy(item: DirectoryItem): Holds {
+function scopeOf(item: DirectoryItem): RemovalScope {
   switch (item.kind) {
     case "WafInstance":
       return item.name;
@@ -98,7 +102,7 @@ function heldBy(item: DirectoryItem): Holds {
     case "ConfigMap":
     case "Secret":
     case "Namespace":
-      return "Everything";
+      return "All";
   }
 }
 
@@ -107,14 +111,14 @@ function byPlace(left: SourceFault, right: SourceFault): number {
   return (left.line ?? 0) - (right.line ?? 0);
 }
 
-/** Where something stands is left out, so that a comment more or a file renamed is no change. */
+/** Leaves out lines and file names, so that an added comment or a renamed file is no change. */
 function fingerprintOf(items: readonly DirectoryItem[], faults: readonly SourceFault[]): string {
   const hash = createHash("sha256");
   const byName = items.map((item) => ({ key: `${item.kind} ${nameKey(item.name)}`, item }));
   byName.sort((left, right) => (left.key < right.key ? -1 : 1));
   for (const { key, item } of byName) hash.update(`${key}\0${meaningOf(item)}\0`);
-  for (const { file, field, message, holds } of faults)
-    hash.update(`${JSON.stringify([file, field, message, holds])}\0`);
+  for (const { file, field, message, blocksRemovals } of faults)
+    hash.update(`${JSON.stringify([file, field, message, blocksRemovals])}\0`);
   return hash.digest("hex");
 }
 

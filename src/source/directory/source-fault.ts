@@ -1,12 +1,12 @@
-// What is wrong with the files of a directory, so that a person finds the place at once: file, line and field.
-// No message ever quotes the content of a file: it may be a Secret.
+// A fault in the files of a directory, with its place: file, line and field. Messages never quote the content of a file,
+// because it may be a Secret.
 import type { ObjectName } from "../../model/resource.ts";
 
 /**
- * Which removals wait until the fault is gone: everybody's where nobody can tell whom the unread text concerns, those of
- * one instance where that is known, nobody's where nothing was lost.
+ * The instances whose removals are blocked until the fault is fixed: all of them if the unread text may concern any
+ * instance, one of them if the text names it, and none if nothing was lost.
  */
-export type Holds = "Everything" | "Nothing" | ObjectName;
+export type RemovalScope = "All" | "None" | ObjectName;
 
 export interface SourceFault {
   /** Relative to the directory, with `/`; `.` is the directory itself. */
@@ -15,31 +15,31 @@ export interface SourceFault {
   readonly line: number | undefined;
   /** For example `spec.addresses[3]`. */
   readonly field: string | undefined;
-  /** What is wrong, and what to do about it. */
+  /** What is wrong, and what to do. */
   readonly message: string;
   readonly severity: "Error" | "Note";
-  readonly holds: Holds;
-  /** The file was on the move while it was read: reading again is likely to cure it. */
-  readonly passing: boolean;
+  readonly blocksRemovals: RemovalScope;
+  /** The file changed or disappeared while it was read: another scan will probably succeed. */
+  readonly isTransient: boolean;
 }
 
-/** A fault that holds all removals, at most with a place. */
-export function brokenFile(file: string, message: string, place: Partial<SourceFault> = {}): SourceFault {
+/** A permanent error that blocks all removals, except for what `overrides` says. */
+export function sourceFault(file: string, message: string, overrides: Partial<SourceFault> = {}): SourceFault {
   return {
     file,
     line: undefined,
     field: undefined,
     message,
     severity: "Error",
-    holds: "Everything",
-    passing: false,
-    ...place,
+    blocksRemovals: "All",
+    isTransient: false,
+    ...overrides,
   };
 }
 
-/** Something that a person may want to know and that needs no action. */
-export function noteOn(file: string, line: number | undefined, message: string): SourceFault {
-  return brokenFile(file, message, { line, severity: "Note", holds: "Nothing" });
+/** Information that needs no action and blocks no removals. */
+export function sourceNote(file: string, line: number | undefined, message: string): SourceFault {
+  return sourceFault(file, message, { line, severity: "Note", blocksRemovals: "None" });
 }
 
 /** `rules.yaml:12: spec.addresses[3]: …` */
@@ -52,8 +52,8 @@ export function placeText(file: string, line: number | undefined): string {
   return line === undefined ? file : `${file}:${line}`;
 }
 
-/** Whether the fault holds the removals of the instance. */
-export function holdsRemovalsOf(fault: SourceFault, { namespace, name }: ObjectName): boolean {
-  if (typeof fault.holds === "string") return fault.holds === "Everything";
-  return fault.holds.namespace === namespace && fault.holds.name === name;
+/** Whether the fault blocks the removals of the instance. */
+export function blocksRemovalsOf(fault: SourceFault, { namespace, name }: ObjectName): boolean {
+  if (typeof fault.blocksRemovals === "string") return fault.blocksRemovals === "All";
+  return fault.blocksRemovals.namespace === namespace && fault.blocksRemovals.name === name;
 }

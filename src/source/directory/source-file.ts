@@ -1,9 +1,9 @@
-// Reads one file as text, and tells apart what a person has to mend from what the next look will cure: a file that
-// vanishes or changes while it is read is a fault of that moment alone.
+// Reads one file as text. Distinguishes permanent faults, which a person has to fix, from transient ones: a file that
+// disappears or changes while it is read is read again by the next scan.
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { BigIntStats } from "node:fs";
-import { brokenFile } from "./source-fault.ts";
+import { sourceFault } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
 
 export const fileBytesMax = 4 * 1024 * 1024;
@@ -12,7 +12,7 @@ export interface FoundFile {
   /** Relative to the directory, with `/`. */
   readonly file: string;
   readonly path: string;
-  /** Changes with the content: device, inode, size and times of the file. */
+  /** Device, inode, size and times of the file: changes with the content. */
   readonly stamp: string;
 }
 
@@ -20,25 +20,25 @@ export type ReadText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly fault: SourceFault };
 
-/** What a file's content can be recognized by without reading it. */
+/** Identifies a version of the file's content without reading it. */
 export function fileStamp(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(" ");
 }
 
-/** The text of the file as it was when it was found. Never throws. */
+/** The text of the file, if it has not changed since it was found. Never throws. */
 export async function readSourceFile(found: FoundFile): Promise<ReadText> {
-  const refuse = (message: string, place: Partial<SourceFault> = {}): ReadText => ({
+  const refuse = (message: string, overrides: Partial<SourceFault> = {}): ReadText => ({
     ok: false,
-    fault: brokenFile(found.file, message, place),
+    fault: sourceFault(found.file, message, overrides),
   });
   const changed = (): ReadText =>
-    refuse("the file changed while it was read; it will be read again", { passing: true });
+    refuse("the file changed while it was being read; wafsync will read it again", { isTransient: true });
   let bytes: Buffer;
   try {
-    // Without waiting: somebody may have put a pipe in the place of the file.
+    // Non-blocking, because the file may have been replaced by a pipe.
     await using file = await open(found.path, constants.O_RDONLY | constants.O_NONBLOCK);
     const before = await file.stat({ bigint: true });
-    if (!before.isFile()) return refuse("this is not a regular file");
+    if (!before.isFile()) return refuse("not a regular file");
     if (before.size > BigInt(fileBytesMax)) return refuse(tooBig(before.size));
     if (fileStamp(before) !== found.stamp) return changed();
     bytes = Buffer.alloc(Number(before.size));
@@ -56,14 +56,15 @@ export async function readSourceFile(found: FoundFile): Promise<ReadText> {
   return decoded.ok ? decoded : refuse(decoded.message, { line: decoded.line });
 }
 
-/** Why a file or folder cannot be looked at. */
+/** Why a file or folder cannot be accessed. */
 export function accessFault(file: string, error: unknown): SourceFault {
   const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
   if (code === "ENOENT" || code === "ESTALE") {
-    return brokenFile(file, "the file vanished while it was read; it will be looked for again", { passing: true });
+    const message = "the file disappeared while it was being read; wafsync will look for it again";
+    return sourceFault(file, message, { isTransient: true });
   }
-  if (code === "EACCES" || code === "EPERM") return brokenFile(file, "cannot be read: permission denied");
-  return brokenFile(file, `cannot be read (${code})`, { passing: true });
+  if (code === "EACCES" || code === "EPERM") return sourceFault(file, "cannot be read: permission denied");
+  return sourceFault(file, `cannot be read (${code})`, { isTransient: true });
 }
 
 function tooBig(size: bigint): string {

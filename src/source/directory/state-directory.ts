@@ -1,4 +1,4 @@
-// The folder where inventory and status live when there is no cluster. One process at a time has it.
+// The folder with inventory and status when there is no cluster. Only one process at a time may use it.
 import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
@@ -7,7 +7,7 @@ import { type ProcessLock, lockFolder } from "./process-lock.ts";
 
 const nameLengthMax = 255;
 
-/** What can come of reading, writing or removing a file: `problem` is one sentence for a person. */
+/** The result of reading, writing or removing a file; `problem` is one sentence. */
 export type FileResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 /** A file below the state directory, as the parts of its path. */
@@ -20,13 +20,13 @@ export interface StateDirectory {
   /** Atomic and durable when it resolves. */
   write(file: FilePath, content: string): Promise<FileResult<void>>;
   remove(file: FilePath): Promise<FileResult<void>>;
-  /** Adds to the end, not durably; moves a file that would grow beyond `bytesMax` to `moveTo` before. */
+  /** Appends, not durably. Before that, moves a file that would grow beyond `bytesMax` to `moveTo`. */
   append(file: FilePath, content: string, bytesMax: number, moveTo: FilePath): Promise<FileResult<void>>;
-  /** Files and folders in a folder, ordered by name; none if the folder is not there. */
+  /** Files and folders in a folder, ordered by name; none if the folder does not exist. */
   list(folder: FilePath): Promise<FileResult<readonly string[]>>;
-  /** Where a file is, for a message. */
+  /** The path of a file, for messages. */
   pathOf(file: FilePath): string;
-  /** Gives the directory to the next process; nothing is written after it. */
+  /** Releases the lock; nothing is written afterwards. */
   release(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export type OpenedState =
   | { readonly ok: true; readonly state: StateDirectory }
   | { readonly ok: false; readonly problem: string };
 
-/** Creates the directory with mode 0700 if it is not there, locks it, and cleans up after a process that was killed. */
+/** Creates the directory with mode 0700 if it does not exist, locks it, and cleans up after a killed process. */
 export async function openStateDirectory(options: {
   readonly path: string;
   readonly processId: number;
@@ -56,14 +56,14 @@ export async function openStateDirectory(options: {
   }
 }
 
-/** The directory as it stands, without a lock and without writing: for a dry run beside a running process. */
+/** The directory without a lock, read-only: for a dry run next to a running process. */
 export function viewStateDirectory(path: string): StateDirectory {
   return new LockedDirectory(resolve(path), undefined);
 }
 
 class LockedDirectory implements StateDirectory {
   readonly path: string;
-  /** Undefined: for reading only. */
+  /** Undefined if it is read-only. */
   readonly #lock: Extract<ProcessLock, { ok: true }> | undefined;
   readonly #running = new Set<Promise<unknown>>();
   #released: boolean;
@@ -115,7 +115,7 @@ class LockedDirectory implements StateDirectory {
 
   async release(): Promise<void> {
     this.#released = true;
-    // A write that goes on would be one without the lock.
+    // A write that continued after this would have no lock.
     await Promise.allSettled(this.#running);
     await this.#lock?.release();
   }
@@ -146,7 +146,7 @@ class LockedDirectory implements StateDirectory {
   }
 }
 
-/** Names of objects are safe already; anything else must not lead out of the directory. */
+/** Names of objects are safe; nothing else may lead out of the directory. */
 function safeName(name: string): string {
   if (name === "" || name.length > nameLengthMax || /[/\\\0]/.test(name) || /^\.{1,2}$/.test(name)) {
     throw new RangeError("not a name for a file");

@@ -1,5 +1,5 @@
-// Status and events where there is no API server: `status/<kind>/<namespace>/<name>.yaml`, written only when it changed,
-// and `events.ndjson`, a line an event. Both inform people and scripts; a failure to write them never fails the work.
+// Status and events without an API server: `status/<kind>/<namespace>/<name>.yaml`, written only when it has changed, and
+// `events.ndjson` with one line per event. Both are for people and scripts; a failed write never fails a reconcile run.
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import type { Clock } from "../../async/clock.ts";
@@ -12,28 +12,28 @@ const folder = "status";
 const eventsFile: FilePath = ["events.ndjson"];
 const olderEventsFile: FilePath = ["events.1.ndjson"];
 export const eventsBytesMax = 1024 * 1024;
-/** Events that wait for a slow disk; beyond it the oldest of them are dropped. */
+/** How many events may wait for a slow disk; then the oldest ones are dropped. */
 const waitingEventsMax = 1000;
 
 type Status = Readonly<Record<string, unknown>>;
 
 export interface StatusFiles {
-  /** As it was last written, by this process or by one before. */
+  /** The status as last written, by this process or a former one. */
   read(object: ResourceRef): Status | undefined;
-  /** Writes it if it differs from what stands there. Never rejects. */
+  /** Writes the status if it differs from the stored one. Never rejects. */
   write(object: ResourceRef, status: Status): Promise<void>;
-  /** Adds a line to the events, soon. */
+  /** Appends a line to the events soon. */
   event(object: ResourceRef, event: { readonly type: string; readonly reason: string; readonly message: string }): void;
-  /** Removes the status of everything else: of objects that are no longer declared. */
+  /** Removes the status of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;
-  /** Resolves when all that was asked for is written. */
+  /** Resolves when everything is written. */
   flush(): Promise<void>;
 }
 
 export interface StatusFilesOptions {
   readonly state: StateDirectory;
   readonly clock: Clock;
-  /** Told why something could not be written: one sentence. */
+  /** Called with the reason, in one sentence, when something could not be written. */
   readonly onProblem: (problem: string) => void;
 }
 
@@ -61,14 +61,14 @@ class WrittenStatus implements StatusFiles {
     this.read(object);
     const key = resourceKey(object);
     const { kind, namespace, name } = object;
-    // Through JSON, so that what is kept is what a reader of the file will see.
+    // Through JSON, so that the kept status equals what a reader of the file sees.
     const plain = JSON.parse(JSON.stringify(status)) as Status;
     const text = stringify({ kind, metadata: { namespace, name }, status: plain }, { aliasDuplicateObjects: false });
     if (this.#known.get(key)?.text === text) return;
     this.#known.set(key, { status: plain, text });
     await this.#inTurn(async () => {
       const written = await this.#options.state.write(fileOf(object), text);
-      // Forgotten, so that the next write of the same status tries again.
+      // Forget it, so that the next write of the same status is not skipped.
       if (!written.ok && this.#known.get(key)?.text === text) this.#known.delete(key);
       return written;
     });
@@ -126,7 +126,7 @@ class WrittenStatus implements StatusFiles {
       const { status } = parse(text) as { readonly status?: unknown };
       return typeof status === "object" && status !== null ? { status: status as Status, text } : undefined;
     } catch {
-      // Not there, or damaged: a status is only ever a report, and is written anew.
+      // Missing or damaged: a status is only a report, and will be written again.
       return undefined;
     }
   }

@@ -1,5 +1,5 @@
-// Tells that something below a folder changed, without saying what: whoever is told looks again. Events are a hint alone;
-// the look-again at fixed intervals finds what no event told (network file systems, a limit on watches, missed renames).
+// Calls `onHint` when something below a folder may have changed, without saying what: the caller rescans. Events are only
+// hints; the rescan at fixed intervals finds what caused no event (network file systems, watch limits, missed renames).
 import { type FSWatcher, watch } from "chokidar";
 import { basename, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
@@ -7,34 +7,34 @@ import { folderDepthMax } from "./list-files.ts";
 
 export interface WatchOptions {
   readonly directory: string;
-  /** Absolute paths that are not looked at. */
+  /** Absolute paths to leave out. */
   readonly skip: readonly string[];
   readonly clock: Clock;
   /**
-   * Quiet time after an event before `onHint`: the shorter one after a silence, so that an urgent file is read at once. It
-   * doubles with every further hint of a burst, up to the longer one, so that thousands of files cost few looks.
+   * Quiet time between an event and `onHint`. It starts short, so that an urgent file is read at once, and doubles with
+   * every further hint of a burst up to `debounceMsMax`, so that thousands of changed files cause few scans.
    */
   readonly debounceMs: number;
   readonly debounceMsMax: number;
   readonly rescanIntervalMs: number;
   /**
-   * Awaited: there is no second hint while the first is worked on. Must not reject. After `LookAgain` the next hint comes
-   * without an event too, soon at first and then ever more slowly.
+   * Awaited: the next hint comes only after it has resolved. Must not reject. After `Rescan` another hint follows even
+   * without an event, after increasing delays.
    */
-  readonly onHint: () => Promise<"Settled" | "LookAgain">;
-  /** The file system cannot be watched, or not all of it: from now on only the intervals find changes there. */
+  readonly onHint: () => Promise<"Settled" | "Rescan">;
+  /** Called if the file system, or a part of it, cannot be watched: then only the interval finds changes there. */
   readonly onProblem: (code: string) => void;
 }
 
 const retryDelayMsMin = 250;
-/** After so long without a hint a burst is over. */
+/** A burst ends after this long without a hint. */
 const silenceMs = 500;
-/** The latest moment for a hint in a burst that does not end. */
+/** The longest time between the first event of a burst and a hint. */
 const burstMsMax = 500;
 
 /**
  * Watches until the signal aborts.
- * @returns `ready` when every change from then on is seen; `ended` when all is closed after the abort.
+ * @returns `ready` resolves once every further change causes an event; `ended` once everything is closed after the abort.
  */
 export function watchDirectory(
   options: WatchOptions,
@@ -43,7 +43,7 @@ export function watchDirectory(
   const burst = new Burst(options);
   const watcher = openWatcher(options);
   watcher.on("all", () => burst.event());
-  // The library drops events that follow each other within 50 ms, and with them the last state of a file; these it doesn't.
+  // The library drops `all` events within 50 ms of each other, and with them the last state of a file, but no `raw` events.
   watcher.on("raw", () => burst.event());
   watcher.on("error", (error) => options.onProblem(errorCode(error)));
   const ready = new Promise<void>((done) => {
@@ -62,7 +62,7 @@ function openWatcher({ directory, skip }: WatchOptions): FSWatcher {
   return watch(root, {
     ignoreInitial: true,
     depth: folderDepthMax,
-    // A mounted ConfigMap changes by a new target of its link `..data`, hence two dots are not ignored.
+    // A mounted ConfigMap changes when its link `..data` gets a new target, so names with two dots are not ignored.
     ignored: (path) => {
       const name = basename(path);
       return path !== root && (skipped.has(path) || name === "node_modules" || /^\.(?!\.)/.test(name));
@@ -70,7 +70,7 @@ function openWatcher({ directory, skip }: WatchOptions): FSWatcher {
   });
 }
 
-/** When the last events came, and a way to wait for the next. */
+/** The times of the first and last event of a burst, and a way to wait for the next event. */
 class Burst {
   readonly #clock: Clock;
   #wake: (() => void) | undefined;
@@ -87,7 +87,7 @@ class Burst {
     this.#wake?.();
   }
 
-  /** Resolves once there is an event that was not taken, or at the abort. */
+  /** Resolves as soon as there is an event that was not taken, or at the abort. */
   async waitForEvent(signal: AbortSignal): Promise<void> {
     if (this.firstMs !== undefined || signal.aborted) return;
     await new Promise<void>((done) => {
@@ -130,8 +130,8 @@ async function hintAfterBursts(options: WatchOptions, burst: Burst, signal: Abor
     if (signal.aborted) return;
     const answer = await onHint();
     hintedMs = clock.monotonicMs();
-    if (answer === "LookAgain" && retries === 0) void retryLater();
-    retryDelayMs = answer === "LookAgain" ? Math.min(retryDelayMs * 2, rescanIntervalMs) : retryDelayMsMin;
+    if (answer === "Rescan" && retries === 0) void retryLater();
+    retryDelayMs = answer === "Rescan" ? Math.min(retryDelayMs * 2, rescanIntervalMs) : retryDelayMsMin;
   }
 }
 

@@ -1,5 +1,5 @@
-// Reads YAML and JSON text into plain values that still know their lines. One bad document does not spoil the others of
-// its file. Messages come from error codes alone: those of the parser quote the text, which may be a Secret.
+// Parses YAML and JSON text into plain values and keeps their lines. An invalid document does not affect the others in its
+// file. Messages are made only from error codes, because those of the parser quote the text, which may be a Secret.
 import { Composer, LineCounter, Parser, isAlias, isMap, isPair, isScalar, isSeq, visit } from "yaml";
 import type { Document, Node } from "yaml";
 
@@ -9,27 +9,27 @@ const aliasesMax = 100;
 
 export interface YamlDocument {
   readonly value: unknown;
-  /** Where it begins. */
+  /** Its first line. */
   readonly line: number;
-  /** The line of a field such as `["spec", "addresses", 3]`, or of the nearest part of it that is there. */
+  /** The line of a field such as `["spec", "addresses", 3]`, or of its nearest existing parent. */
   lineOf(segments: readonly (string | number)[]): number;
-  /** Where the first line of a text stands that is written as a block (`|`); undefined for texts written otherwise. */
+  /** The first line of a string that is written as a block (`|`); undefined for other strings. */
   blockLineOf(segments: readonly (string | number)[]): number | undefined;
 }
 
-/** A document that cannot be read: why, and on which line. */
+/** Why a document cannot be read, and on which line. */
 export interface YamlFault {
   readonly line: number;
   readonly message: string;
 }
 
 export interface YamlDocuments {
-  /** Empty ones are left out. */
+  /** Without empty ones. */
   readonly documents: readonly YamlDocument[];
   readonly faults: readonly YamlFault[];
 }
 
-/** The documents of a file and the faults of those that cannot be used; never throws. */
+/** The documents of a file, and the faults of invalid ones. Never throws. */
 export function readYamlDocuments(text: string): YamlDocuments {
   const lines = new LineCounter();
   const options = {
@@ -38,7 +38,7 @@ export function readYamlDocuments(text: string): YamlDocuments {
     merge: true,
     prettyErrors: false,
     stringKeys: true,
-    // The library compares every key with every other, which takes minutes for a big file: done below instead.
+    // The library compares every key with every other, which takes minutes for a big file: see the check below.
     uniqueKeys: false,
   } as const;
   const documents: YamlDocument[] = [];
@@ -79,7 +79,7 @@ function addDocument(document: Document, lines: LineCounter, documents: YamlDocu
   });
 }
 
-/** The first thing that makes a document useless. */
+/** The first fault that makes a document invalid. */
 function faultOf(document: Document, lines: LineCounter): YamlFault | undefined {
   const error = document.errors[0] ?? document.warnings[0];
   const quote = error?.code === "MISSING_CHAR" ? openQuoteLine(document, error.pos[0], lines) : undefined;
@@ -91,7 +91,7 @@ function faultOf(document: Document, lines: LineCounter): YamlFault | undefined 
   return faultOfNode(document, document.contents, 1, lines);
 }
 
-/** The parser notices a missing quote where the text ends, a person where it begins. */
+/** The parser reports a missing quote at the end of the text; people look for its start. */
 function openQuoteLine(document: Document, end: number, lines: LineCounter): number | undefined {
   let line: number | undefined;
   visit(document, {
@@ -105,7 +105,7 @@ function openQuoteLine(document: Document, end: number, lines: LineCounter): num
   return line;
 }
 
-/** Keys that are there twice, unresolved aliases and too deep nesting. */
+/** Finds duplicate keys, unresolved aliases and too deep nesting. */
 function faultOfNode(document: Document, node: unknown, depth: number, lines: LineCounter): YamlFault | undefined {
   if (isAlias(node) && node.resolve(document) === undefined) {
     return { line: lineOfNode(node, lines), message: `this is not valid YAML: ${errorTexts.BAD_ALIAS}` };
@@ -127,7 +127,7 @@ function faultOfNode(document: Document, node: unknown, depth: number, lines: Li
   return undefined;
 }
 
-/** Walks as far down as the document goes. */
+/** Descends the path as far as the document has it. */
 function lineOfField(
   document: Document,
   segments: readonly (string | number)[],
@@ -160,7 +160,7 @@ function lineAt(lines: LineCounter, offset: number): number {
   return Math.max(1, lines.linePos(offset).line);
 }
 
-/** Every code of the library in words that say what to look for. */
+/** A message for every error code of the library. */
 const errorTexts: Readonly<Record<Document["errors"][number]["code"], string>> = {
   ALIAS_PROPS: "an alias cannot have an anchor or a tag",
   BAD_ALIAS: "an alias (*name) has no anchor (&name) before it; quote a text that begins with *",

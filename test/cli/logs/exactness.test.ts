@@ -92,5 +92,4 @@ test.each(["ndjson", "csv"] as const satisfies LogFormatName[])(
     expect(world.simulator.waf("log-suite/k3y+0123456789").overlaps).toBe(0);
     expect(world.simulator.internalErrors()).toEqual([]);
   },
-  120_000,
 );

@@ -13,7 +13,6 @@ import { describeWithToolsAndCluster, runTool } from "../../support/deploy/tools
 const deploy = join(import.meta.dirname, "..", "..", "..", "deploy");
 const sets = await valueSets();
 const setMs = 60_000;
-const installMs = 180_000;
 const helmLabels = [
   "helm.sh/chart",
   "app.kubernetes.io/managed-by",
@@ -65,13 +64,13 @@ await describeWithToolsAndCluster("the chart on a cluster", ["helm", "kubeconfor
   let helm: Helm;
   beforeAll(async () => {
     helm = await createHelm(tools.files.helm);
-    await cluster.expectKubectl(["apply", "--server-side", "-f", tools.definitionsDirectory], { timeoutMs: setMs });
+    await cluster.expectKubectl(["apply", "--server-side", "-f", tools.definitionsDirectory]);
     await installDefinitions(cluster);
     await named(cluster, "wafsync-system", { "pod-security.kubernetes.io/warn": "restricted" });
     await named(cluster, "argocd");
     await named(cluster, "flux-system");
     await named(cluster, "shop");
-  }, installMs);
+  });
   afterAll(async () => await helm.end());
 
   async function kustomized(overlay: string): Promise<RenderedObject[]> {
@@ -79,26 +78,22 @@ await describeWithToolsAndCluster("the chart on a cluster", ["helm", "kubeconfor
   }
 
   describe.each(sets)("with %s", (title, values) => {
-    test(
-      "every manifest is what kubeconform and the API server want",
-      async () => {
-        const text = await helm.render(values);
-        const folder = join(helm.folder, title.replaceAll(/\W+/g, "-"));
-        await mkdir(folder);
-        const file = join(folder, "manifests.yaml");
-        await writeFile(file, text);
-        const options = ["-strict", "-summary", "-output", "json", "-schema-location", await schemas()];
-        const checked = await runTool(tools.files.kubeconform, [...options, file]);
-        const { summary } = JSON.parse(checked.stdout) as { summary: Record<string, number> };
-        expect(summary).toMatchObject({ invalid: 0, errors: 0, skipped: 0, valid: objectsIn(text).length });
-        const apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-o", "name", "-f", file];
-        const ended = await cluster.runKubectl(apply, { timeoutMs: setMs });
-        // A pod that is less than restricted would be a warning here.
-        expect([ended.code, ended.stderr]).toEqual([0, ""]);
-        expect(ended.stdout.trim().split("\n")).toHaveLength(objectsIn(text).length);
-      },
-      setMs,
-    );
+    test("every manifest is what kubeconform and the API server want", async () => {
+      const text = await helm.render(values);
+      const folder = join(helm.folder, title.replaceAll(/\W+/g, "-"));
+      await mkdir(folder);
+      const file = join(folder, "manifests.yaml");
+      await writeFile(file, text);
+      const options = ["-strict", "-summary", "-output", "json", "-schema-location", await schemas()];
+      const checked = await runTool(tools.files.kubeconform, [...options, file]);
+      const { summary } = JSON.parse(checked.stdout) as { summary: Record<string, number> };
+      expect(summary).toMatchObject({ invalid: 0, errors: 0, skipped: 0, valid: objectsIn(text).length });
+      const apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-o", "name", "-f", file];
+      const ended = await cluster.runKubectl(apply);
+      // A pod that is less than restricted would be a warning here.
+      expect([ended.code, ended.stderr]).toEqual([0, ""]);
+      expect(ended.stdout.trim().split("\n")).toHaveLength(objectsIn(text).length);
+    });
   });
 
   let written: Promise<string> | undefined;
@@ -107,30 +102,22 @@ await describeWithToolsAndCluster("the chart on a cluster", ["helm", "kubeconfor
     return written;
   }
 
-  test(
-    "kubeconform refuses a manifest with a field that is none",
-    async () => {
-      const file = join(helm.folder, "wrong.yaml");
-      const service = { apiVersion: "v1", kind: "Service", metadata: { name: "any" }, spec: { portz: [] } };
-      await writeFile(file, JSON.stringify(service));
-      await expect(
-        runTool(tools.files.kubeconform, ["-strict", "-schema-location", await schemas(), file]),
-      ).rejects.toThrow("portz");
-    },
-    setMs,
-  );
+  test("kubeconform refuses a manifest with a field that is none", async () => {
+    const file = join(helm.folder, "wrong.yaml");
+    const service = { apiVersion: "v1", kind: "Service", metadata: { name: "any" }, spec: { portz: [] } };
+    await writeFile(file, JSON.stringify(service));
+    await expect(
+      runTool(tools.files.kubeconform, ["-strict", "-schema-location", await schemas(), file]),
+    ).rejects.toThrow("portz");
+  });
 
-  test.each(otherManifests)(
-    "the server admits all of deploy/%s",
-    async (folder) => {
-      const apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-R", "-o", "name"];
-      const namespace = folder === "monitoring" ? ["-n", "wafsync-system"] : [];
-      const files = folder === "monitoring" ? join(deploy, folder, "prometheus-rule.yaml") : join(deploy, folder);
-      const admitted = await cluster.expectKubectl([...apply, ...namespace, "-f", files], { timeoutMs: setMs });
-      expect(admitted.trim()).not.toBe("");
-    },
-    setMs,
-  );
+  test.each(otherManifests)("the server admits all of deploy/%s", async (folder) => {
+    const apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "-R", "-o", "name"];
+    const namespace = folder === "monitoring" ? ["-n", "wafsync-system"] : [];
+    const files = folder === "monitoring" ? join(deploy, folder, "prometheus-rule.yaml") : join(deploy, folder);
+    const admitted = await cluster.expectKubectl([...apply, ...namespace, "-f", files]);
+    expect(admitted.trim()).not.toBe("");
+  });
 
   test("the defaults are what the cluster overlay of kustomize gives, but for the Service of the metrics", async () => {
     const { "Service wafsync-metrics": service, ...chart } = byName(objectsIn(await helm.render({})));
@@ -159,48 +146,40 @@ await describeWithToolsAndCluster("the chart from install to uninstall", ["helm"
     return ended.stdout;
   }
 
-  test(
-    "what was declared survives an upgrade and an uninstall, and a second install takes it over",
-    async () => {
-      await expectHelm("install", ...release, "--create-namespace");
-      const namespace = await createNamespace(cluster, "team");
-      const apply = ["apply", "--server-side", "-n", namespace, "-f", "-"];
-      await waitFor("the kinds", setMs, async () => {
-        const applied = await cluster.runKubectl(apply, { input: JSON.stringify(wafInstance) });
-        return applied.code === 0 ? true : undefined;
-      });
-      const uid = async (): Promise<string> =>
-        cluster.expectKubectl(["get", "wafinstance", "shop", "-n", namespace, "-o", "jsonpath={.metadata.uid}"]);
-      const first = await uid();
+  test("what was declared survives an upgrade and an uninstall, and a second install takes it over", async () => {
+    await expectHelm("install", ...release, "--create-namespace");
+    const namespace = await createNamespace(cluster, "team");
+    const apply = ["apply", "--server-side", "-n", namespace, "-f", "-"];
+    await waitFor("the kinds", setMs, async () => {
+      const applied = await cluster.runKubectl(apply, { input: JSON.stringify(wafInstance) });
+      return applied.code === 0 ? true : undefined;
+    });
+    const uid = async (): Promise<string> =>
+      cluster.expectKubectl(["get", "wafinstance", "shop", "-n", namespace, "-o", "jsonpath={.metadata.uid}"]);
+    const first = await uid();
 
-      await expectHelm("upgrade", ...release, "--set", "replicaCount=3", "--set", "metrics.dashboard.enabled=true");
-      expect(await uid()).toBe(first);
-      const replicas = ["get", "deployment", "wafsync", "-n", "wafsync-system", "-o", "jsonpath={.spec.replicas}"];
-      expect(await cluster.expectKubectl(replicas)).toBe("3");
+    await expectHelm("upgrade", ...release, "--set", "replicaCount=3", "--set", "metrics.dashboard.enabled=true");
+    expect(await uid()).toBe(first);
+    const replicas = ["get", "deployment", "wafsync", "-n", "wafsync-system", "-o", "jsonpath={.spec.replicas}"];
+    expect(await cluster.expectKubectl(replicas)).toBe("3");
 
-      const said = await expectHelm("uninstall", "wafsync", "--namespace", "wafsync-system");
-      expect(said).toContain("kept due to the resource policy");
-      expect(await uid()).toBe(first);
-      const left = ["get", "clusterrole,deployment", "-A", "-o", "name", "-l", "app.kubernetes.io/instance=wafsync"];
-      expect(await cluster.expectKubectl(left)).toBe("");
+    const said = await expectHelm("uninstall", "wafsync", "--namespace", "wafsync-system");
+    expect(said).toContain("kept due to the resource policy");
+    expect(await uid()).toBe(first);
+    const left = ["get", "clusterrole,deployment", "-A", "-o", "name", "-l", "app.kubernetes.io/instance=wafsync"];
+    expect(await cluster.expectKubectl(left)).toBe("");
 
-      await expectHelm("install", ...release);
-      expect(await uid()).toBe(first);
-    },
-    installMs,
-  );
+    await expectHelm("install", ...release);
+    expect(await uid()).toBe(first);
+  });
 
-  test(
-    "the running release has nothing that differs from the chart",
-    async () => {
-      const manifest = await expectHelm("get", "manifest", "wafsync", "--namespace", "wafsync-system");
-      const diff = await cluster.runKubectl(["diff", "--server-side", "--force-conflicts", "-f", "-"], {
-        input: manifest,
-      });
-      expect([diff.stdout, diff.code]).toEqual(["", 0]);
-    },
-    installMs,
-  );
+  test("the running release has nothing that differs from the chart", async () => {
+    const manifest = await expectHelm("get", "manifest", "wafsync", "--namespace", "wafsync-system");
+    const diff = await cluster.runKubectl(["diff", "--server-side", "--force-conflicts", "-f", "-"], {
+      input: manifest,
+    });
+    expect([diff.stdout, diff.code]).toEqual(["", 0]);
+  });
 });
 
 async function named(

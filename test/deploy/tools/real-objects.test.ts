@@ -14,7 +14,6 @@ import type { WafsyncObject } from "../../support/worlds/status-history.ts";
 const argocd = join(import.meta.dirname, "..", "..", "..", "deploy", "argocd");
 const settingsFile = join(argocd, "argocd-cm.yaml");
 const exampleFile = join(argocd, "example", "shop.yaml");
-const testMs = 180_000;
 
 interface Actions {
   readonly definitions: readonly { readonly name: string; readonly "action.lua": string }[];
@@ -26,7 +25,7 @@ await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"]
     const text = await readFile(settingsFile, "utf8");
     settings = (parse(text) as { data: Record<string, string> }).data;
     await world().startOperator();
-  }, 60_000);
+  });
 
   async function present(kind: ResourceKind, namespace: string, name: string): Promise<WafsyncObject> {
     const object = await world().read(kind, namespace, name);
@@ -65,119 +64,103 @@ await describeWithToolsAndOperator("GitOps tools and a real operator", ["judge"]
     return resource;
   }
 
-  test(
-    "what is as declared is Healthy and Current, and pauses, keys and requests show",
-    async () => {
-      const { namespace, waf } = await world().newInstance("gitops", { resyncInterval: "1h" });
-      await world().apply(
-        rule(namespace, "scanners", addresses(3)),
-        origin(namespace, "spare", "spare.example.com"),
-        cacheClear(namespace, "once"),
-      );
-      await world().allReady(namespace);
-      for (const [kind, name] of [
-        ["WafInstance", "waf"],
-        ["WafIpRule", "scanners"],
-        ["WafOrigin", "spare"],
-        ["WafCacheClear", "once"],
-      ] as const) {
-        await becomes(kind, namespace, name, "Healthy, Current");
+  test("what is as declared is Healthy and Current, and pauses, keys and requests show", async () => {
+    const { namespace, waf } = await world().newInstance("gitops", { resyncInterval: "1h" });
+    await world().apply(
+      rule(namespace, "scanners", addresses(3)),
+      origin(namespace, "spare", "spare.example.com"),
+      cacheClear(namespace, "once"),
+    );
+    await world().allReady(namespace);
+    for (const [kind, name] of [
+      ["WafInstance", "waf"],
+      ["WafIpRule", "scanners"],
+      ["WafOrigin", "spare"],
+      ["WafCacheClear", "once"],
+    ] as const) {
+      await becomes(kind, namespace, name, "Healthy, Current");
+    }
+
+    await act("suspend", "WafInstance", namespace, "waf");
+    await world().apply(rule(namespace, "later", addresses(1, 10)));
+    await becomes("WafInstance", namespace, "waf", "Suspended, InProgress");
+    await becomes("WafIpRule", namespace, "later", "Suspended, InProgress");
+    await becomes("WafIpRule", namespace, "scanners", "Healthy, Current");
+    await act("resume", "WafInstance", namespace, "waf");
+    await becomes("WafInstance", namespace, "waf", "Healthy, Current");
+    await becomes("WafIpRule", namespace, "later", "Healthy, Current");
+
+    const asked = await act("sync-now", "WafIpRule", namespace, "later");
+    const at = (asked as unknown as Manifest).metadata.annotations?.["wafsync.dev/requested-at"];
+    await world().eventually("the request is heard", async () => {
+      const { status } = await present("WafIpRule", namespace, "later");
+      return status?.["lastHandledRequest"] === at;
+    });
+
+    await world().apply(keySecret(namespace, "made+up/no=such%key"));
+    await act("sync-now", "WafInstance", namespace, "waf");
+    await becomes("WafInstance", namespace, "waf", "Degraded, Failed");
+    await world().apply(keySecret(namespace, waf.key));
+    await becomes("WafInstance", namespace, "waf", "Healthy, Current");
+  });
+
+  test("held removals are Suspended, and go on when they are approved from Argo CD", async () => {
+    const { namespace, waf } = await world().newInstance("held", { resyncInterval: "1h" });
+    await world().apply(rule(namespace, "many", addresses(20)));
+    await world().allReady(namespace);
+    await world().apply(rule(namespace, "many", addresses(1)));
+    await becomes("WafInstance", namespace, "waf", "Suspended, Failed");
+    expect(waf.view.blocklist).toHaveLength(20);
+    await act("approve-removals", "WafInstance", namespace, "waf");
+    await becomes("WafInstance", namespace, "waf", "Healthy, Current");
+    expect(waf.view.blocklist).toHaveLength(1);
+  });
+
+  test("the example for Argo CD becomes Healthy wave by wave, and nothing differs from Git afterwards", async () => {
+    const waf = world().newWaf();
+    const { cluster, simulator } = world();
+    await cluster.expectKubectl(["create", "namespace", "shop"]);
+    const secret = ["create", "secret", "generic", "shop-waf-key", "-n", "shop", `--from-literal=apiKey=${waf.key}`];
+    await cluster.expectKubectl(secret);
+    const input = (await readFile(exampleFile, "utf8")).replaceAll("https://waf.example.com", simulator.baseUrl);
+    const serverSide = ["--server-side", "--field-manager=argocd-controller", "-f", "-"];
+    const waves = new Map<string, Manifest[]>();
+    for (const document of parseAllDocuments(input)) {
+      const manifest = document.toJS() as Manifest;
+      const wave = manifest.metadata.annotations?.["argocd.argoproj.io/sync-wave"] ?? "";
+      waves.set(wave, [...(waves.get(wave) ?? []), manifest]);
+    }
+    expect([...waves.keys()]).toEqual(["0", "1", "2"]);
+    for (const manifests of waves.values()) {
+      const list = { apiVersion: "v1", kind: "List", items: manifests };
+      await cluster.expectKubectl(["apply", ...serverSide], { input: JSON.stringify(list) });
+      for (const { kind, metadata } of manifests) {
+        await becomes(kind as ResourceKind, "shop", metadata.name, "Healthy, Current");
       }
+    }
+    expect(waf.view.blocklist).toHaveLength(2);
 
-      await act("suspend", "WafInstance", namespace, "waf");
-      await world().apply(rule(namespace, "later", addresses(1, 10)));
-      await becomes("WafInstance", namespace, "waf", "Suspended, InProgress");
-      await becomes("WafIpRule", namespace, "later", "Suspended, InProgress");
-      await becomes("WafIpRule", namespace, "scanners", "Healthy, Current");
-      await act("resume", "WafInstance", namespace, "waf");
-      await becomes("WafInstance", namespace, "waf", "Healthy, Current");
-      await becomes("WafIpRule", namespace, "later", "Healthy, Current");
+    await act("sync-now", "WafInstance", "shop", "shop");
+    await act("suspend", "WafInstance", "shop", "shop");
+    await becomes("WafInstance", "shop", "shop", "Suspended, InProgress");
+    const differs = async (): Promise<string> =>
+      (await cluster.runKubectl(["diff", ...serverSide, "--force-conflicts"], { input })).stdout;
+    expect(await differs()).toBe("");
+    // The check itself sees what is different from Git.
+    await world().patch(rule("shop", "scanners", []), { spec: { addresses: [] } });
+    expect(await differs()).toContain("198.51.100.0/24");
+  });
 
-      const asked = await act("sync-now", "WafIpRule", namespace, "later");
-      const at = (asked as unknown as Manifest).metadata.annotations?.["wafsync.dev/requested-at"];
-      await world().eventually("the request is heard", async () => {
-        const { status } = await present("WafIpRule", namespace, "later");
-        return status?.["lastHandledRequest"] === at;
-      });
-
-      await world().apply(keySecret(namespace, "made+up/no=such%key"));
-      await act("sync-now", "WafInstance", namespace, "waf");
-      await becomes("WafInstance", namespace, "waf", "Degraded, Failed");
-      await world().apply(keySecret(namespace, waf.key));
-      await becomes("WafInstance", namespace, "waf", "Healthy, Current");
-    },
-    testMs,
-  );
-
-  test(
-    "held removals are Suspended, and go on when they are approved from Argo CD",
-    async () => {
-      const { namespace, waf } = await world().newInstance("held", { resyncInterval: "1h" });
-      await world().apply(rule(namespace, "many", addresses(20)));
-      await world().allReady(namespace);
-      await world().apply(rule(namespace, "many", addresses(1)));
-      await becomes("WafInstance", namespace, "waf", "Suspended, Failed");
-      expect(waf.view.blocklist).toHaveLength(20);
-      await act("approve-removals", "WafInstance", namespace, "waf");
-      await becomes("WafInstance", namespace, "waf", "Healthy, Current");
-      expect(waf.view.blocklist).toHaveLength(1);
-    },
-    testMs,
-  );
-
-  test(
-    "the example for Argo CD becomes Healthy wave by wave, and nothing differs from Git afterwards",
-    async () => {
-      const waf = world().newWaf();
-      const { cluster, simulator } = world();
-      await cluster.expectKubectl(["create", "namespace", "shop"]);
-      const secret = ["create", "secret", "generic", "shop-waf-key", "-n", "shop", `--from-literal=apiKey=${waf.key}`];
-      await cluster.expectKubectl(secret);
-      const input = (await readFile(exampleFile, "utf8")).replaceAll("https://waf.example.com", simulator.baseUrl);
-      const serverSide = ["--server-side", "--field-manager=argocd-controller", "-f", "-"];
-      const waves = new Map<string, Manifest[]>();
-      for (const document of parseAllDocuments(input)) {
-        const manifest = document.toJS() as Manifest;
-        const wave = manifest.metadata.annotations?.["argocd.argoproj.io/sync-wave"] ?? "";
-        waves.set(wave, [...(waves.get(wave) ?? []), manifest]);
-      }
-      expect([...waves.keys()]).toEqual(["0", "1", "2"]);
-      for (const manifests of waves.values()) {
-        const list = { apiVersion: "v1", kind: "List", items: manifests };
-        await cluster.expectKubectl(["apply", ...serverSide], { input: JSON.stringify(list) });
-        for (const { kind, metadata } of manifests) {
-          await becomes(kind as ResourceKind, "shop", metadata.name, "Healthy, Current");
-        }
-      }
-      expect(waf.view.blocklist).toHaveLength(2);
-
-      await act("sync-now", "WafInstance", "shop", "shop");
-      await act("suspend", "WafInstance", "shop", "shop");
-      await becomes("WafInstance", "shop", "shop", "Suspended, InProgress");
-      const differs = async (): Promise<string> =>
-        (await cluster.runKubectl(["diff", ...serverSide, "--force-conflicts"], { input })).stdout;
-      expect(await differs()).toBe("");
-      // The check itself sees what is different from Git.
-      await world().patch(rule("shop", "scanners", []), { spec: { addresses: [] } });
-      expect(await differs()).toContain("198.51.100.0/24");
-    },
-    testMs,
-  );
-
-  test(
-    "the cache is cleared from Argo CD, and a rule without its instance is waited for",
-    async () => {
-      const { namespace } = await world().newInstance("clearing", { resyncInterval: "1h" });
-      await world().allReady(namespace);
-      const created = await act("clear-cache", "WafInstance", namespace, "waf");
-      await becomes("WafCacheClear", namespace, created.metadata.name, "Healthy, Current");
-      const elsewhere = await world().newNamespace("alone");
-      await world().apply(rule(elsewhere, "early", addresses(1, 50)));
-      await world().eventually("the rule says that its instance is missing", async () =>
-        JSON.stringify((await present("WafIpRule", elsewhere, "early")).status).includes("InstanceNotFound"),
-      );
-      expect(await verdict("WafIpRule", elsewhere, "early")).toBe("Progressing, InProgress");
-    },
-    testMs,
-  );
+  test("the cache is cleared from Argo CD, and a rule without its instance is waited for", async () => {
+    const { namespace } = await world().newInstance("clearing", { resyncInterval: "1h" });
+    await world().allReady(namespace);
+    const created = await act("clear-cache", "WafInstance", namespace, "waf");
+    await becomes("WafCacheClear", namespace, created.metadata.name, "Healthy, Current");
+    const elsewhere = await world().newNamespace("alone");
+    await world().apply(rule(elsewhere, "early", addresses(1, 50)));
+    await world().eventually("the rule says that its instance is missing", async () =>
+      JSON.stringify((await present("WafIpRule", elsewhere, "early")).status).includes("InstanceNotFound"),
+    );
+    expect(await verdict("WafIpRule", elsewhere, "early")).toBe("Progressing, InProgress");
+  });
 });

@@ -136,7 +136,7 @@ describe("A cache clear", () => {
   });
 
   test("fails at once for a key or domain that is wrong, and waits out all other trouble of the instance", () => {
-    for (const reason of ["BadApiKey", "MissingApiKey", "DomainChanged"] as const) {
+    for (const reason of ["BadApiKey", "DomainChanged"] as const) {
       const trouble = { reason, message: "Wrong." };
       expect(decide({ trouble })).toEqual({ decision: "Fail", reason, message: "Wrong." });
       expect(decide({ trouble, record: aRecord({ finish: cleared }) }).decision).toBe("Finished");

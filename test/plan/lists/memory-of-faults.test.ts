@@ -110,7 +110,7 @@ describe("A refusal", () => {
     expect(at(["192.0.2.1"])).not.toBe(at(["192.0.2.2"]));
   });
 
-  test("takes the place of an earlier one of the same operation, and the oldest beyond 2,000 are forgotten", () => {
+  test("takes the place of an earlier one of the same operation, and the oldest beyond 2,000 leave the inventory", () => {
     expect(withRefusal([refusal], { ...refusal, message: "Still no." })).toEqual([
       { ...refusal, message: "Still no." },
     ]);

@@ -1,43 +1,52 @@
 import { describe, expect, test } from "@jest/globals";
 import { LogCursor, loadLogCursor } from "../../../src/plan/logs/cursor.ts";
+import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
 import { firstKeptDay, logPlans } from "../../../src/plan/logs/retention.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
 const seed = { low: 1, high: 2 };
+const identityOf = createRowIdentity(seed);
 
 describe("a saved cursor", () => {
   test("comes back as it was, with what was handed on of each day", () => {
     const cursor = new LogCursor(100, seed);
-    cursor.markOf(100).tally.take(row("/a"));
+    cursor.markOf(100).tally.take(identityOf(row("/a")));
     cursor.dayDone(100, 1);
-    cursor.markOf(101).tally.take(row("/b"));
+    cursor.markOf(101).tally.take(identityOf(row("/b")));
     const back = loadLogCursor(JSON.parse(JSON.stringify(cursor.save())));
     expect(back?.save()).toEqual(cursor.save());
     expect(back?.nextDay).toBe(101);
     expect(back?.markOf(100).total).toBe(1);
     expect(back?.markOf(101).total).toBeUndefined();
     back?.markOf(101).tally.beginReading();
-    expect(back?.markOf(101).tally.take(row("/b"))).toBe(false);
-    expect(back?.markOf(101).tally.take(row("/a"))).toBe(true);
+    expect(back?.markOf(101).tally.take(identityOf(row("/b")))).toBe(false);
+    expect(back?.markOf(101).tally.take(identityOf(row("/a")))).toBe(true);
   });
 
   test.each([
     [undefined],
     [null],
     [{}],
-    [{ version: 2, seed, firstDay: 1, nextDay: 1, days: [] }],
-    [{ version: 1, seed: { low: 1 }, firstDay: 1, nextDay: 1, days: [] }],
-    [{ version: 1, seed, firstDay: -1, nextDay: 1, days: [] }],
-    [{ version: 1, seed, firstDay: 1, nextDay: 1, days: [{ day: 1 }] }],
-    [{ version: 1, seed, firstDay: 1, nextDay: 1, days: [{ day: 1, handedOn: "////////////" }] }],
+    [{ version: 3, seed, firstDay: 1, nextDay: 1, days: [] }],
+    [{ version: 2, seed: { low: 1 }, firstDay: 1, nextDay: 1, days: [] }],
+    [{ version: 2, seed, firstDay: -1, nextDay: 1, days: [] }],
+    [{ version: 2, seed, firstDay: 1, nextDay: 1, days: [{ day: 1 }] }],
+    [{ version: 2, seed, firstDay: 1, nextDay: 1, days: [{ day: 1, handedOn: "////////////" }] }],
   ])("is none: %j", (saved) => {
     expect(loadLogCursor(saved)).toBeUndefined();
+  });
+
+  test("of the version before is none: its rows had other identities, and would all seem new", () => {
+    const cursor = new LogCursor(100, seed);
+    cursor.dayDone(100, 1);
+    expect(loadLogCursor(cursor.save())).toBeDefined();
+    expect(loadLogCursor({ ...cursor.save(), version: 1 })).toBeUndefined();
   });
 });
 
 test("days are kept that were not read to their end, however old they are", () => {
   const cursor = new LogCursor(100, seed);
-  cursor.markOf(100).tally.take(row("/a"));
+  cursor.markOf(100).tally.take(identityOf(row("/a")));
   cursor.forgetBefore(200);
   expect(cursor.save().days.map(({ day }) => day)).toEqual([100]);
   expect(cursor.daysToRead(200, 2)).toEqual({ firstDay: 100, lastDay: 200 });
@@ -54,22 +63,22 @@ describe("rows that could not be handed on", () => {
   test("come again, as often as they were given back", () => {
     const cursor = new LogCursor(100, seed);
     const { tally } = cursor.markOf(100);
-    for (const entry of [row("/a"), row("/a"), row("/b")]) tally.take(entry);
+    for (const entry of [row("/a"), row("/a"), row("/b")]) tally.take(identityOf(entry));
     cursor.dayDone(100, 3);
     cursor.giveBack(100, [row("/a"), row("/b")]);
     expect(cursor.markOf(100).total).toBeUndefined();
     const back = loadLogCursor(JSON.parse(JSON.stringify(cursor.save())));
     const again = back?.markOf(100).tally;
     again?.beginReading();
-    const came = [row("/a"), row("/a"), row("/b")].map((entry) => again?.take(entry));
+    const came = [row("/a"), row("/a"), row("/b")].map((entry) => again?.take(identityOf(entry)));
     expect(came).toEqual([false, true, true]);
   });
 
   test("that were never taken change nothing", () => {
     const cursor = new LogCursor(100, seed);
     cursor.giveBack(100, [row("/a")]);
-    expect(cursor.markOf(100).tally.rows).toBe(0);
-    expect(cursor.markOf(100).tally.take(row("/a"))).toBe(true);
+    expect(cursor.markOf(100).tally.counts.size).toBe(0);
+    expect(cursor.markOf(100).tally.take(identityOf(row("/a")))).toBe(true);
   });
 });
 
@@ -84,7 +93,7 @@ describe("closing the oldest day", () => {
 
   test("leaves a day alone that was not read to its end", () => {
     const cursor = new LogCursor(100, seed);
-    cursor.markOf(100).tally.take(row("/a"));
+    cursor.markOf(100).tally.take(identityOf(row("/a")));
     cursor.markOf(101);
     expect(cursor.closeOldest()).toBeUndefined();
   });

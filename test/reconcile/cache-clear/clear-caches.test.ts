@@ -65,11 +65,7 @@ describe("A WafCacheClear", () => {
     expect(world.owned().handledTriggers).toEqual([
       { cacheClear: "edge/deploy", trigger: "4f2a", handledAtMs: world.clock.nowMs() },
     ]);
-    await world.clock.advance(3_600_000);
-    await world.pass();
-    world.restart();
-    await world.pass();
-    expect(world.waf.cacheClears).toBe(1);
+    expect(await world.clearsAnHourLater()).toBe(1);
     expect(world.status.faults).toEqual([]);
   });
 
@@ -470,14 +466,42 @@ describe("The inventory", () => {
 });
 
 describe("While the instance is in trouble", () => {
-  test("a missing or wrong key and another domain fail what waits at once", async () => {
+  test("a missing key is waited for until the deadline: its Secret may be applied a moment later", async () => {
     const clear = aCacheClear("deploy");
-    const missing = aWorld(clear);
-    missing.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });
-    await missing.pass();
-    expect(failed(missing, clear)).toBe("True MissingApiKey");
-    expect(missing.status.condition(clear.meta, "Stalled")).toBe("True MissingApiKey");
+    const world = aWorld(clear);
+    const { key } = world.declared();
+    world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
+    await world.pass();
+    expect(failed(world, clear)).toBeUndefined();
+    await world.clock.advance(10_000);
+    world.declare({ key });
+    await world.pass();
+    expect(complete(world, clear)).toBe("True Cleared");
 
+    const late = aCacheClear("late", { activeDeadlineMs: 60_000 });
+    const never = aWorld(late);
+    never.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
+    await never.pass();
+    await never.clock.advance(60_000);
+    await never.pass();
+    expect(failed(never, late)).toBe("True DeadlineExceeded");
+    expect(statusOf(never, late)).toMatchObject({ message: expect.stringContaining("edge/shop-key does not exist") });
+  });
+
+  test("words of a deadline that is over promise no further attempt", async () => {
+    const clear = aCacheClear("deploy", { activeDeadlineMs: 60_000 });
+    const world = aWorld(clear);
+    const fault = { code: "Unavailable", message: "The WAF answered 503.", status: 503 } as const;
+    world.waf.failOn({ on: "ReadOrigins", effect: "Before", fault, times: 10 });
+    await world.pass();
+    await world.clock.advance(60_000);
+    await world.pass();
+    expect(failed(world, clear)).toBe("True DeadlineExceeded");
+    expect(statusOf(world, clear)).toMatchObject({ message: "It took longer than 60 s. The WAF answered 503." });
+  });
+
+  test("a wrong key and another domain fail what waits at once", async () => {
+    const clear = aCacheClear("deploy");
     const wrong = aWorld(clear);
     wrong.declare({ key: { state: "Present", key: new ApiKey("another-key") } });
     await wrong.pass();
@@ -491,7 +515,7 @@ describe("While the instance is in trouble", () => {
     moved.inventory.put({ namespace: "edge", name: "shop" }, anInventory({ domain: "before.example" }));
     await moved.pass();
     expect(failed(moved, clear)).toBe("True DomainChanged");
-    for (const world of [missing, wrong, moved]) {
+    for (const world of [wrong, moved]) {
       expect(world.waf.count("ClearCache")).toBe(0);
       expect(world.status.faults).toEqual([]);
     }

@@ -156,6 +156,24 @@ describe("A write that the API refuses", () => {
     expect(world.status.faults).toEqual([]);
   });
 
+  test("ends the run as Rejected, however many there are, and none is tried again within the hour", async () => {
+    const feed = addresses(2_600);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", feed)] } });
+    const rule = world.declared().rules[0]!.rule.meta;
+    for (const text of feed.slice(100)) world.waf.refusedTexts.add(text);
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.waf.count("AddEntry")).toBe(2_600);
+    expect(world.status.condition(rule, "Ready")).toBe("False Rejected");
+    expect(world.status.read(rule)).toMatchObject({ entries: { synced: 100, pending: 0, rejected: 2_500 } });
+    await world.clock.advance(600_000);
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(2_600);
+    await world.clock.advance(3_600_000);
+    await world.pass();
+    expect(world.waf.count("AddEntry")).toBe(5_100);
+    expect(world.status.faults).toEqual([]);
+  });
+
   test("is success if somebody else did the same first, and the entry is theirs", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", ["192.0.2.1", "192.0.2.2"])] } });
     world.onCall((call) => {

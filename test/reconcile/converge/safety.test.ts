@@ -4,6 +4,7 @@ import {
   addresses,
   aMeta,
   allowing,
+  aCacheClear,
   anInstance,
   anOrigin,
   aRule,
@@ -22,6 +23,73 @@ async function worldAfter(count: number, options: ConstructorParameters<typeof C
   world.source.confirmCount = 0;
   return world;
 }
+
+describe("A new process", () => {
+  /** A world whose process has restarted while its cache still shows a rule that was deleted meanwhile. */
+  async function staleWorld(): Promise<ConvergeWorld> {
+    const world = new ConvergeWorld();
+    await world.pass();
+    world.declare({ rules: [blocking("lifted", ["192.0.2.1"])] });
+    world.source.freezeCache();
+    world.declare({ rules: [] });
+    world.restart();
+    world.source.confirmCount = 0;
+    return world;
+  }
+
+  test("adds nothing that its stale cache alone declares", async () => {
+    const world = await staleWorld();
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.source.confirmCount).toBe(1);
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+
+  test("writes nothing while it can't read the declared state where it lives, and says so", async () => {
+    const world = await staleWorld();
+    world.source.thawCache();
+    world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
+    world.source.failConfirm("The API server does not answer.");
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "Unconfirmed" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.status.message(world.instance, "Ready")).toContain("The API server does not answer.");
+    world.source.failConfirm(undefined);
+    await world.clock.advance(2_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2"]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("reads the declared state once for all its additions, and not at all if there is nothing to write", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(3))] } });
+    await world.pass();
+    world.restart();
+    world.source.confirmCount = 0;
+    await world.pass();
+    expect(world.source.confirmCount).toBe(0);
+    world.declare({ rules: [blocking("feed", addresses(5))] });
+    await world.pass();
+    world.declare({ rules: [blocking("feed", addresses(8))] });
+    await world.pass();
+    expect(world.source.confirmCount).toBe(1);
+    expect(world.waf.lists.blocklist).toHaveLength(8);
+  });
+
+  test("clears no cache for an object that its stale cache alone declares", async () => {
+    const world = new ConvergeWorld();
+    await world.pass();
+    world.declare({ cacheClears: [aCacheClear("deploy")] });
+    world.source.freezeCache();
+    world.declare({ cacheClears: [] });
+    world.restart();
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(0);
+    world.source.thawCache();
+    world.declare({ cacheClears: [aCacheClear("deploy")] });
+    await world.pass();
+    expect(world.waf.cacheClears).toBe(1);
+  });
+});
 
 describe("Before removals", () => {
   test("the declared state is read once more, and what is wanted after all stays", async () => {
@@ -202,7 +270,8 @@ describe("The inventory", () => {
     const { result, wakeAtMs } = await world.pass();
     expect(result).toMatchObject({ kind: "Blocked", blocker: "InventoryConflict" });
     expect(world.waf.writes()).toEqual([]);
-    expect(wakeAtMs).toBe(world.clock.nowMs() + 2_000);
+    expect(wakeAtMs).toBeLessThanOrEqual(world.clock.nowMs() + 2_000);
+    await world.clock.advance(2_000);
     await world.pass();
     expect(world.waf.lists.blocklist).toHaveLength(2);
     expect(world.status.faults).toEqual([]);
@@ -217,6 +286,21 @@ describe("The inventory", () => {
     });
     expect((await world.pass()).result).toMatchObject({ blocker: "InventoryConflict" });
     expect(world.waf.count("AddEntry")).toBe(2);
+  });
+
+  test("that can't be written makes the instance back off: the WAF is read less and less often", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    world.inventory.failNext(...Array.from({ length: 20 }, () => "Failed" as const));
+    const pausesMs: number[] = [];
+    for (let run = 0; run < 8; run += 1) {
+      const { result, wakeAtMs } = await world.pass();
+      expect(result).toMatchObject({ blocker: "InventoryUnwritable" });
+      pausesMs.push((wakeAtMs ?? 0) - world.clock.nowMs());
+      await world.clock.advance(pausesMs.at(-1) ?? 0);
+    }
+    expect(pausesMs[0]).toBeLessThanOrEqual(2_000);
+    expect(pausesMs[7]).toBeGreaterThan(60_000);
+    expect(world.waf.writes()).toEqual([]);
   });
 
   test("that can't be written ends the pass without a write", async () => {

@@ -19,7 +19,7 @@ function portsOf(
   const waits: LogWait[] = [];
   return {
     waf: logs.waf,
-    clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {} },
+    clock: { nowMs: () => 0, monotonicMs: () => 0, sleep: async () => {}, schedule: () => () => undefined },
     random: () => 0.5,
     stopping: new AbortController().signal,
     onWait: (wait) => void waits.push(wait),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../../src/model/api-key.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import {
   addresses,
@@ -15,6 +16,36 @@ import { messageFaults, statusFaults } from "../../support/worlds/conformance.ts
 function metaOf(world: ConvergeWorld, rule = 0): ResourceMeta {
   return world.declared().rules[rule]!.rule.meta;
 }
+
+describe("The status of an instance whose spec changed", () => {
+  /** What `Ready` said about generation 2, write by write. */
+  function readyOfSecond(world: ConvergeWorld): string[] {
+    return world.status.writes.flatMap(({ object, status }) => {
+      if (!object.startsWith("WafInstance ") || status["observedGeneration"] !== 2) return [];
+      const conditions = status["conditions"] as readonly { type: string; status: string }[];
+      return conditions.flatMap((condition) => (condition.type === "Ready" ? [condition.status] : []));
+    });
+  }
+
+  test("says Ready only for a generation that was tried", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    world.declare({ instance: anInstance({ requestTimeoutMs: 9_000, meta: { generation: 2 } }) });
+    await world.pass();
+    expect(readyOfSecond(world)).toEqual(["Unknown", "True"]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("never says Ready for one that the WAF refuses", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    const key = { state: "Present", key: new ApiKey("another-key") } as const;
+    world.declare({ key, instance: anInstance({ meta: { generation: 2 } }) });
+    await world.pass();
+    expect(readyOfSecond(world)).toEqual(["Unknown", "False"]);
+    expect(world.status.faults).toEqual([]);
+  });
+});
 
 describe("The status of a rule", () => {
   test("says how far it is, how fast it goes and how long it still takes", async () => {

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { LogRecordConfigMaps, partsMax } from "../../../src/source/cluster/log-record-config-maps.ts";
-import { apiClient, crashingClient } from "../../support/fakes/api-clients.ts";
+import { crashingClient } from "../../support/fakes/api-clients.ts";
 import { UnattendedInstances } from "../../support/worlds/unattended-instances.ts";
-import { createNamespace, installDefinitions } from "../../support/builders/cluster-objects.ts";
 import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 
 const partLengthMax = 1_000;
@@ -19,30 +18,21 @@ interface StoredConfigMap {
 }
 
 await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (cluster) => {
-  let api: ApiServer;
-  let namespace: string;
-  const instances = new UnattendedInstances(cluster);
+  const instances = new UnattendedInstances(cluster, "log-records");
+  beforeAll(() => instances.start());
+  afterAll(() => instances.close());
 
-  beforeAll(async () => {
-    api = apiClient(cluster);
-    await installDefinitions(cluster);
-    namespace = await createNamespace(cluster, "log-records");
-  });
-  afterAll(() => api.close());
-
-  const newName = async (): Promise<ObjectName> => await instances.create(namespace);
-
-  function open(over: ApiServer = api, mayWrite = true): LogRecordConfigMaps {
+  function open(over: ApiServer = instances.api, mayWrite = true): LogRecordConfigMaps {
     return new LogRecordConfigMaps({
       api: over,
-      uidOf: ({ name }) => instances.uidOf(name),
+      uidOf: instances.uidOf,
       mayWrite: () => mayWrite,
       partLengthMax,
     });
   }
 
   async function stored({ name }: ObjectName): Promise<StoredConfigMap[]> {
-    const path = `/api/v1/namespaces/${namespace}/configmaps`;
+    const path = `/api/v1/namespaces/${instances.namespace}/configmaps`;
     const { items } = (await cluster.request({ path })).body as { items: StoredConfigMap[] };
     return items.filter(({ metadata }) => metadata.name.startsWith(`${name}-wafsync-logs`));
   }
@@ -59,7 +49,7 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
   }
 
   test("a record comes back as it was, small or large, and each save leaves only what is in use", async () => {
-    const name = await newName();
+    const name = await instances.create();
     expect(await load(name)).toMatchObject({ record: undefined, revision: "" });
     for (const record of [small, large(1), large(2), large(3), small, large(4)]) {
       expect(await save(name, record)).toBe("Saved");
@@ -67,11 +57,11 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
       expect(await stored(name)).toHaveLength(record === small ? 1 : 5);
     }
     const owners = (await stored(name)).map(({ metadata }) => metadata.ownerReferences?.[0]?.uid);
-    expect(new Set(owners)).toEqual(new Set([instances.uidOf(name.name)]));
+    expect(new Set(owners)).toEqual(new Set([instances.uidOf(name)]));
   });
 
   test("saves follow one another by the revision that each gives", async () => {
-    const name = await newName();
+    const name = await instances.create();
     let revision = "";
     for (const record of [small, large(1), large(2)]) {
       const saved = await open().save(name, record, revision);
@@ -82,7 +72,7 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
   });
 
   test("of two writers who know the same version one has a conflict, and the record is that of the other", async () => {
-    const name = await newName();
+    const name = await instances.create();
     await save(name, large(1));
     const { revision } = await load(name);
     expect((await open().save(name, large(2), revision)).state).toBe("Saved");
@@ -92,12 +82,12 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
   });
 
   test("a crash after any number of writes leaves the former record or the new one, whole", async () => {
-    const name = await newName();
+    const name = await instances.create();
     await save(name, large(1));
     for (let writes = 0; writes < 9; writes += 1) {
       const before = (await load(name)).record;
       const next = large(10 + writes);
-      await save(name, next, crashingClient(api, writes));
+      await save(name, next, crashingClient(instances.api, writes));
       const { record } = await load(name);
       expect([before, next]).toContainEqual(record);
     }
@@ -106,23 +96,23 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
   });
 
   test("a record that somebody changed or of which a part is missing is told apart from none", async () => {
-    const name = await newName();
+    const name = await instances.create();
     await save(name, large(1));
     const part = (await stored(name)).find(({ metadata }) => metadata.name.endsWith("-2"));
     await cluster.request({
       method: "DELETE",
-      path: `/api/v1/namespaces/${namespace}/configmaps/${part?.metadata.name}`,
+      path: `/api/v1/namespaces/${instances.namespace}/configmaps/${part?.metadata.name}`,
     });
     expect((await load(name)).record).toBeNull();
     expect(await save(name, small)).toBe("Saved");
   });
 
   test("a record beyond all parts is refused before anything is written, and so is one that may not be written", async () => {
-    const name = await newName();
+    const name = await instances.create();
     const huge = { text: "x".repeat(partLengthMax * partsMax) };
     expect(await save(name, huge)).toBe("TooLarge");
-    expect((await open(api, false).save(name, small, "")).state).toBe("Failed");
-    expect((await open().save({ namespace, name: "nobody" }, small, "")).state).toBe("Failed");
+    expect((await open(instances.api, false).save(name, small, "")).state).toBe("Failed");
+    expect((await open().save({ namespace: instances.namespace, name: "nobody" }, small, "")).state).toBe("Failed");
     expect(await stored(name)).toEqual([]);
   });
 });

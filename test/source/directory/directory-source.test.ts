@@ -9,6 +9,7 @@ import {
   createDirectorySource,
 } from "../../../src/source/directory/directory-source.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
+import { slow } from "../../support/processes/slowness.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
 const main = { namespace: "shop", name: "main" };
@@ -97,7 +98,7 @@ describe("the key of an instance", () => {
       "",
       /^The API key in the environment variable WAFSYNC_API_KEY is empty/,
     ],
-    ["an unreadable part", "a: [", undefined, /a part cannot be read/],
+    ["an unreadable part", "a: [", undefined, /part of which cannot be read/],
   ])("%s is a problem that says what to do, and never the key", async (_, secret, environmentKey, problem) => {
     const files = { "a.yaml": instanceYaml, ...(secret === undefined ? {} : { "secret.yaml": secret }) };
     const text = await keyOf(files, environmentKey);
@@ -186,7 +187,7 @@ describe("a file that breaks after a good read", () => {
   const brokenFor = async (source: DirectorySource, name: string): Promise<readonly string[] | undefined> =>
     (await source.gather({ namespace: "shop", name }))?.brokenSources;
 
-  test("holds the removals of every instance when nobody can tell whom it concerned, and stops nothing else", async () => {
+  test("blocks the removals of all instances if it may concern any of them, and nothing else", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     await source.load();
@@ -201,7 +202,7 @@ describe("a file that breaks after a good read", () => {
     expect((await source.gather(main))?.key.state).toBe("Present");
   });
 
-  test("holds the removals of one instance alone when the document names it", async () => {
+  test("blocks only the removals of the instance that the document names", async () => {
     await using scratch = await scratchDirectory(files);
     const source = sourceOf(scratch.path);
     await source.load();
@@ -346,10 +347,10 @@ describe("a watched directory", () => {
   });
 
   test("reports a removed file at once, and again when it was quiet long enough to be believed", async () => {
-    await using watch = await watched(files, undefined, { quietMs: 200 });
+    await using watch = await watched(files, undefined, { quietMs: slow(200) });
     await rm(join(watch.path, "rule.yaml"));
     const first = await watch.until(({ rules }) => rules.length === 0);
-    expect(first.faults).toMatchObject([{ passing: true, holds: "Everything" }]);
+    expect(first.faults).toMatchObject([{ isTransient: true, blocksRemovals: "All" }]);
     await watch.until(({ faults }) => faults.length === 0);
     expect((await watch.source.gather(main))?.brokenSources).toEqual([]);
   });
@@ -358,7 +359,7 @@ describe("a watched directory", () => {
     await using watch = await watched(files, async (path) => {
       await symlink(`${path}.target`, join(path, "link.yaml"));
     });
-    expect(watch.source.faults()[0]?.passing).toBe(true);
+    expect(watch.source.faults()[0]?.isTransient).toBe(true);
     await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
     await watch.until(blocks("192.0.2.2"));
     await writeFile(`${watch.path}.target`, ruleYaml("target", ["192.0.2.9"]));
@@ -389,5 +390,15 @@ describe("a watched directory", () => {
     await source.load();
     expect(reports).toEqual([]);
     await scratch[Symbol.asyncDispose]();
+  });
+
+  test("ends when it is closed before it began", async () => {
+    await using scratch = await scratchDirectory(files);
+    const source = sourceOf(scratch.path);
+    const reports: string[] = [];
+    const watching = source.watch(() => reports.push("change"), new AbortController().signal);
+    await source.close();
+    await watching;
+    expect(reports).toEqual([]);
   });
 });

@@ -3,7 +3,11 @@ import { getuid } from "node:process";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { listSourceFiles } from "../../../src/source/directory/list-files.ts";
-import { type FileCache, isPassing, readDirectory as readAsOf } from "../../../src/source/directory/read-directory.ts";
+import {
+  type FileCache,
+  hasTransientFault,
+  readDirectory as readAsOf,
+} from "../../../src/source/directory/read-directory.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { faultText } from "../../../src/source/directory/source-fault.ts";
 import { readSourceFile } from "../../../src/source/directory/source-file.ts";
@@ -63,10 +67,10 @@ describe("a directory that is right", () => {
       "node_modules/x/package.json": "{",
       "notes.txt": "{",
     });
-    expect(snapshot.faults.map(({ file, severity, holds }) => [file, severity, holds])).toEqual([
-      ["deployment.yaml", "Note", "Nothing"],
-      ["package.json", "Note", "Nothing"],
-      ["service.yaml", "Note", "Nothing"],
+    expect(snapshot.faults.map(({ file, severity, blocksRemovals }) => [file, severity, blocksRemovals])).toEqual([
+      ["deployment.yaml", "Note", "None"],
+      ["package.json", "Note", "None"],
+      ["service.yaml", "Note", "None"],
     ]);
   });
 
@@ -90,7 +94,7 @@ describe("a directory that is right", () => {
 
 describe("bad input is refused with file, line and field", () => {
   const rule = ruleYaml("office", ["192.0.2.1"]);
-  const cases: [string, string, string | RegExp, "Everything" | "shop/main"][] = [
+  const cases: [string, string, string | RegExp, "All" | "shop/main"][] = [
     [
       "an unknown field",
       `${rule}  prioriti: 5\n`,
@@ -114,94 +118,89 @@ describe("bad input is refused with file, line and field", () => {
       "an unknown kind",
       rule.replace("WafIpRule", "WafIpRul"),
       /^bad\.yaml:2: kind: unknown kind "WafIpRul"; did you mean WafIpRule/,
-      "Everything",
+      "All",
     ],
-    ["a missing kind", rule.replace("kind: WafIpRule\n", ""), /^bad\.yaml:1: kind: is missing/, "Everything"],
+    ["a missing kind", rule.replace("kind: WafIpRule\n", ""), /^bad\.yaml:1: kind: is missing/, "All"],
     [
       "an unknown core kind",
       "apiVersion: v1\nkind: Secrt\nmetadata: {name: a}\n",
       /^bad\.yaml:2: kind: unknown kind; did you mean Secret/,
-      "Everything",
+      "All",
     ],
-    [
-      "a wrong reference",
-      rule.replace("    name: main", "    nam: main"),
-      /^bad\.yaml:7: spec\.instanceRef\./,
-      "Everything",
-    ],
+    ["a wrong reference", rule.replace("    name: main", "    nam: main"), /^bad\.yaml:7: spec\.instanceRef\./, "All"],
     [
       "a bad namespace",
       rule.replace("namespace: shop", "namespace: Shop"),
       /^bad\.yaml:5: metadata\.namespace: /,
-      "Everything",
+      "All",
     ],
-    ["a document that is a list", "- a\n", /^bad\.yaml:1: must be a mapping/, "Everything"],
+    ["a document that is a list", "- a\n", /^bad\.yaml:1: must be a mapping/, "All"],
     [
       "a bad item of a list",
       `kind: List\napiVersion: v1\nitems:\n- 5\n`,
       /^bad\.yaml:4: items\[0\]: must be a Kubernetes object/,
-      "Everything",
+      "All",
     ],
     [
       "YAML that does not parse",
       "kind: 'WafIpRule\nspec: {}\n",
       "bad.yaml:1: this is not valid YAML: a quote on this line is not closed",
-      "Everything",
+      "All",
     ],
-    ["JSON that does not parse", '{"kind": "WafIpRule",', /^bad\.yaml:\d+: this is not valid YAML/, "Everything"],
+    ["JSON that does not parse", '{"kind": "WafIpRule",', /^bad\.yaml:\d+: this is not valid YAML/, "All"],
     [
       "a key that is there twice",
       `${rule}  action: Allow\n`,
       "bad.yaml:12: the key on this line is there twice in its mapping",
-      "Everything",
+      "All",
     ],
-    ["a tab as indentation", "spec:\n\ta: 1\n", /^bad\.yaml:2: this is not valid YAML/, "Everything"],
-    ["an alias without an anchor", "kind: *nowhere\n", /^bad\.yaml:1: this is not valid YAML: an alias/, "Everything"],
-    ["an unknown tag", "kind: !secret x\n", /^bad\.yaml:1: this is not valid YAML: a tag/, "Everything"],
-    ["too deep nesting", "[".repeat(100_000), /^bad\.yaml:1: .*nested too deeply/, "Everything"],
+    ["a tab as indentation", "spec:\n\ta: 1\n", /^bad\.yaml:2: this is not valid YAML/, "All"],
+    ["an alias without an anchor", "kind: *nowhere\n", /^bad\.yaml:1: this is not valid YAML: an alias/, "All"],
+    ["an unknown tag", "kind: !secret x\n", /^bad\.yaml:1: this is not valid YAML: a tag/, "All"],
+    ["too deep nesting", "[".repeat(100_000), /^bad\.yaml:1: .*nested too deeply/, "All"],
     [
       "nesting deeper than needed",
       `a: ${"[".repeat(100)}${"]".repeat(100)}`,
       /^bad\.yaml:1: nested deeper than 64/,
-      "Everything",
+      "All",
     ],
-    ["an alias bomb", bomb(), /^bad\.yaml:1: the document has too many aliases/, "Everything"],
-    ["too many documents", "---\n".repeat(10_002), /more than 10000 documents/, "Everything"],
+    ["an alias bomb", bomb(), /^bad\.yaml:1: the document has too many aliases/, "All"],
+    ["too many documents", "---\n".repeat(10_002), /more than 10000 documents/, "All"],
     [
       "a Secret with a number",
       "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\nstringData:\n  apiKey: 12345\n",
       "bad.yaml:5: stringData.apiKey: must be a text, and is a number: put it in quotes",
-      "Everything",
+      "All",
     ],
     [
       "a Secret that is not base64",
       `apiVersion: v1\nkind: Secret\nmetadata: {name: k}\ndata:\n  apiKey: ${secretText}\n`,
       /^bad\.yaml:5: data\.apiKey: is not base64/,
-      "Everything",
+      "All",
     ],
     [
       "a Secret with an unknown field",
       "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\nstringdata: {a: b}\n",
       /^bad\.yaml:4: stringdata: unknown field; did you mean stringData/,
-      "Everything",
+      "All",
     ],
-    ["a Secret without a version", "kind: Secret\nmetadata: {name: k}\n", /apiVersion: must be v1/, "Everything"],
+    ["a Secret without a version", "kind: Secret\nmetadata: {name: k}\n", /apiVersion: must be v1/, "All"],
     [
       "a ConfigMap with a list",
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: k}\ndata:\n  list: [192.0.2.1]\n",
       /^bad\.yaml:5: data\.list: must be a text, and is a list/,
-      "Everything",
+      "All",
     ],
   ];
 
-  test.each(cases)("%s", async (_, yaml, message, holds) => {
+  test.each(cases)("%s", async (_, yaml, message, blocked) => {
     const snapshot = await snapshotOf({ "bad.yaml": yaml });
     const [fault] = snapshot.faults;
     expect(fault === undefined ? undefined : faultText(fault)).toEqual(
       typeof message === "string" ? message : expect.stringMatching(message),
     );
     expect(fault?.severity).toBe("Error");
-    expect(fault?.holds).toEqual(holds === "shop/main" ? { namespace: "shop", name: "main" } : holds);
+    expect(fault?.blocksRemovals).toEqual(blocked === "shop/main" ? { namespace: "shop", name: "main" } : blocked);
     expect(JSON.stringify(snapshot.faults)).not.toContain(secretText);
     expect(snapshot.rules).toEqual([]);
   });
@@ -231,9 +230,9 @@ describe("bad input is refused with file, line and field", () => {
     const snapshot = await snapshotOf({ "a.yaml": rule, "b.yaml": `---\n${ruleYaml("office", ["192.0.2.2"])}` });
     expect(snapshot.rules.map(({ addresses }) => addresses)).toEqual([["192.0.2.1"]]);
     expect(texts(snapshot)).toEqual([
-      "b.yaml:2: metadata.name: WafIpRule shop/office is declared twice, first at a.yaml:1, and this one is not used: keep one of them",
+      "b.yaml:2: metadata.name: WafIpRule shop/office is declared twice, first at a.yaml:1; this one is ignored: remove one of them",
     ]);
-    expect(snapshot.faults[0]?.holds).toEqual({ namespace: "shop", name: "main" });
+    expect(snapshot.faults[0]?.blocksRemovals).toEqual({ namespace: "shop", name: "main" });
   });
 });
 
@@ -252,7 +251,7 @@ describe("files that are hard to read", () => {
     await scratch.write("big.yaml", content);
     const snapshot = await readDirectory(scratch.path, [], new Map());
     expect(texts(snapshot)).toEqual([message]);
-    expect(snapshot.faults[0]).toMatchObject({ holds: "Everything", passing: false });
+    expect(snapshot.faults[0]).toMatchObject({ blocksRemovals: "All", isTransient: false });
   });
 
   test("a file that vanishes or changes while it is read is a fault of that pass alone", async () => {
@@ -263,21 +262,23 @@ describe("files that are hard to read", () => {
     await rename(join(scratch.path, "new"), join(scratch.path, "b.yaml"));
     await truncate(join(scratch.path, "c.yaml"), 0);
     const read = await Promise.all(files.map(readSourceFile));
-    expect(read.map((one) => (one.ok ? one : [faultText(one.fault), one.fault.passing, one.fault.holds]))).toEqual([
-      ["a.yaml: the file vanished while it was read; it will be looked for again", true, "Everything"],
-      ["b.yaml: the file changed while it was read; it will be read again", true, "Everything"],
-      ["c.yaml: the file changed while it was read; it will be read again", true, "Everything"],
+    expect(
+      read.map((one) => (one.ok ? one : [faultText(one.fault), one.fault.isTransient, one.fault.blocksRemovals])),
+    ).toEqual([
+      ["a.yaml: the file disappeared while it was being read; wafsync will look for it again", true, "All"],
+      ["b.yaml: the file changed while it was being read; wafsync will read it again", true, "All"],
+      ["c.yaml: the file changed while it was being read; wafsync will read it again", true, "All"],
     ]);
   });
 
-  test("a change of the last moment counts, and holds removals until it is quiet, since it may be half of one", async () => {
+  test("a recent change counts at once, but blocks removals until the files stop changing", async () => {
     await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml, "b.yaml": ruleYaml("office", []) });
     const at = async (nowMs: number): Promise<DirectorySnapshot> =>
       await readAsOf({ directory: scratch.path, skip: [], cache: new Map(), nowMs, quietMs: 60_000 });
     const recent = await at(Date.now());
     expect(recent.rules).toHaveLength(1);
-    expect(recent.faults).toMatchObject([{ holds: "Everything", passing: true, severity: "Note" }]);
-    expect(texts(recent)[0]).toMatch(/changed a moment ago: removals wait/);
+    expect(recent.faults).toMatchObject([{ blocksRemovals: "All", isTransient: true, severity: "Note" }]);
+    expect(texts(recent)[0]).toMatch(/changed a moment ago: no entry is removed/);
     await scratch.remove("b.yaml");
     expect(texts(await at(Date.now()))).toEqual([expect.stringContaining("changed a moment ago")]);
     expect((await at(Date.now() + 60_001)).faults).toEqual([]);
@@ -298,13 +299,15 @@ describe("files that are hard to read", () => {
     expect(await latest()).toBe(".");
   });
 
-  test("a link that leads nowhere is looked at again, and others are no reason to stop", async () => {
+  test("a dangling link is a transient fault, and other links are followed", async () => {
     await using scratch = await scratchDirectory({ "a.yaml": instanceYaml });
     await symlink("gone.yaml", join(scratch.path, "link.yaml"));
     await symlink("gone.txt", join(scratch.path, "other.txt"));
     const snapshot = await readDirectory(scratch.path, [], new Map());
-    expect(texts(snapshot)).toEqual(["link.yaml: the symbolic link leads nowhere; it will be looked at again"]);
-    expect(isPassing(snapshot)).toBe(true);
+    expect(texts(snapshot)).toEqual([
+      "link.yaml: the target of the symbolic link does not exist; wafsync will look for it again",
+    ]);
+    expect(hasTransientFault(snapshot)).toBe(true);
     expect(snapshot.instances.size).toBe(1);
   });
 
@@ -315,7 +318,7 @@ describe("files that are hard to read", () => {
     await symlink("self.yaml", join(scratch.path, "self.yaml"));
     const snapshot = await readDirectory(scratch.path, [], new Map());
     expect(snapshot.instances.get("shop/main")?.meta.location).toBe("deep/a.yaml:1");
-    expect(texts(snapshot)).toEqual(["self.yaml: the symbolic link leads back to itself"]);
+    expect(texts(snapshot)).toEqual(["self.yaml: the symbolic link points to itself"]);
   });
 
   test("a mounted ConfigMap is read once, through its links", async () => {
@@ -338,8 +341,8 @@ describe("files that are hard to read", () => {
     const missing = await readDirectory(join(scratch.path, "missing"), [], new Map());
     expect(texts(missing)).toEqual([".: the directory does not exist"]);
     const file = await readDirectory(join(scratch.path, "file.yaml"), [], new Map());
-    expect(texts(file)).toEqual([".: this is a file, and a directory is needed"]);
-    expect(file.faults[0]?.holds).toBe("Everything");
+    expect(texts(file)).toEqual([".: this is a file, not a directory"]);
+    expect(file.faults[0]?.blocksRemovals).toBe("All");
   });
 
   test("a file and a folder without permission are faults", async () => {

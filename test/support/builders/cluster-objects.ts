@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { realClock } from "../../../src/async/clock.ts";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
+import { timeLimit } from "../processes/slowness.ts";
 
 const repository = join(import.meta.dirname, "..", "..", "..");
 const pollMs = 100;
@@ -35,13 +36,13 @@ export async function createNamespace(
   return name;
 }
 
-/** Looks again and again until the look gives something else than undefined; rejects when the time is over. */
+/** Looks again and again until the look gives something else than undefined; rejects when it took too long. */
 export async function waitFor<T>(what: string, timeoutMs: number, look: () => Promise<T | undefined>): Promise<T> {
-  const giveUpMs = realClock.monotonicMs() + timeoutMs;
-  while (realClock.monotonicMs() < giveUpMs) {
+  const limit = timeLimit(timeoutMs);
+  while (!limit.isOver()) {
     const found = await look();
     if (found !== undefined) return found;
     await realClock.sleep(pollMs);
   }
-  throw new Error(`${what} did not happen within ${timeoutMs} ms`);
+  throw new Error(`${what} did not happen: ${limit.describe()}`);
 }

@@ -90,7 +90,6 @@ export function aRule(name: string, overrides: RuleOverrides = {}): GatheredRule
       expiresAtMs: undefined,
       ttlMs: undefined,
       priority: 0,
-      description: "",
       deletionPolicy: "Delete",
       ...rest,
     },

@@ -338,9 +338,10 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       origins: { policy: "Observe" },
       guards: {
         maxRemovals: 0,
+        maxRemovalPercent: 0,
         neverBlock: ["198.51.100.0/24", "2001:DB8::/32", "192.0.2.1"],
         onNeverBlock: "Carve",
-        minPrefixLength: { ipv4: 16 },
+        minPrefixLength: { ipv4: 16, ipv6: 0 },
         allowMinPrefixLength: { ipv6: 0 },
         specialPurpose: "Allow",
       },
@@ -372,10 +373,20 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
   ["a name of one label", originDocument({ host: "origin" })],
   ["an IPv4 address", originDocument({ host: "192.0.2.7" })],
   ["an IPv6 address", originDocument({ host: "2001:DB8::7", type: "Backup" })],
+  [
+    "an origin with everything",
+    originDocument({
+      instanceRef: { name: "shop", namespace: "platform" },
+      host: "standby.example.com",
+      type: "Alternate",
+      deletionPolicy: "Retain",
+    }),
+  ],
   ["the least that a cache clear needs", cacheClearDocument()],
   [
     "a cache clear with everything",
     cacheClearDocument({
+      instanceRef: { name: "shop", namespace: "platform" },
       trigger: "4f2a91c",
       suspend: true,
       backoffLimit: 0,

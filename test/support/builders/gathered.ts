@@ -49,7 +49,6 @@ export function observed(overrides: ObservedOverrides = {}): Observed {
   return {
     domain: overrides.domain ?? "shop.example",
     primaryOrigin: primary,
-    originHosts: [primary],
     lists: {
       blocklist: observeSpellings(overrides.blocklist ?? []),
       allowlist: observeSpellings(overrides.allowlist ?? []),

@@ -25,7 +25,8 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-const timeoutMsDefault = 30_000;
+/** Only ends what hangs. */
+const timeoutMsDefault = 120_000;
 
 /** Rejects only if no answer comes; every HTTP status is an answer. */
 export async function requestApi(target: ApiTarget, wanted: ApiRequest): Promise<ApiAnswer> {

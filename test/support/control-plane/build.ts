@@ -1,19 +1,16 @@
 // Builds the control plane from the Go module in this folder into the cache folder.
-import type { BuildResult, GoBuild } from "./go-build.ts";
-import { buildByGo, findBuiltByGo } from "./go-build.ts";
+import type { BuildResult } from "./go-build.ts";
+import { buildByGo, findBuiltByGo, singleFileProgram } from "./go-build.ts";
 import type { Report } from "./program.ts";
 
 const kubernetesVersion = { major: "1", minor: "36", full: "v1.36.3" };
 
-const controlPlane: GoBuild = {
+const controlPlane = singleFileProgram({
   name: "control-plane",
   title: "etcd, kube-apiserver, kube-controller-manager and kubectl",
   sourceDirectory: import.meta.dirname,
-  sourceFiles: ["go.mod", "go.sum", "main.go"],
-  packages: ["."],
   flags: ["-ldflags", linkerFlags()],
-  makes: "File",
-};
+});
 
 /** The binary in the cache that fits these sources, or undefined. Without Go, one by any version of Go will do. */
 export async function findBuilt(cache: string): Promise<string | undefined> {

@@ -32,6 +32,11 @@ export interface GoBuild {
   readonly complete?: (folder: string) => Promise<string | undefined>;
 }
 
+/** A program whose module is one file. */
+export function singleFileProgram(program: Pick<GoBuild, "name" | "title" | "sourceDirectory" | "flags">): GoBuild {
+  return { ...program, sourceFiles: ["go.mod", "go.sum", "main.go"], packages: ["."], makes: "File" };
+}
+
 const buildMsMax = 60 * 60_000;
 const progressIntervalMs = 10_000;
 const problemLinesMax = 15;
@@ -48,6 +53,12 @@ export async function findBuiltByGo(wanted: GoBuild, cache: string): Promise<str
   const start = nameInCache(wanted, sources, "");
   const fitting = names.filter((name) => name.startsWith(start) && name.endsWith(platformEnding()));
   return fitting[0] === undefined ? undefined : join(cache, fitting[0]);
+}
+
+/** What the cache has, else a new build. */
+export async function findOrBuildByGo(wanted: GoBuild, cache: string, report: Report): Promise<BuildResult> {
+  const file = await findBuiltByGo(wanted, cache);
+  return file === undefined ? await buildByGo(wanted, cache, report) : { state: "Built", file };
 }
 
 /** Builds, or waits for another process that is building the same. */

@@ -10,7 +10,6 @@ export interface KubectlOptions {
   readonly cacheDirectory: string;
   /** What `-f -` reads. */
   readonly input?: string;
-  readonly timeoutMs?: number;
 }
 
 /** Never rejects: what went wrong is in code and stderr. */
@@ -24,6 +23,5 @@ export async function runKubectl(program: Program, args: readonly string[], opti
       KUBERC: "off",
     },
     ...(options.input === undefined ? {} : { input: options.input }),
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   });
 }

@@ -16,7 +16,8 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-const timeoutMsDefault = 120_000;
+/** Only ends what hangs. */
+const timeoutMsDefault = 600_000;
 
 /** Never rejects: a program that is missing ends with code null. */
 export async function runToEnd(file: string, args: readonly string[], options: RunOptions = {}): Promise<Ended> {

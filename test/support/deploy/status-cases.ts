@@ -73,7 +73,6 @@ const removalsHeldVerdicts: Readonly<Record<ReasonOf<"RemovalsHeld">, HeldCase>>
   TooManyRemovals: ["Held", "Person", held],
   SourceBroken: ["Held", "Person", held],
   InventoryUnreadable: ["InventoryUnreadable", "Person", failed],
-  NotConfirmed: ["Synced", "Settled", ["Suspended", "Current"]],
 };
 
 type CompleteCase = readonly [Verdict, readonly Omit<NewCondition, "message" | "observedGeneration">[]];

@@ -4,14 +4,14 @@ import { realClock } from "../../../src/async/clock.ts";
 import { localFault } from "../../../src/kube/api-result.ts";
 import { createApiServer } from "../../../src/kube/api-server.ts";
 import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
-import { staticCredentials } from "../../../src/kube/credentials.ts";
+import { clusterCredentials } from "../builders/cluster-credentials.ts";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 import { collectionOf } from "../builders/manifests.ts";
 import type { Manifest } from "../builders/manifests.ts";
 
 /** With the rights of an admin. To be closed. */
 export function apiClient({ url, caFile, adminToken }: ClusterAccess): ApiServer {
-  const credentials = staticCredentials({ server: url, caFile, token: adminToken });
+  const credentials = clusterCredentials({ server: url, caFile, token: adminToken });
   return createApiServer({ credentials, clock: realClock });
 }
 

@@ -184,7 +184,7 @@ export class FakeWaf {
   }
 
   #originsRead(): WafResult<OriginsRead> {
-    return { ok: true, value: { domain: this.domain, primary: this.primary, hosts: [this.primary] } };
+    return { ok: true, value: { domain: this.domain, primary: this.primary } };
   }
 
   #add(list: ListName, text: string): WafResult<WriteAccepted> {

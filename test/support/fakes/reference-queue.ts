@@ -57,9 +57,8 @@ export class ReferenceQueue {
     Object.assign(again, { state: "ready", atMs: nowMs, order: this.order++ });
   }
 
-  shutDown(abort: boolean, nowMs: number): void {
-    this.promote(nowMs);
+  shutDown(): void {
     this.shut = true;
-    this.rows = this.rows.filter((row) => row.state !== "delayed" && !(abort && row.state !== "running"));
+    this.rows = this.rows.filter((row) => row.state === "running");
   }
 }

@@ -1,6 +1,9 @@
 // A clock that stands still until a test moves it. Sleepers wake in the order of their times, one after the other, and
 // what they start (microtasks, calls over loopback sockets, files) gets to settle before the next one wakes.
-import type { Clock } from "../../../src/async/clock.ts";
+import { sleepBy } from "../../../src/async/clock.ts";
+import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
+import type { TimeLimit } from "../processes/slowness.ts";
+import { timeLimit } from "../processes/slowness.ts";
 
 export interface VirtualClock extends Clock {
   /** Moves time on, waking each sleeper at its own time. */
@@ -11,14 +14,14 @@ export interface VirtualClock extends Clock {
   settle(): Promise<void>;
   /** Jumps the wall clock alone, as an administrator or NTP does; monotonic time and sleepers don't notice. */
   jumpWallClock(deltaMs: number): void;
-  /** How many sleeps are pending. */
+  /** How many sleeps and scheduled acts are pending. */
   sleeperCount(): number;
 }
 
 interface Sleeper {
   readonly wakeAtMs: number;
   readonly order: number;
-  wake(): void;
+  readonly wake: () => void;
 }
 
 const quietRoundsMin = 12;
@@ -26,7 +29,7 @@ const quietRoundsMin = 12;
 const busyRoundsMax = 5000;
 const busyRoundsQuick = 100;
 /** How long `advanceUntil` waits for input and output in real time once nobody sleeps any more. */
-const idleRoundsMax = 500;
+const idleMsMax = 1_000;
 
 export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock {
   const sleepers = new Set<Sleeper>();
@@ -48,6 +51,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock
     const due = nextDue(limitMs);
     if (due === undefined) return false;
     elapsedMs = Math.max(elapsedMs, due.wakeAtMs);
+    sleepers.delete(due);
     due.wake();
     await settle();
     return true;
@@ -63,35 +67,28 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1)): VirtualClock
 
   async function advanceUntil(condition: () => boolean, limitMs: number): Promise<void> {
     const targetMs = elapsedMs + limitMs;
-    let idleRounds = 0;
+    let idle: TimeLimit | undefined;
     await settle();
     while (!condition()) {
       if (await wakeNext(targetMs)) continue;
-      idleRounds += 1;
-      if (idleRounds > idleRoundsMax) throw new Error(`The condition did not come true within ${limitMs} ms`);
+      idle ??= timeLimit(idleMsMax);
+      if (idle.isOver()) throw new Error(`The condition did not come true within ${limitMs} ms`);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
   }
 
-  function sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted === true) return Promise.resolve();
-    return new Promise((resolve) => {
-      order += 1;
-      const sleeper: Sleeper = { wakeAtMs: elapsedMs + Math.max(delayMs, 0), order, wake };
-      function wake(): void {
-        sleepers.delete(sleeper);
-        signal?.removeEventListener("abort", wake);
-        resolve();
-      }
-      signal?.addEventListener("abort", wake, { once: true });
-      sleepers.add(sleeper);
-    });
+  function schedule(delayMs: number, act: () => void): CancelTimer {
+    order += 1;
+    const sleeper: Sleeper = { wakeAtMs: elapsedMs + Math.max(delayMs, 0), order, wake: act };
+    sleepers.add(sleeper);
+    return () => void sleepers.delete(sleeper);
   }
 
   return {
     nowMs: () => wallOffsetMs + elapsedMs,
     monotonicMs: () => elapsedMs,
-    sleep,
+    sleep: async (delayMs, signal) => await sleepBy({ schedule }, delayMs, signal),
+    schedule,
     advance,
     advanceUntil,
     settle,

@@ -1,6 +1,7 @@
 // Time that stands still until a test moves it. Any number of clocks can hang on one time, each running at its own rate,
 // with its own wall time, and each can be paused as a process or a virtual machine is.
-import type { Clock } from "../../../src/async/clock.ts";
+import { sleepBy } from "../../../src/async/clock.ts";
+import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
 import { IndexedHeap } from "../../../src/async/indexed-heap.ts";
 
 interface Timer {
@@ -26,26 +27,14 @@ export class VirtualTime {
     return this.#timers.size;
   }
 
-  /** Returns a function that cancels. */
-  at(timeMs: number, fire: () => void): () => void {
+  at(timeMs: number, fire: () => void): CancelTimer {
     const timer: Timer = { fire };
     this.#timers.set(timer, Math.max(timeMs, this.#nowMs));
-    return () => this.#timers.delete(timer);
+    return () => void this.#timers.delete(timer);
   }
 
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted === true) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.at(this.#nowMs + delayMs, () => {
-        signal?.removeEventListener("abort", stop);
-        resolve();
-      });
-      const stop = (): void => {
-        cancel();
-        resolve();
-      };
-      signal?.addEventListener("abort", stop, { once: true });
-    });
+  async sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    await sleepBy({ schedule: (ms, act) => this.at(this.#nowMs + ms, act) }, delayMs, signal);
   }
 
   /** Moves time on, firing one timer after another and letting everything settle after each instant. */
@@ -100,6 +89,14 @@ export class SkewedClock implements Clock {
       await this.whenRunning();
       if (signal?.aborted === true || endMs - this.monotonicMs() < 1e-3) return;
     }
+  }
+
+  schedule(delayMs: number, act: () => void): CancelTimer {
+    const cancelled = new AbortController();
+    void this.sleep(delayMs, cancelled.signal).then(() => {
+      if (!cancelled.signal.aborted) act();
+    });
+    return () => cancelled.abort();
   }
 
   /** Sets the wall clock, as a time server or a person does. */

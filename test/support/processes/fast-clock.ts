@@ -2,14 +2,14 @@
 import type { Clock } from "../../../src/async/clock.ts";
 import { realClock } from "../../../src/async/clock.ts";
 
-/** @param laterMs how far the wall clock is ahead */
-export function fastClock(timesAsFast: number, laterMs = 0): Clock {
-  const startMs = Date.now() + laterMs;
+export function fastClock(timesAsFast: number): Clock {
+  const startMs = Date.now();
   const startMonotonicMs = performance.now();
   const passedMs = (): number => (performance.now() - startMonotonicMs) * timesAsFast;
   return {
     nowMs: () => startMs + passedMs(),
     monotonicMs: () => startMonotonicMs + passedMs(),
     sleep: async (delayMs, signal) => await realClock.sleep(delayMs / timesAsFast, signal),
+    schedule: (delayMs, act) => realClock.schedule(delayMs / timesAsFast, act),
   };
 }

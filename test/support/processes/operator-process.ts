@@ -31,7 +31,8 @@ export interface OperatorStart {
 }
 
 const fastOperator = join(import.meta.dirname, "fast-operator.ts");
-const endTimeoutMs = 60_000;
+/** Only ends what hangs. */
+const endTimeoutMs = 300_000;
 
 /** Resolves when it serves its health port: before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {

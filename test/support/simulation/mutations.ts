@@ -186,9 +186,16 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a fresh read comes before removals",
     file: "src/reconcile/converge/apply-plan.ts",
-    from: "if (isRemoval(operation) && !run.isConfirmed()) {",
-    to: "if (isRemoval(operation) && run.left === -1) {",
+    from: "if (!run.isConfirmedFor(operation)) {",
+    to: "if (run.left === -1) {",
     foundBy: simulation,
+  },
+  {
+    guard: "a new process writes nothing before a fresh read",
+    file: "src/reconcile/converge/instance-memory.ts",
+    from: "hasConfirmed: false,",
+    to: "hasConfirmed: true,",
+    foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
     guard: "a fresh read that fails holds removals",

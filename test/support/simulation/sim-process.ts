@@ -47,13 +47,15 @@ export class SimProcess {
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
     const ports = this.#ports();
     this.#controller = new InstanceController({
-      ports,
+      startRun: (instance) => ({
+        ports,
+        onOutcome: ({ result }) => world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`),
+        onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
+      }),
+      version: (instance) => ports.source.version(instance),
       clock,
       random: world.random,
       workers: 4,
-      onOutcome: (instance, { result }) =>
-        world.note(this, `pass over ${nameKey(instance)} ended: ${describeResult(result)}`),
-      onError: (instance, error) => world.defect(this, `A pass over ${instance} threw ${describeError(error)}`),
     });
     for (const name of world.cluster.at(seen).instances.keys()) this.#wake(name, "start");
     void this.#controller.run(this.#stopping.signal).then(() => (this.ended = true));
@@ -180,12 +182,6 @@ export class SimProcess {
           return await act(connection);
         }),
       pauseUntil: (timeMs) => held.pauseUntil(timeMs),
-      get waiting() {
-        return held.waiting;
-      },
-      get pausedForMs() {
-        return held.pausedForMs;
-      },
       release: async () => await held.release(),
     };
     const port = createWafClient({
@@ -203,10 +199,6 @@ export class SimProcess {
 }
 
 const never = new Promise<never>(() => undefined);
-
-function describeResult(end: { readonly kind: string }): string {
-  return JSON.stringify(end);
-}
 
 function describeError(error: unknown): string {
   return Error.isError(error) ? (error.stack ?? error.message) : String(error);

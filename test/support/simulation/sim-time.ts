@@ -1,6 +1,7 @@
 // The time of a simulation. Nothing waits for real: each step wakes one sleeper and lets all that follows from it come to
 // rest. A sleeper belongs to a process, and a process that was killed never wakes again.
-import type { Clock } from "../../../src/async/clock.ts";
+import { sleepBy } from "../../../src/async/clock.ts";
+import type { CancelTimer, Clock } from "../../../src/async/clock.ts";
 
 /** Whoever sleeps: a process, or the world itself. */
 export interface Life {
@@ -29,16 +30,18 @@ export class SimTime {
 
   /** The clock of one process. */
   clockOf(life: Life): Clock {
+    const schedule: Clock["schedule"] = (delayMs, act) => this.#schedule(delayMs, act, life);
     return {
       nowMs: () => this.nowMs(),
       monotonicMs: () => this.#elapsedMs,
-      sleep: async (delayMs, signal) => await this.#sleep(delayMs, life, signal),
+      sleep: async (delayMs, signal) => await sleepBy({ schedule }, delayMs, signal),
+      schedule,
     };
   }
 
   /** Acts later, unless the process is dead by then. */
   after(delayMs: number, act: () => void, life: Life = this.#world): void {
-    void this.#sleep(delayMs, life).then(act);
+    this.#schedule(delayMs, act, life);
   }
 
   /** Moves on by this much, waking one sleeper after the other, until `isOver` holds. */
@@ -74,19 +77,11 @@ export class SimTime {
     return first;
   }
 
-  #sleep(delayMs: number, life: Life, signal?: AbortSignal): Promise<void> {
-    if (signal?.aborted === true) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#order += 1;
-      const wake = (): void => {
-        this.#sleepers.delete(sleeper);
-        signal?.removeEventListener("abort", wake);
-        resolve();
-      };
-      const sleeper = { atMs: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, life, wake };
-      signal?.addEventListener("abort", wake, { once: true });
-      this.#sleepers.add(sleeper);
-    });
+  #schedule(delayMs: number, act: () => void, life: Life): CancelTimer {
+    this.#order += 1;
+    const sleeper: Sleeper = { atMs: this.#elapsedMs + Math.max(0, delayMs), order: this.#order, life, wake: act };
+    this.#sleepers.add(sleeper);
+    return () => void this.#sleepers.delete(sleeper);
   }
 }
 

@@ -135,6 +135,15 @@ export class ConvergeWorld {
     this.#abandon.abort();
   }
 
+  /** How often the cache was cleared until an hour later, with one run before a restart and one after it. */
+  async clearsAnHourLater(): Promise<number> {
+    await this.clock.advance(3_600_000);
+    await this.pass();
+    this.restart();
+    await this.pass();
+    return this.waf.cacheClears;
+  }
+
   /** A new process, which knows only what is stored. */
   restart(): void {
     this.#memory = newInstanceMemory();

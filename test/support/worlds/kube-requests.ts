@@ -15,7 +15,8 @@ export interface KubeRequests {
 }
 
 const connections = 10;
-const timeoutMs = 60_000;
+/** Only ends what hangs. */
+const timeoutMs = 120_000;
 
 export async function createKubeRequests({ url, caFile, adminToken }: ClusterDescription): Promise<KubeRequests> {
   const ca = await readFile(caFile, "utf8");

@@ -10,6 +10,7 @@ import { resourceKinds } from "../../../src/model/resource.ts";
 import type { Simulator } from "../../../src/simulator/start-simulator.ts";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { WafView } from "../../../src/simulator/waf-view.ts";
+import { slow, timeLimit } from "../processes/slowness.ts";
 import { everythingPrinted } from "../processes/wafsync-process.ts";
 import { createNamespace, waitFor } from "../builders/cluster-objects.ts";
 import type { KubeRequests } from "./kube-requests.ts";
@@ -73,7 +74,7 @@ export class OperatorWorld {
   static async begin(cluster: ControlPlane): Promise<OperatorWorld> {
     await cluster.expectKubectl(["apply", "--server-side", "-k", kustomization]);
     const definitions = Object.values(plurals).map((plural) => `crd/${plural}.wafsync.dev`);
-    await cluster.expectKubectl(["wait", "--for=condition=Established", "--timeout=60s", ...definitions]);
+    await cluster.expectKubectl(["wait", "--for=condition=Established", `--timeout=${slow(60)}s`, ...definitions]);
     // The authorizer sees new rights a moment after they were written.
     const mayWatch = [
       "auth",
@@ -198,10 +199,9 @@ export class OperatorWorld {
 
   /** Looks again and again until the look says true; then, what it was about is in the error. */
   async eventually(what: string, look: () => Promise<boolean> | boolean, timeoutMs = patienceMs): Promise<void> {
-    const giveUpMs = performance.now() + timeoutMs;
+    const limit = timeLimit(timeoutMs);
     while (!(await look())) {
-      if (performance.now() > giveUpMs)
-        throw new Error(`not within ${timeoutMs} ms: ${what}\n${await this.describe()}`);
+      if (limit.isOver()) throw new Error(`not in time: ${what}: ${limit.describe()}\n${await this.describe()}`);
       await realDelay(pollMs);
     }
   }

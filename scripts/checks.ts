@@ -1,0 +1,48 @@
+// The checks of the source and the set of fast tests: the one list that `npm run verify` and `npm test` share.
+
+export interface Check {
+  readonly title: string;
+  readonly command: readonly string[];
+  /** The npm script that fixes what the check reports; without it, the output of the check says what to correct. */
+  readonly fix?: string;
+  /** Without it most tests fail, for the same reason: `npm run verify` then runs none. */
+  readonly testsNeedIt?: true;
+}
+
+export const checks: readonly Check[] = [
+  { title: "Format", command: ["oxfmt", "--check", "."], fix: "format" },
+  { title: "Lint", command: ["oxlint", "--type-aware"] },
+  { title: "Unused code", command: ["knip"] },
+  { title: "Types", command: ["tsc", "--noEmit"], testsNeedIt: true },
+  { title: "Files made from the schemas", command: ["node", "scripts/generate.ts", "--check"], fix: "generate" },
+  { title: "Files made for deploy", command: ["node", "scripts/generate-deploy.ts", "--check"], fix: "generate" },
+];
+
+/**
+ * Folders and files whose tests need no control plane, no Go and no bundle, and take seconds. `npm run verify` runs these
+ * tests and no others.
+ */
+export const fastTests: readonly string[] = [
+  "test/api/",
+  "test/async/",
+  "test/cli/help.test.ts",
+  "test/deploy/generated-files.test.ts",
+  "test/docs/",
+  "test/model/",
+  "test/plan/",
+  "test/reconcile/converge/release-guards.test.ts",
+  "test/scripts/checks.test.ts",
+  "test/simulation/mutations.test.ts",
+  "test/telemetry/",
+  "test/tidy.test.ts",
+  "test/time-limits.test.ts",
+];
+
+/** Suites in those folders that need a control plane, or take longer than all others together. */
+export const slowTests: readonly string[] = [
+  "test/api/admission.test.ts",
+  "test/async/keyed-queue.test.ts",
+  "test/model/api-key.test.ts",
+  "test/model/redactor.test.ts",
+  "test/plan/instance/plan.property.test.ts",
+];

@@ -1,0 +1,47 @@
+// Status and events of the cluster, also in the log: every event is a line, and every failed write of a status is a warning.
+import type { ResourceMeta, ResourceRef } from "../model/resource.ts";
+import { resourceKey } from "../model/resource.ts";
+import type { LogStatusPort } from "../reconcile/logs/forward-ports.ts";
+import { keepLogPart } from "../reconcile/logs/forward-status.ts";
+import type { StatusPort } from "../reconcile/ports.ts";
+import type { ClusterStatus } from "../source/cluster/cluster-status.ts";
+import type { LogFields, Logger } from "../telemetry/log.ts";
+import type { ThrottledLog } from "./throttled-log.ts";
+
+export interface LoggedStatusOptions {
+  readonly status: ClusterStatus;
+  readonly log: Logger;
+  readonly throttledLog: ThrottledLog;
+  /** Called when a status could not be written. */
+  readonly onUnwritten: (object: ResourceRef) => void;
+}
+
+export interface LoggedStatus extends StatusPort, LogStatusPort {}
+
+/** @param fields Added to every line: those of the reconcile run. */
+export function loggedStatus(options: LoggedStatusOptions, fields: LogFields): LoggedStatus {
+  const { status, throttledLog, onUnwritten } = options;
+  const log = options.log.child(fields);
+  const report = (object: ResourceMeta, problem: string | undefined): void => {
+    if (problem === undefined) return;
+    throttledLog.warn("status write failed", { ...fields, subject: resourceKey(object), code: "", problem });
+    onUnwritten(object);
+  };
+  return {
+    read: (meta) => status.read(meta),
+    write: async (meta, next) => {
+      // `status.logs` belongs to the log forwarder; keep the stored value.
+      const written =
+        meta.kind === "WafInstance"
+          ? status.update(meta, (current) => keepLogPart(next, current))
+          : status.write(meta, next);
+      report(meta, await written);
+    },
+    update: async (meta, change) => report(meta, await status.update(meta, change)),
+    event: (meta, event) => {
+      const { type, reason, message } = event;
+      log[type === "Warning" ? "warn" : "info"]("event", { object: resourceKey(meta), reason, message });
+      status.event(meta, event);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+// What a reconcile run of an instance works with in a cluster.
+import type { Clock } from "../async/clock.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
+import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import { baseUrlObjection } from "./base-url-policy.ts";
+import type { Leadership } from "./leadership.ts";
+import { measuringObserver } from "./measure-reconciles.ts";
+import type { Stopping } from "./stopping.ts";
+import type { WafClients } from "./waf-clients.ts";
+import { writePermission } from "./write-permission.ts";
+
+export interface OperatorParts {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly metrics: Metrics;
+  readonly leadership: Leadership;
+  readonly stopping: Stopping;
+  readonly baseUrls: BaseUrlPolicy;
+  readonly source: ClusterSource;
+  readonly records: ClusterRecords;
+  readonly wafClients: WafClients;
+  readonly gather: SourcePort["gather"];
+}
+
+/** @param log With the fields of the run. */
+export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ReconcilePorts {
+  const { clock, random, metrics, leadership, stopping, baseUrls, source, records, wafClients } = parts;
+  return {
+    source: {
+      gather: parts.gather,
+      confirm: async (name: ObjectName) => await source.confirm(name),
+      version: (name: ObjectName) => source.version(name),
+      isUninstalling: async () => await source.isUninstalling(),
+      removeObject: async (object) => {
+        if (writePermission(leadership, stopping).permitted) await source.remove(object);
+      },
+    },
+    inventory: records.inventory,
+    lifecycle: records.lifecycle,
+    status,
+    openWaf: (instance, key) => {
+      // Before the first call, so that the figures of the first run are not lost.
+      metrics.addInstance(nameKey(instance.meta));
+      return wafClients.open(instance, key);
+    },
+    clock,
+    random,
+    observer: {
+      ...measuringObserver(metrics),
+      failed: (instance, fault) => {
+        log.warn("reconcile failed", { code: fault.code });
+        if (fault.code === "BadApiKey" || fault.code === "MissingApiKey") source.secretRefused(instance);
+      },
+      waiting: (_instance, why, delayMs) => log.info("waiting", { why, delayMs }),
+    },
+    baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
+    stopping: stopping.stop,
+    abandon: stopping.abandon,
+  };
+}

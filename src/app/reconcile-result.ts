@@ -1,0 +1,18 @@
+// The result of a reconcile run as metrics and the log name it.
+import type { RunResult } from "../reconcile/run-result.ts";
+import type { ReconcileResult } from "../telemetry/metrics-reconciles.ts";
+
+const results: Readonly<Record<RunResult["kind"], ReconcileResult>> = {
+  Done: "success",
+  Gone: "success",
+  Failed: "error",
+  Unsettled: "requeue",
+  Outdated: "requeue",
+  Blocked: "blocked",
+  Interrupted: "interrupted",
+};
+
+/** @param isDeferred The run only reported, because the backoff of an earlier one has not ended. */
+export function reconcileResult({ kind }: RunResult, isDeferred: boolean): ReconcileResult {
+  return isDeferred ? "requeue" : results[kind];
+}

@@ -1,0 +1,17 @@
+// The options of `wafsync apply`.
+import type { Command } from "commander";
+import type { SetExitCode } from "./option-groups.ts";
+import { withDirectoryOptions } from "./option-groups.ts";
+
+export function addApplyCommand(program: Command, setExitCode: SetExitCode): void {
+  withDirectoryOptions(program.command("apply"))
+    .description("Bring every WAF to its declared state, show the progress, and end.")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ wafsync apply -f waf/\n  $ wafsync apply -f waf/ --allow-insecure-http -o json\n\nExit codes: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong, 130 stopped.\n",
+    )
+    .action(async (options) => {
+      const { runApply } = await import("../apply-command.ts");
+      setExitCode(await runApply({ ...options, showsProgress: true }));
+    });
+}

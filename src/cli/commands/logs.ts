@@ -1,0 +1,52 @@
+// The options of `wafsync logs`.
+import { Option } from "commander";
+import type { Command } from "commander";
+import { collect, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
+import type { SetExitCode } from "./option-groups.ts";
+
+const formats = ["ndjson", "csv", "table", "json"];
+
+const examples = `
+Dates are days of UTC: 2026-11-21, today, yesterday, or 7d for seven days ago. Both ends are included.
+
+Examples:
+  $ export WAFSYNC_API_KEY=…
+  $ wafsync logs --base-url https://waf.example.com --from 7d -o csv --output blocked.csv
+  $ wafsync logs --base-url https://waf.example.com --country CN,RU --reason SQL
+  $ wafsync logs -f waf/ --follow -o ndjson | jq .request_path
+`;
+
+/** Values without a comma may be given as a list. */
+function collectList(text: string, before: readonly string[]): readonly string[] {
+  return [...before, ...text.split(",").map((one) => one.trim())];
+}
+
+export function addLogsCommand(program: Command, setExitCode: SetExitCode): void {
+  const command = program
+    .command("logs")
+    .description("Print the requests that the WAF blocked, or write them to a file.")
+    .option("--from <date>", "first day (default: yesterday, with --follow today)")
+    .option("--to <date>", "last day (default: today)")
+    .addOption(
+      new Option("-o, --format <format>", "how to print (default: table on a terminal, or else ndjson)").choices(
+        formats,
+      ),
+    )
+    .option("--output <file>", "write the rows to a file that must not exist")
+    .option("--resume", "continue an unfinished file", false)
+    .option("--country <codes>", "only of these countries, for example CN,RU", collectList, [])
+    .option("--reason <text>", "only with this in the block reason; repeatable", collect, [])
+    .option("--client <addresses>", "only of these IP addresses or networks", collectList, [])
+    .option("--status <codes>", "only with these HTTP statuses, for example 403 or 4xx", collectList, [])
+    .option("--path <text>", "only with this in the path; with *, the whole path; repeatable", collect, [])
+    .option("--follow", "keep printing new rows until stopped", false)
+    .option("--interval <seconds>", "with --follow: how often to poll", wholeNumber(5, 86_400), 60)
+    .option("--lookback <days>", "with --follow: how late rows may arrive", wholeNumber(0, 30), 2)
+    .option("--page-size <n>", "rows per call", wholeNumber(1, 10_000), 10_000);
+  withLogSourceOptions(command)
+    .addHelpText("after", examples)
+    .action(async (options) => {
+      const { runLogs } = await import("../logs-command.ts");
+      setExitCode(await runLogs(options));
+    });
+}

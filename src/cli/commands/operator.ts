@@ -1,0 +1,45 @@
+// The options of `wafsync operator`.
+import { Option } from "commander";
+import type { Command } from "commander";
+import { wholeNumber } from "./option-groups.ts";
+import type { SetExitCode } from "./option-groups.ts";
+
+export function addOperatorCommand(program: Command, setExitCode: SetExitCode): void {
+  program
+    .command("operator")
+    .description("Keep every WAF of a cluster in the state that its custom resources declare.")
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig (default: KUBECONFIG, ~/.kube/config, or the service account of the pod)",
+    )
+    .option("--context <name>", "context of the kubeconfig (default: the current one)")
+    .option("--namespace <name>", "manage only this namespace, for which Roles suffice (default: all namespaces)")
+    .option("--leader-elect", "reconcile only while holding a Lease, so that several replicas can run", false)
+    .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
+    .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
+    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
+    .option("--allow-insecure-http", "allow base URLs with http://, for trials", false)
+    .addOption(
+      new Option("--log-level <level>", "lowest level to log")
+        .choices(["debug", "info", "warn", "error", "silent"])
+        .default("info"),
+    )
+    .addOption(
+      new Option("--log-format <format>", "log format (default: text on a terminal, json otherwise)").choices([
+        "json",
+        "text",
+      ]),
+    )
+    .option("--host <address>", "address to serve health and metrics on (default: all)")
+    .option("--health-port <n>", "port of /healthz and /readyz; 0 takes a free one", wholeNumber(0, 65_535), 8081)
+    .option("--metrics-port <n>", "port of /metrics; 0 takes a free one", wholeNumber(0, 65_535), 8080)
+    .option(
+      "--otlp-endpoint <url>",
+      "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",
+    )
+    .addHelpText("after", "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http\n")
+    .action(async (options) => {
+      const { runOperatorCommand } = await import("../operator-command.ts");
+      setExitCode(await runOperatorCommand(options));
+    });
+}

@@ -1,0 +1,45 @@
+// What several commands have in common: groups of options, and how the values of options are parsed.
+import { InvalidArgumentError, Option } from "commander";
+import type { Command } from "commander";
+import { logPlans } from "../../plan/logs/retention.ts";
+
+/** Receives the exit code of a command. */
+export type SetExitCode = (code: number) => void;
+
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
+  };
+}
+
+/** Collects the values of a repeatable option. */
+export function collect(text: string, before: readonly string[]): readonly string[] {
+  return [...before, text];
+}
+
+/** Adds the options that `withSession` reads. */
+export function withDirectoryOptions(command: Command): Command {
+  return command
+    .requiredOption(
+      "-f, --from <directory>",
+      "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)",
+    )
+    .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
+    .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
+    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"));
+}
+
+/** Adds the options that `findLogSource` reads. */
+export function withLogSourceOptions(command: Command): Command {
+  return command
+    .addOption(new Option("--plan <plan>", "warn about days that this plan does not keep").choices(logPlans))
+    .option("--base-url <url>", "base URL of the WAF's API")
+    .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
+    .option("-f, --directory <directory>", "folder that declares the WAF, instead of --base-url")
+    .option("--instance <name>", "which WafInstance of the folder, if there are several")
+    .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
+    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false);
+}

@@ -1,0 +1,17 @@
+// The options of `wafsync plan`.
+import type { Command } from "commander";
+import type { SetExitCode } from "./option-groups.ts";
+import { withDirectoryOptions } from "./option-groups.ts";
+
+export function addPlanCommand(program: Command, setExitCode: SetExitCode): void {
+  withDirectoryOptions(program.command("plan"))
+    .description("Show what would be changed, and why. Writes nothing.")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ wafsync plan -f waf/ && echo 'in sync'\n  $ wafsync plan -f waf/ --state /var/lib/wafsync -o json\n\nExit codes: 0 nothing to do, 1 there are changes, 2 something is wrong.\n",
+    )
+    .action(async (options) => {
+      const { runPlan } = await import("../plan-command.ts");
+      setExitCode(await runPlan(options));
+    });
+}

@@ -1,0 +1,23 @@
+// The options of `wafsync run`.
+import type { Command } from "commander";
+import type { SetExitCode } from "./option-groups.ts";
+import { withDirectoryOptions } from "./option-groups.ts";
+
+export function addRunCommand(program: Command, setExitCode: SetExitCode): void {
+  withDirectoryOptions(program.command("run"))
+    .description("Keep every WAF in its declared state, following changes of the files.")
+    .option("--once", "bring every WAF to its declared state once, and end", false)
+    .addHelpText(
+      "after",
+      "\nExamples:\n  $ wafsync run --from waf/\n  $ wafsync run --from waf/ --once -o json\n\nExit codes of --once: as of apply.\n",
+    )
+    .action(async (options) => {
+      if (options.once) {
+        const { runApply } = await import("../apply-command.ts");
+        setExitCode(await runApply({ ...options, showsProgress: false }));
+        return;
+      }
+      const { runFollow } = await import("../run-command.ts");
+      setExitCode(await runFollow(options));
+    });
+}

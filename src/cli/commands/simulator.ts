@@ -1,0 +1,31 @@
+// The options of `wafsync simulator`.
+import type { Command } from "commander";
+import { collect, wholeNumber } from "./option-groups.ts";
+import type { SetExitCode } from "./option-groups.ts";
+
+export function addSimulatorCommand(program: Command, setExitCode: SetExitCode): void {
+  program
+    .command("simulator")
+    .description("Serve the WAF API from memory on this machine, strictly, for trials and tests.")
+    .option("--port <n>", "port of the API; 0 takes a free one", wholeNumber(0, 65_535), 8080)
+    .option(
+      "--control-port <n>",
+      "port to inspect the state and inject faults; 0 takes a free one",
+      wholeNumber(0, 65_535),
+      0,
+    )
+    .option("--key <key[=domain]>", "an API key and the domain that it belongs to; repeatable", collect, [])
+    .option("--latency <ms>", "duration of each call", wholeNumber(0, 60_000), 0)
+    .option(
+      "--spelling <mode>",
+      "how lists spell addresses, for example AsGiven, AddPrefix, Expanded or UpperCase",
+      "AsGiven",
+    )
+    .option("--overlap <mode>", "Refuse or Record requests of one key that overlap", "Refuse")
+    .option("--log-rows <n>", "blocked requests a day", wholeNumber(0, 1_000_000), 200)
+    .addHelpText("after", "\nExample:\n  $ wafsync simulator --port 8080 --key demo-key=www.example.com --latency 5\n")
+    .action(async (options) => {
+      const { runSimulator } = await import("../simulator-command.ts");
+      setExitCode(await runSimulator(options));
+    });
+}

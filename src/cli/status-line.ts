@@ -1,0 +1,115 @@
+// One line that says how far a long piece of work is: redrawn in place on a terminal, a plain line now and then elsewhere.
+import type { Clock } from "../async/clock.ts";
+import { durationInWords } from "../reconcile/status/trouble.ts";
+import { countWords } from "./count-words.ts";
+import type { Terminal } from "./terminal.ts";
+
+const clearLine = "\r\u001B[2K";
+const barWidth = 24;
+const columnsMin = 20;
+const redrawIntervalMs = 100;
+const plainIntervalMs = 5_000;
+/** Too little, or too short a time, says nothing about the pace. */
+const paceFrom = 5;
+const paceAfterMs = 500;
+
+export interface StatusLineOptions {
+  /** At the start of the line. */
+  readonly label?: string;
+  /** What is counted. */
+  readonly unit?: string;
+}
+
+export class StatusLine {
+  readonly #terminal: Terminal;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #unit: string;
+  readonly #startMs: number;
+  #label: string;
+  #done = 0;
+  #total: number | undefined;
+  #note = "";
+  #drawnMs: number;
+  #isShown = false;
+
+  constructor(
+    terminal: Terminal,
+    clock: Pick<Clock, "monotonicMs">,
+    { label = "", unit = "" }: StatusLineOptions = {},
+  ) {
+    this.#terminal = terminal;
+    this.#clock = clock;
+    this.#label = label;
+    this.#unit = unit === "" ? "" : ` ${unit}`;
+    this.#startMs = clock.monotonicMs();
+    this.#drawnMs = terminal.isInteractive ? Number.NEGATIVE_INFINITY : this.#startMs;
+  }
+
+  /** How many there will be in all, as far as is known. */
+  expect(total: number): void {
+    this.#total = total;
+  }
+
+  /** So many more are done. `left` corrects what was expected. */
+  advance(count: number, { label, left }: { readonly label?: string; readonly left?: number } = {}): void {
+    this.#done += count;
+    this.#label = label ?? this.#label;
+    if (left !== undefined) this.#total = this.#done + left;
+    this.#note = "";
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs - this.#drawnMs < (this.#terminal.isInteractive ? redrawIntervalMs : plainIntervalMs)) return;
+    this.#drawnMs = nowMs;
+    if (this.#terminal.isInteractive) this.#redraw();
+    else this.#terminal.line(this.#text(false));
+  }
+
+  /** The work waits, and will continue without help. */
+  wait(why: string): void {
+    this.#note = why;
+    if (this.#terminal.isInteractive) this.#redraw();
+    else this.#terminal.line([this.#label, why].filter((part) => part !== "").join(": "));
+  }
+
+  /** Removes the line, for something else to be printed. */
+  clear(): void {
+    if (this.#isShown) this.#terminal.write(clearLine);
+    this.#isShown = false;
+  }
+
+  /** Leaves the line as the last state of the work, with a blank one after it; removes it if nothing was done. */
+  end(): void {
+    this.#note = "";
+    if (this.#done === 0 || !this.#terminal.isInteractive) return this.clear();
+    this.#redraw();
+    this.#terminal.write("\n\n");
+    this.#isShown = false;
+  }
+
+  #redraw(): void {
+    this.#isShown = true;
+    this.#terminal.write(`${clearLine}${this.#text(true).slice(0, Math.max(columnsMin, this.#terminal.columns - 1))}`);
+  }
+
+  #text(withBar: boolean): string {
+    const progress = `${this.#label} ${this.#done === 0 ? "" : this.#counts(withBar)}`.trim();
+    return [progress, ...this.#pace(), this.#note].filter((part) => part !== "").join("  ");
+  }
+
+  #counts(withBar: boolean): string {
+    if (this.#total === undefined) return `${countWords(this.#done)}${this.#unit}`;
+    const total = Math.max(this.#total, this.#done);
+    const share = total === 0 ? 0 : this.#done / total;
+    const filled = Math.round(share * barWidth);
+    const bar = withBar ? `${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ` : "";
+    return `${bar}${countWords(this.#done)}/${countWords(total)}${this.#unit} ${Math.floor(share * 100)} %`;
+  }
+
+  #pace(): string[] {
+    const elapsedMs = this.#clock.monotonicMs() - this.#startMs;
+    if (elapsedMs < paceAfterMs || this.#done < paceFrom) return [];
+    const perSecond = (this.#done * 1000) / elapsedMs;
+    const rate = `${perSecond >= 10 ? countWords(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
+    const left = (this.#total ?? 0) - this.#done;
+    return left > 0 ? [rate, `${durationInWords(left / perSecond)} left`] : [rate];
+  }
+}

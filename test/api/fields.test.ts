@@ -1,0 +1,47 @@
+// Every field of every spec, from the schemas: what a new field must not be forgotten in.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { objectSchema } from "../../src/api/custom-resource-definition.ts";
+import { kindDefinitions } from "../../src/api/custom-resource.ts";
+import { type StructuralSchema, schemaAt } from "../../src/api/structural-schema.ts";
+import { resourceKinds } from "../../src/model/resource.ts";
+import { validDocuments } from "../support/builders/document-cases.ts";
+
+/** Fields that wafsync itself never reads. */
+const onlyForPeople: readonly string[] = ["WafIpRule description"];
+
+/** Paths such as `guards.neverBlock` or `addressesFrom[].configMapKeyRef.name`. */
+function leavesOf(schema: StructuralSchema | undefined, path = ""): string[] {
+  if (schema?.properties !== undefined) {
+    const prefix = path === "" ? "" : `${path}.`;
+    return Object.entries(schema.properties).flatMap(([name, field]) => leavesOf(field, `${prefix}${name}`));
+  }
+  return schema?.items === undefined ? [path] : leavesOf(schema.items, `${path}[]`);
+}
+
+function isSet(value: unknown, path: string): boolean {
+  if (path === "") return true;
+  if (path.startsWith("[]")) {
+    return Array.isArray(value) && value.some((item) => isSet(item, path.slice(path[2] === "." ? 3 : 2)));
+  }
+  const [, name = "", rest = ""] = /^(\w+)\.?(.*)$/.exec(path) ?? [];
+  return typeof value === "object" && value !== null && name in value && isSet(Reflect.get(value, name), rest);
+}
+
+describe.each(resourceKinds)("Each field of the spec of %s", (kind) => {
+  const spec = schemaAt(objectSchema(kindDefinitions[kind]), ["spec"]);
+
+  test("is set by a valid document, which the parser and a real API server then judge", () => {
+    const documents = validDocuments.map(([, document]) => document).filter((document) => document.kind === kind);
+    const leaves = leavesOf(spec);
+    expect(leaves.length).toBeGreaterThan(3);
+    expect(leaves.filter((path) => !documents.some((document) => isSet(document.spec, path)))).toEqual([]);
+  });
+
+  test("is taken over into what is declared, or is only for people", async () => {
+    const source = await readFile(join(import.meta.dirname, "../../src/api/to-declared.ts"), "utf8");
+    const unread = Object.keys(spec?.properties ?? {}).filter((name) => !new RegExp(`\\b${name}\\b`).test(source));
+    expect(unread.filter((name) => !onlyForPeople.includes(`${kind} ${name}`))).toEqual([]);
+  });
+});

@@ -1,0 +1,64 @@
+// What becomes of the statuses and events of a run besides the log: failed writes are reported, and no part of a status is lost.
+import { expect, test } from "@jest/globals";
+import { loggedStatus } from "../../src/app/logged-status.ts";
+import { ThrottledLog } from "../../src/app/throttled-log.ts";
+import type { ResourceRef } from "../../src/model/resource.ts";
+import type { ClusterStatus } from "../../src/source/cluster/cluster-status.ts";
+import { silentLogger } from "../../src/telemetry/log.ts";
+import { aMeta } from "../support/builders/declare.ts";
+import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+
+const instance = aMeta("WafInstance", "shop");
+const rule = aMeta("WafIpRule", "scanners");
+
+function stage(problem?: string) {
+  const recorded = new RecordedStatus();
+  const unwritten: ResourceRef[] = [];
+  const update: ClusterStatus["update"] = async (meta, change) => {
+    if (problem !== undefined) return problem;
+    const next = change(recorded.read(meta) ?? {});
+    if (next !== undefined) await recorded.write(meta, next);
+    return undefined;
+  };
+  const cluster: ClusterStatus = {
+    read: (meta) => recorded.read(meta),
+    write: async (meta, next) => await update(meta, () => next),
+    update,
+    event: (meta, event) => recorded.event(meta, event),
+  };
+  const status = loggedStatus(
+    {
+      status: cluster,
+      log: silentLogger,
+      throttledLog: new ThrottledLog(silentLogger, createVirtualClock()),
+      onUnwritten: (object) => unwritten.push(object),
+    },
+    { reconcileID: "1" },
+  );
+  return { recorded, unwritten, status };
+}
+
+test("a status that could not be written is reported with its object, each time", async () => {
+  const { unwritten, status } = stage("The API server refused it.");
+  await status.write(rule, { observedGeneration: 1 });
+  await status.write(rule, { observedGeneration: 1 });
+  await status.update(instance, (current) => current);
+  expect(unwritten).toEqual([rule, rule, instance]);
+});
+
+test("the run of an instance keeps the part of its status that log forwarding writes", async () => {
+  const { recorded, unwritten, status } = stage();
+  await status.update(instance, () => ({ logs: { forwarded: 7 }, domain: "old.example" }));
+  await status.write(instance, { domain: "shop.example", logs: { forwarded: 1 } });
+  expect(recorded.read(instance)).toMatchObject({ domain: "shop.example", logs: { forwarded: 7 } });
+  expect(unwritten).toEqual([]);
+});
+
+test("an event goes to the object", () => {
+  const { recorded, status } = stage();
+  status.event(rule, { type: "Warning", reason: "InvalidEntries", message: "1 entry is invalid." });
+  expect(recorded.events).toEqual([
+    { object: "WafIpRule edge/scanners", type: "Warning", reason: "InvalidEntries", message: "1 entry is invalid." },
+  ]);
+});

@@ -1,0 +1,44 @@
+// What an outcome says about an instance agrees with what its status says, and is measured without reading that status.
+import { expect, test } from "@jest/globals";
+import { measureOutcome } from "../../src/app/measure-reconciles.ts";
+import type { ReconcileOutcome } from "../../src/reconcile/converge/finish.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { aRule, anInstance, instanceName } from "../support/builders/declare.ts";
+import { ConvergeWorld } from "../support/worlds/converge-world.ts";
+
+const rule = aRule("scanners", { addresses: ["198.51.100.1"] });
+const fault = { code: "Unavailable", message: "The API is down.", status: 503 } as const;
+
+const situations: readonly [string, (world: ConvergeWorld) => void][] = [
+  ["is synced", () => undefined],
+  ["observes only", (world) => world.declare({ instance: anInstance({ policies: { blocklist: "Observe" } }) })],
+  ["is suspended", (world) => world.declare({ instance: anInstance({ suspend: true }) })],
+  ["has a refused entry", (world) => void world.waf.refusedTexts.add("198.51.100.1")],
+  ["cannot reach its WAF", (world) => world.waf.failOn({ on: "Any", times: 9, effect: "Before", fault })],
+  ["has no key", (world) => world.declare({ key: { state: "Missing", problem: "There is no Secret." } })],
+  ["has an unreadable inventory", (world) => world.inventory.makeUnreadable("It is damaged.")],
+  ["shares its key with an older one", (world) => world.declare({ sameKey: [older] })],
+];
+const older = { ...anInstance({ name: "edge/older" }).meta, createdAtMs: 0 };
+
+async function readyMetric(outcome: ReconcileOutcome): Promise<boolean> {
+  const metrics = createMetrics({ version: "1", withProcess: false });
+  const world = new ConvergeWorld();
+  measureOutcome(metrics, world.clock, instanceName, outcome);
+  return (await metrics.text()).includes('wafsync_instance_ready{waf_instance="edge/shop"} 1');
+}
+
+test.each(situations)("an instance that %s is measured as ready exactly if its status says so", async (_, arrange) => {
+  const world = new ConvergeWorld({ declared: { rules: [rule] } });
+  arrange(world);
+  const outcome = await world.pass();
+  const isReady = world.status.conditionOf(world.instance, "Ready")?.status === "True";
+  expect(await readyMetric(outcome)).toBe(isReady);
+});
+
+test("a status that somebody else has changed does not change what is measured", async () => {
+  const world = new ConvergeWorld({ declared: { rules: [rule] } });
+  const outcome = await world.pass();
+  world.status.forget(world.instance);
+  expect(await readyMetric(outcome)).toBe(true);
+});

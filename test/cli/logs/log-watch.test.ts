@@ -1,0 +1,37 @@
+import { expect, test } from "@jest/globals";
+import { LogWatch } from "../../../src/cli/logs/log-watch.ts";
+import type { Terminal } from "../../../src/cli/terminal.ts";
+import { dayNumber } from "../../support/worlds/log-world.ts";
+
+function screen(): { readonly terminal: Terminal; readonly texts: readonly string[] } {
+  const texts: string[] = [];
+  const write = (text: string): void => void texts.push(text);
+  return { terminal: { isInteractive: false, columns: 100, write, line: (text = "") => write(`${text}\n`) }, texts };
+}
+
+test("a long wait is told with its reason, a short one is not", () => {
+  const { terminal, texts } = screen();
+  const watch = new LogWatch(terminal, undefined);
+  watch.waiting({ day: 1, why: "RepeatedPage", delayMs: 900 });
+  watch.waiting({ day: 1, why: { code: "Unavailable", message: "The WAF answered 502." }, delayMs: 4_200 });
+  watch.waiting({ day: 1, why: "RepeatedPage", delayMs: 1_000 });
+  expect(texts).toEqual([
+    "The WAF answered 502. Retrying in 5 s.\n",
+    "The WAF sent the same page of logs twice. Retrying in 1 s.\n",
+  ]);
+});
+
+test("broken and missing entries are told, and make the whole incomplete", () => {
+  const { terminal, texts } = screen();
+  const watch = new LogWatch(terminal, undefined);
+  const day = dayNumber("2026-06-10");
+  watch.dayDone(day, { came: 5, total: 5, broken: [], brokenCount: 0 });
+  expect([watch.isWhole, texts]).toEqual([true, []]);
+  const broken = [1, 2, 3, 4].map((position) => ({ position, problem: "is not an object" }));
+  watch.dayDone(day, { came: 5, total: 7, broken, brokenCount: 4 });
+  expect(watch.isWhole).toBe(false);
+  expect(texts).toEqual([
+    "warning: 2026-06-10: 4 malformed entries are skipped (entry 1: is not an object; entry 2: is not an object; entry 3: is not an object; …)\n",
+    "warning: 2026-06-10: the WAF announces 7 entries but sends 5\n",
+  ]);
+});

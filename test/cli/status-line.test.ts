@@ -1,0 +1,114 @@
+import { expect, test } from "@jest/globals";
+import { StatusLine } from "../../src/cli/status-line.ts";
+import type { Terminal } from "../../src/cli/terminal.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+
+interface Screen {
+  readonly terminal: Terminal;
+  readonly written: () => string;
+  /** The last state of the line that is being redrawn. */
+  readonly current: () => string;
+}
+
+function screen(isInteractive: boolean, columns = 100): Screen {
+  let text = "";
+  const write = (more: string): void => {
+    text += more;
+  };
+  return {
+    terminal: { isInteractive, columns, write, line: (line = "") => write(`${line}\n`) },
+    written: () => text,
+    current: () => text.split("\u001B[2K").at(-1) ?? "",
+  };
+}
+
+test("On a terminal one line shows how much is done, how fast, and how long it still takes", async () => {
+  const clock = createVirtualClock();
+  const { terminal, current, written } = screen(true);
+  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  for (let done = 1; done <= 50; done += 1) {
+    await clock.advance(100);
+    line.advance(1, { left: 200 - done });
+  }
+  expect(current()).toBe(`shop/main ${"█".repeat(6)}${"░".repeat(18)} 50/200 25 %  10/s  15 s left`);
+  expect(written()).not.toContain("\n");
+  line.end();
+  expect(written().endsWith("10/s  15 s left\n\n")).toBe(true);
+});
+
+test("A line is never longer than the terminal is wide, so that it can be redrawn in place", async () => {
+  const clock = createVirtualClock();
+  const { terminal, current } = screen(true, 40);
+  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  await clock.advance(1000);
+  line.advance(1, { left: 9 });
+  line.wait("waiting 60 s: the API asked to slow down and said for how long");
+  expect(current()).toHaveLength(39);
+});
+
+test("A wait is shown until the next call is done", async () => {
+  const clock = createVirtualClock();
+  const { terminal, current } = screen(true);
+  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  await clock.advance(1000);
+  line.advance(1, { left: 9 });
+  line.wait("waiting 60 s");
+  expect(current()).toContain("  waiting 60 s");
+  await clock.advance(60_000);
+  line.advance(1, { left: 8 });
+  expect(current()).not.toContain("waiting");
+});
+
+test("Nothing stays on the terminal of a wait before the first call", async () => {
+  const clock = createVirtualClock();
+  const { terminal, current, written } = screen(true);
+  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  line.wait("waiting 2 s: no connection");
+  expect(current()).toBe("shop/main  waiting 2 s: no connection");
+  line.end();
+  expect(current()).toBe("");
+  expect(written()).not.toContain("\n");
+});
+
+test("Elsewhere there is a plain line every five seconds, without anything that moves the cursor", async () => {
+  const clock = createVirtualClock();
+  const { terminal, written } = screen(false);
+  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  for (let done = 1; done <= 120; done += 1) {
+    await clock.advance(100);
+    line.advance(1, { left: 120 - done });
+  }
+  line.end();
+  expect(written()).toBe("shop/main 50/120 41 %  10/s  7 s left\nshop/main 100/120 83 %  10/s  2 s left\n");
+});
+
+test("A known total is shown from the start, and what comes on top of it does not make it more than all", async () => {
+  const clock = createVirtualClock();
+  const { terminal, current } = screen(true);
+  const line = new StatusLine(terminal, clock, { unit: "rows" });
+  line.expect(250_000);
+  await clock.advance(2_000);
+  line.advance(50_000, { label: "2026-06-10" });
+  expect(current()).toBe("2026-06-10 █████░░░░░░░░░░░░░░░░░░░ 50,000/250,000 rows 20 %  25,000/s  8 s left");
+  await clock.advance(8_000);
+  line.advance(200_001, { label: "2026-06-11" });
+  expect(current()).toBe(`2026-06-11 ${"█".repeat(24)} 250,001/250,001 rows 100 %  25,000/s`);
+  line.clear();
+  expect(current()).toBe("");
+});
+
+test("Without a total the line says how much is done", async () => {
+  const clock = createVirtualClock();
+  const { terminal, current } = screen(true);
+  const line = new StatusLine(terminal, clock, { label: "2026-06-10", unit: "rows" });
+  line.advance(1_234);
+  expect(current()).toBe("2026-06-10 1,234 rows");
+});
+
+test("Elsewhere a wait is a plain line of its own, with what it is about", () => {
+  const { terminal, written } = screen(false);
+  const line = new StatusLine(terminal, createVirtualClock(), { label: "shop/main" });
+  line.wait("waiting 2 s: no connection");
+  new StatusLine(terminal, createVirtualClock()).wait("Trying again in 2 s.");
+  expect(written()).toBe("shop/main: waiting 2 s: no connection\nTrying again in 2 s.\n");
+});

@@ -1,0 +1,114 @@
+// Every page of the documentation: its links, its YAML, and what it calls by the name of a file or of an npm script.
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { fastTests, slowTests } from "../../scripts/checks.ts";
+import { resourceKinds } from "../../src/model/resource.ts";
+import {
+  anchorsOf,
+  codeSpans,
+  filesBelow,
+  linksOf,
+  markdownPages,
+  readPage,
+  root,
+  sectionsOf,
+} from "../support/tidy/markdown-pages.ts";
+import { documentsOf, faultsOf } from "../support/builders/yaml-texts.ts";
+
+const pages = await markdownPages();
+
+/** Pages about the source: what looks like a path on them is one. */
+const pagesAboutSource = pages.filter((page) =>
+  /^(?:CONTRIBUTING|RELEASE)\.md$|^docs\/(?:architecture\.md|contributing\/|decisions\/)/.test(page),
+);
+
+describe("The documentation", () => {
+  test("shows every kind in the README, and no YAML of it is wrong", async () => {
+    const shown: Record<string, string[]> = {};
+    for (const page of pages) {
+      const blocks = (await readPage(page)).matchAll(/^```yaml\n(.*?)^```$/gms);
+      const documents = [...blocks].flatMap(([, block = ""]) => documentsOf(block));
+      expect([page, ...faultsOf(documents)]).toEqual([page]);
+      shown[page] = documents.map(({ kind }) => kind ?? "");
+    }
+    expect(shown["README.md"]).toEqual(expect.arrayContaining([...resourceKinds]));
+  });
+
+  test("has no link to a page or a heading that does not exist", async () => {
+    const dead: string[] = [];
+    for (const page of pages) {
+      for (const target of linksOf(await readPage(page))) {
+        if (/^[a-z]+:/.test(target)) continue;
+        const [path = "", heading] = target.split("#");
+        const file = path === "" ? page : join(dirname(page), path);
+        const exists =
+          existsSync(join(root, file)) && (heading === undefined || anchorsOf(await readPage(file)).has(heading));
+        if (!exists) dead.push(`${page}: ${target}`);
+      }
+    }
+    expect(dead).toEqual([]);
+  });
+
+  test("is reached from the README, page by page", async () => {
+    const reached = new Set(["README.md"]);
+    for (const page of reached) {
+      if (!page.endsWith(".md")) continue;
+      for (const target of linksOf(await readPage(page))) {
+        const file = join(dirname(page), target.split("#")[0] ?? "");
+        if (!/^[a-z]+:/.test(target) && existsSync(join(root, file))) reached.add(file);
+      }
+    }
+    expect((await filesBelow("docs", ".md")).filter((page) => !reached.has(page))).toEqual([]);
+  });
+
+  test("names no npm script that does not exist, and explains every one to contributors", async () => {
+    const { scripts } = JSON.parse(await readPage("package.json")) as { scripts: Record<string, string> };
+    const unknown: string[] = [];
+    for (const page of pages) {
+      const named = (await readPage(page)).matchAll(/\bnpm (?:--?\S+ )*run (?:--?\S+ )*([a-z][a-z:-]*)/g);
+      for (const [, script = ""] of named) if (!(script in scripts)) unknown.push(`${page}: npm run ${script}`);
+    }
+    expect(unknown).toEqual([]);
+    const contributing = codeSpans(await readPage("CONTRIBUTING.md"));
+    const commandOf = (script: string): string => (script === "test" ? "npm test" : `npm run ${script}`);
+    expect(Object.keys(scripts).filter((script) => !contributing.includes(commandOf(script)))).toEqual([]);
+  });
+});
+
+/** `src/cli/NAME-command.ts` stands for every file whose name fits; all other paths stand for themselves. */
+async function exists(path: string): Promise<boolean> {
+  if (!path.includes("NAME")) return existsSync(join(root, path));
+  const parts = basename(path).split("NAME");
+  const siblings = await filesBelow(dirname(path), parts.at(-1) ?? "").catch(() => []);
+  return siblings.some((file) => dirname(file) === dirname(path) && basename(file).startsWith(parts[0] ?? ""));
+}
+
+describe("The checklists of CONTRIBUTING.md", () => {
+  test("say of tests that npm run verify does not run that it does not", async () => {
+    const checklists = sectionsOf(await readPage("CONTRIBUTING.md"), 2).get("Checklists") ?? "";
+    const noticing = [...checklists.matchAll(/→([^→]*?)(?=\n\d+\.|\n\n|$)/gs)].map(([, what = ""]) => what);
+    expect(noticing.length).toBeGreaterThan(25);
+    const suites = noticing.flatMap(codeSpans).filter((span) => span.startsWith("test/"));
+    const isFast = (suite: string): boolean =>
+      fastTests.some((fast) => suite.startsWith(fast)) && !slowTests.includes(suite);
+    expect(suites.filter((suite) => !isFast(suite))).toEqual([]);
+  });
+});
+
+describe("The pages about the source", () => {
+  test.each(pagesAboutSource)("%s names only files and folders that exist", async (page) => {
+    const paths = codeSpans(await readPage(page)).filter((span) =>
+      /^(?:\.ci|\.github|bench|crds|deploy|docs|examples|scripts|src|test)\/\S*$|^[\w.-]+\.(?:md|json|js)$/.test(span),
+    );
+    const missing: string[] = [];
+    for (const path of paths) if (!(await exists(path))) missing.push(path);
+    expect(missing).toEqual([]);
+  });
+
+  test("are those that contributors read", async () => {
+    expect(pagesAboutSource).toEqual(expect.arrayContaining(["CONTRIBUTING.md", "RELEASE.md", "docs/architecture.md"]));
+    const spans = codeSpans(await readPage("CONTRIBUTING.md"));
+    expect(spans.filter((span) => span.startsWith("src/")).length).toBeGreaterThan(10);
+  });
+});

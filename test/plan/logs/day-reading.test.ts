@@ -1,0 +1,38 @@
+import { describe, expect, test } from "@jest/globals";
+import type { LogPage } from "../../../src/model/log-entry.ts";
+import { LogDayReading } from "../../../src/plan/logs/day-reading.ts";
+import type { PageVerdict } from "../../../src/plan/logs/day-reading.ts";
+import { createRowIdentity } from "../../../src/plan/logs/row-identity.ts";
+import { LogTally, tallyRowsMax } from "../../../src/plan/logs/tally.ts";
+import { row } from "../../support/fakes/scripted-logs.ts";
+
+const identityOf = createRowIdentity({ low: 1, high: 2 });
+const rowsMax = 3;
+
+function page(paths: string, scrollId: string | null): LogPage {
+  return { entries: paths.split(" ").map((path) => row(path)), broken: [], total: 6, scrollId };
+}
+
+function pathsOf({ rows }: PageVerdict): string {
+  return rows.map(({ request_path }) => request_path).join(" ");
+}
+
+describe("a day with more rows than are remembered", () => {
+  test("is handed on whole in one reading", () => {
+    const reading = new LogDayReading(undefined, () => new LogTally(identityOf, { rowsMax }));
+    const verdicts = [page("a b", "1"), page("c d", "2"), page("e f", null)].map((one) => reading.page(one));
+    expect(verdicts.map(pathsOf)).toEqual(["a b", "c d", "e f"]);
+    expect(verdicts.at(-1)).toMatchObject({ next: "Nothing", summary: { came: 6, total: 6 } });
+  });
+
+  test("can be read again as long as all that was handed on is remembered, and not after that", () => {
+    const reading = new LogDayReading(undefined, () => new LogTally(identityOf, { rowsMax }));
+    expect(pathsOf(reading.page(page("a b", "1")))).toBe("a b");
+    reading.begin();
+    expect(pathsOf(reading.page(page("b a", "1")))).toBe("");
+    expect(pathsOf(reading.page(page("c d", "2")))).toBe("c d");
+    reading.begin();
+    const problem = `more log entries for one day than wafsync remembers (${tallyRowsMax}), and the day had to be read again`;
+    expect(reading.page(page("a b", "1"))).toEqual({ next: "Failed", rows: [], problem });
+  });
+});

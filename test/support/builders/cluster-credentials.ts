@@ -1,0 +1,26 @@
+// Credentials as they come from a kubeconfig, for a server that a test has started.
+import { KubeConfig } from "@kubernetes/client-node";
+import { kubeConfigCredentials } from "../../../src/kube/credentials.ts";
+import type { Credentials } from "../../../src/kube/credentials.ts";
+
+export interface ClusterCredentialsOptions {
+  readonly server: string;
+  readonly caFile?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+}
+
+export function clusterCredentials({ server, caFile, token, tokenFile }: ClusterCredentialsOptions): Credentials {
+  const kubeConfig = new KubeConfig();
+  // Without TLS the library takes a server only if nothing of it is to be verified.
+  const skipTLSVerify = server.startsWith("http:");
+  kubeConfig.loadFromClusterAndUser(
+    { name: "test", server, skipTLSVerify, ...(caFile === undefined ? {} : { caFile }) },
+    {
+      name: "test",
+      ...(token === undefined ? {} : { token }),
+      ...(tokenFile === undefined ? {} : { authProvider: { name: "tokenFile", config: { tokenFile } } }),
+    },
+  );
+  return kubeConfigCredentials(kubeConfig);
+}

@@ -1,0 +1,29 @@
+// What `--help` says there is, so that no test keeps a list of commands or options of its own.
+import { runWafsync } from "./wafsync-process.ts";
+
+async function helpOf(parameters: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runWafsync([...parameters, "--help"]);
+  if (code !== 0) throw new Error(`wafsync ${parameters.join(" ")} --help ended with ${code}: ${stderr}`);
+  return stdout;
+}
+
+/** The indented lines below a heading such as `Options:`, to the next blank line. */
+function block(help: string, heading: string): string[] {
+  const lines = help.split("\n");
+  const start = lines.indexOf(heading);
+  const end = lines.indexOf("", start);
+  return start === -1 ? [] : lines.slice(start + 1, end === -1 ? undefined : end);
+}
+
+/** Every command of wafsync, in the order in which `--help` lists them. */
+export async function commandNames(): Promise<readonly string[]> {
+  const names = block(await helpOf([]), "Commands:").flatMap((line) => /^ {2}([a-z][a-z-]*)/u.exec(line)?.[1] ?? []);
+  return names.filter((name) => name !== "help");
+}
+
+/** The long options of a command, for example `--from`, without `--help`. */
+export async function optionNames(command: string): Promise<readonly string[]> {
+  const lines = block(await helpOf([command]), "Options:");
+  const names = lines.flatMap((line) => /^ {2}(?:-\w, )?(--[a-z][a-z-]*)/u.exec(line)?.[1] ?? []);
+  return names.filter((name) => name !== "--help");
+}

@@ -1,0 +1,24 @@
+// What a new metric must not be forgotten in: a series before anything happened, and code that writes it.
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { describeMetrics, exampleText } from "../../scripts/generate-deploy-metrics.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { readSourceTree } from "../support/tidy/source-tree.ts";
+
+/** Their labels come from the WAF or from a fault, so their series cannot be foreseen. */
+const unforeseeable = ["wafsync_blocked_requests_total", "wafsync_log_forwarding_failures_total"];
+
+test("Every metric of wafsync has a series from the start, unless its labels come from outside", async () => {
+  const text = await exampleText();
+  const own = (await describeMetrics()).map(({ name }) => name).filter((name) => name.startsWith("wafsync_"));
+  const absent = own.filter((name) => !new RegExp(`^${name}(?:_count)?[ {]`, "m").test(text));
+  expect(absent).toEqual(unforeseeable);
+});
+
+test("Every metric is written somewhere outside src/telemetry", async () => {
+  const files = await readSourceTree(join(import.meta.dirname, "../.."), "src");
+  const code = files.flatMap(({ path, code: text }) => (path.startsWith("src/telemetry/") ? [] : text)).join("\n");
+  const writers = Object.keys(createMetrics({ version: "1.2.3", withProcess: false }));
+  expect(writers.length).toBeGreaterThan(10);
+  expect(writers.filter((name) => !new RegExp(`\\.${name}\\b`).test(code))).toEqual([]);
+});
