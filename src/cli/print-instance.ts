@@ -110,7 +110,7 @@ function entryLines(entries: readonly EntryView[], count: number): string[] {
   return left > 0 ? [...lines, `    … and ${left} more`] : lines;
 }
 
-/** Entries that are written otherwise than declared: correct, but worth knowing. */
+/** Entries that are written otherwise than they are declared: as it should be, and still to be known. */
 function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, carved, carvedCount }) => {
     if (carvedCount === 0) return [];

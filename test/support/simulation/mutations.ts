@@ -93,7 +93,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/special-purpose.test.ts",
   },
   {
-    guard: "a carved entry is not written as a whole",
+    guard: "with `onNeverBlock` set to `Carve`, a carved entry is not written as a whole",
     file: "src/plan/lists/carved-entries.ts",
     from: "for (const { entry } of carved) entries.delete(entry);",
     to: "",
