@@ -149,13 +149,13 @@ export class Run {
   }
 
   /**
-   * True if the plan must not be trusted before a fresh read: it would be the first write of this process. An empty revision also means "just released", which a stale cache
-   * would adopt again; and a stale cache may lack the rule or origin that retains what the plan drops.
+   * True if the plan must not be trusted before a fresh read: it would be the first write of this process, or a stale cache
+   * may lack the rule or origin that retains what the plan drops.
    */
   needsConfirmation(): boolean {
-    const writes = this.#plan.inventoryChanged || this.#plan.operations.length > 0;
-    if (writes && !this.isFresh) return true;
-    return this.#revision === "" || orphansEntries(this.#view, this.#plan);
+    const isUnrecorded = this.#plan.inventoryChanged || this.#view.inventory !== this.#stored;
+    if ((isUnrecorded || this.#plan.operations.length > 0) && !this.isFresh) return true;
+    return orphansEntries(this.#view, this.#plan);
   }
 
   /** Reads the declared state where it lives. If that fails, no removal is planned, and a new process writes nothing. */

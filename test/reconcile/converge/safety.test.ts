@@ -701,13 +701,16 @@ describe("A guard that can't be read", () => {
   });
 });
 
-describe("An old picture", () => {
-  test("makes nothing forgotten that a rule or an origin retains", async () => {
+describe("A stale cache", () => {
+  test.each([
+    ["new", true],
+    ["running", false],
+  ])("of a %s process drops nothing that a rule or an origin retains", async (_, isNew) => {
     const rules = [blocking("feed", addresses(2), { deletionPolicy: "Retain" })];
     const origins = [anOrigin("a.example", { deletionPolicy: "Retain" })];
     const world = new ConvergeWorld({ declared: { rules, origins } });
     await world.pass();
-    world.restart();
+    if (isNew) world.restart();
     world.declare({ rules: [], origins: [] });
     world.source.freezeCache();
     world.declare({ rules, origins });

@@ -212,17 +212,10 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
-    guard: "an instance without a record is begun after a fresh read",
+    guard: "a stale cache drops nothing from the inventory that is retained",
     file: "src/reconcile/converge/run-state.ts",
-    from: 'return this.#revision === "" || orphansEntries(this.#view, this.#plan);',
-    to: "return orphansEntries(this.#view, this.#plan);",
-    foundBy: "test/reconcile/converge/safety.test.ts",
-  },
-  {
-    guard: "an old picture makes nothing forgotten that is retained",
-    file: "src/reconcile/converge/run-state.ts",
-    from: 'return this.#revision === "" || orphansEntries(this.#view, this.#plan);',
-    to: 'return this.#revision === "";',
+    from: "    return orphansEntries(this.#view, this.#plan);",
+    to: "    return false;",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
