@@ -129,7 +129,6 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
     expiresAtMs: Date.parse("2030-01-31T17:00:00Z"),
     ttlMs: undefined,
     priority: 7,
-    description: "Office",
     deletionPolicy: "Retain",
   });
 });

@@ -14,6 +14,7 @@ import type { Plan } from "../../../src/plan/instance/plan.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../../support/builders/declare.ts";
 import { anInventory, entry, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
+import { caseCount } from "../../support/builders/case-count.ts";
 
 /** Few texts, so that rules, lists and inventory meet; nested ones and other spellings among them. */
 const declaredTexts = [
@@ -169,7 +170,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         expect(third.operations).toEqual([]);
         expect(planned({ ...settled, inventory: third.inventory }).inventoryChanged).toBe(false);
       }),
-      { numRuns: 1_000 },
+      { numRuns: caseCount(1_000) },
     );
   });
 
@@ -185,7 +186,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(new Set(after.lists[list].keys())).toEqual(new Set(desired.lists[list].keys()));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -204,7 +205,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           if (policy === "Additive") expect(world.inventory.entries[list].has(operation.entry)).toBe(true);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: caseCount(1_000) },
     );
   });
 
@@ -226,7 +227,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -265,7 +266,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         expect(two.inventory).toEqual(one.inventory);
         expect(two.lists).toEqual(one.lists);
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -286,7 +287,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const lastAdd = plan.operations.findLastIndex(({ kind }) => kind === "AddEntry");
         if (firstRemoval !== -1) expect(lastAdd).toBeLessThan(firstRemoval);
       }),
-      { numRuns: 300 },
+      { numRuns: caseCount(300) },
     );
   });
 
@@ -303,7 +304,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(late).toEqual([]);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -328,7 +329,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(new Set(undone.observed.lists[list].keys())).toEqual(new Set(world.observed.lists[list].keys()));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -338,7 +339,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const keys = planned(world).operations.map(operationKey);
         expect(new Set(keys).size).toBe(keys.length);
       }),
-      { numRuns: 300 },
+      { numRuns: caseCount(300) },
     );
   });
 });
