@@ -27,8 +27,8 @@ const lazyHttp2 = "const connectH2 = (...parameters) => require('./client-h2.js'
 /** undici loads HTTP/2 and TLS with every client. No connection of ours speaks HTTP/2, and loading both takes 30 ms. */
 const http2OnDemand: Plugin = {
   name: "http2-on-demand",
-  setup({ onLoad }) {
-    onLoad({ filter: /[/\\]undici[/\\]lib[/\\]dispatcher[/\\]client\.js$/ }, async ({ path }) => {
+  setup(bundler) {
+    bundler.onLoad({ filter: /[/\\]undici[/\\]lib[/\\]dispatcher[/\\]client\.js$/ }, async ({ path }) => {
       const text = await readFile(path, "utf8");
       if (!text.includes(eagerHttp2)) throw new Error(`${path} has no line "${eagerHttp2}" any more`);
       return { contents: text.replace(eagerHttp2, lazyHttp2) };

@@ -10,6 +10,7 @@ import { delimiter, join, relative } from "node:path";
 import { findCollector } from "../test/collector/find.ts";
 import { findControlPlane } from "../test/support/control-plane/find.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
+import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
 import { findTools } from "../test/tools/find.ts";
 import { type Check, checks, fastTests, slowTests, thoroughTests } from "./checks.ts";
 
@@ -39,7 +40,13 @@ const slowestSuitesMax = 10;
 const failedChecks: Check[] = [];
 const root = join(import.meta.dirname, "..");
 const bin = join(root, "node_modules", ".bin");
-const environment = { ...process.env, PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}` };
+/** Where the bundle is built that all suites of the run share. */
+const bundleFolder = await mkdtemp(join(tmpdir(), "wafsync-built-"));
+const environment = {
+  ...process.env,
+  PATH: `${bin}${delimiter}${process.env["PATH"] ?? ""}`,
+  [bundleVariable]: bundleFolder,
+};
 
 /** The exit code; a program that can't be started or is killed has failed. */
 function run([program = "", ...parameters]: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<number> {
@@ -157,6 +164,8 @@ const results: Counts[] = [];
 const suites: Suite[] = [];
 if (given.has("--with-demo"))
   results.push(await runCheck({ title: "Demo", command: ["npm", "run", "--silent", "demo"] }));
+if (!given.has("--fast"))
+  results.push(await runCheck({ title: "Bundle", command: buildCommand(bundleIn(bundleFolder)) }));
 if (!given.has("--deploy")) {
   for (const check of checks) results.push(await runCheck(check));
 }
@@ -184,6 +193,7 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   results.push(tests.counts);
   suites.push(...tests.suites);
 }
+await rm(bundleFolder, { recursive: true, force: true });
 printSlowest(suites);
 printFailedChecks();
 

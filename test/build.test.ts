@@ -1,62 +1,193 @@
+// What ships, and nothing else: a copy of the built folder in an empty directory, run with an empty environment.
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { builtBundle } from "./support/processes/built-program.ts";
+import { buildCommand } from "./support/processes/bundle.ts";
+import { runWafsync, startWafsync } from "./support/processes/wafsync-process.ts";
+import type { FinishedProcess, RunningProcess } from "./support/processes/wafsync-process.ts";
+import { scratchDirectory } from "./support/worlds/scratch-directory.ts";
+import type { ScratchDirectory } from "./support/worlds/scratch-directory.ts";
+import { instanceDocument, ruleDocument, secretDocument } from "./support/worlds/waf-folder.ts";
 
 const root = join(import.meta.dirname, "..");
 const execute = promisify(execFile);
-/** The program that the bundle is made of. */
-const hasProgram = existsSync(join(root, "src", "cli", "main.ts"));
-const describeBundle = hasProgram ? describe : describe.skip;
+const key = "build-key-0123456789";
+const domain = "www.build.example";
+const address = "203.0.113.9";
 
-describeBundle("the bundle, alone in a folder without node_modules", () => {
-  let folder = "";
+const kubeconfig = `apiVersion: v1
+kind: Config
+clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:9"}}]
+users: [{name: nobody, user: {token: none}}]
+contexts: [{name: here, context: {cluster: nowhere, user: nobody}}]
+current-context: here
+`;
+
+describe("the bundle, alone in a folder without node_modules", () => {
+  const bundle = builtBundle();
+  let scratch: ScratchDirectory;
+  const started: RunningProcess[] = [];
+  let baseUrl = "";
+  const inFolder = (name: string): string => join(scratch.path, name);
+
+  /** The home folder takes the compiled code, which would go to that of the user who runs the tests. */
+  const isolated = () => ({
+    program: inFolder("program/wafsync.mjs"),
+    workingDirectory: scratch.path,
+    environment: { HOME: inFolder("home") },
+    isIsolated: true,
+  });
+  const run = async (...parameters: string[]): Promise<FinishedProcess> => await runWafsync(parameters, isolated());
+  const start = (...parameters: string[]): RunningProcess => {
+    const running = startWafsync(parameters, isolated());
+    started.push(running);
+    return running;
+  };
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), "wafsync-build-"));
-    const built = join(folder, "built", "wafsync.mjs");
-    await execute(process.execPath, ["scripts/build.ts", built], { cwd: root });
-    await copyFile(built, join(folder, "wafsync.mjs"));
+    scratch = await scratchDirectory({ "key.txt": key, "kubeconfig.yaml": kubeconfig });
+    await mkdir(inFolder("home"));
+    await cp(bundle().folder, inFolder("program"), { recursive: true });
+    const simulator = start("simulator", "--port", "0", "--control-port", "0", "--key", `${key}=${domain}`);
+    await simulator.hasPrinted(/WAF API +http\S+\n/u);
+    baseUrl = /WAF API +(http\S+)/u.exec(simulator.printed())?.[1] ?? "";
+    await scratch.write("waf/instance.yaml", instanceDocument(baseUrl));
+    await scratch.write("waf/secret.yaml", secretDocument(key));
+    await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: [address] }));
   });
 
   afterAll(async () => {
-    await rm(folder, { recursive: true, force: true });
+    for (const { child } of started) child.kill("SIGKILL");
+    await Promise.all(started.map(async ({ ended }) => await ended));
+    await scratch[Symbol.asyncDispose]();
   });
 
-  /** Without the environment, so that nothing of this project can be found through it. */
-  function runBundle(...parameters: string[]) {
-    return execute(process.execPath, [join(folder, "wafsync.mjs"), ...parameters], { cwd: folder, env: {} });
-  }
+  const directory = () => ["-f", inFolder("waf"), "--allow-insecure-http"];
+  const waf = () => ["--base-url", baseUrl, "--key-file", inFolder("key.txt"), "--allow-insecure-http"];
+
+  /** One for each command: calls it as users do, in the order of this list, and sees that it did its work. */
+  const trials: Readonly<Record<string, () => Promise<void>>> = {
+    plan: async () => {
+      const { code, stdout, stderr } = await run("plan", ...directory());
+      expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+      expect(stdout).toContain(address);
+    },
+    apply: async () => {
+      expect(await run("apply", ...directory())).toMatchObject({ code: 0 });
+      expect(await run("plan", ...directory())).toMatchObject({ code: 0 });
+    },
+    run: async () => {
+      expect(await run("run", ...directory(), "--once")).toMatchObject({ code: 0, stderr: "" });
+      const running = start("run", ...directory());
+      await running.hasPrinted(/Watching/u);
+      await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: [address, "203.0.113.10"] }));
+      await running.hasPrinted(/Added 1 entry/u);
+      running.child.kill("SIGTERM");
+      expect(await running.ended).toMatchObject({ code: 0 });
+    },
+    "clear-cache": async () => {
+      const cleared = await run("clear-cache", ...waf());
+      expect(cleared).toMatchObject({ code: 0, stderr: "" });
+      expect(cleared.stdout).toContain(domain);
+      const cluster = ["--kubeconfig", inFolder("kubeconfig.yaml"), "--instance", "shop/main", "--retries", "0"];
+      const { code, stderr } = await run("clear-cache", ...cluster, "--timeout", "5");
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("ECONNREFUSED") });
+    },
+    operator: async () => {
+      const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
+      const operator = start("operator", "--kubeconfig", inFolder("kubeconfig.yaml"), ...ports);
+      await operator.hasPrinted(/"msg":"watch failed"/u);
+      expect(operator.printed()).toContain("ECONNREFUSED");
+      operator.child.kill("SIGTERM");
+      expect(await operator.ended).toMatchObject({ code: 0 });
+      expect(await run("operator", "--kubeconfig", "missing.yaml", ...ports)).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^wafsync: /u),
+      });
+    },
+    logs: async () => {
+      const table = await run("logs", ...waf(), "--from", "yesterday", "-o", "csv", "--output", inFolder("rows.csv"));
+      expect(table).toMatchObject({ code: 0 });
+      expect((await readFile(inFolder("rows.csv"), "utf8")).split("\n").length).toBeGreaterThan(2);
+    },
+    report: async () => {
+      expect(await run("report", ...waf(), "--output", inFolder("report.html"))).toMatchObject({ code: 0 });
+      expect(await readFile(inFolder("report.html"), "utf8")).toContain("<svg");
+    },
+    simulator: async () => {
+      const running = start("simulator", "--port", "0", "--log-rows", "10");
+      await running.hasPrinted(/WAF API +http\S+\n/u);
+      running.child.kill("SIGTERM");
+      expect(await running.ended).toMatchObject({ code: 0, stderr: "" });
+    },
+  };
+
+  test("has commands, and this suite runs each of them", async () => {
+    const { code, stdout, stderr } = await run("--help");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const listed = stdout.slice(stdout.indexOf("Commands:"), stdout.indexOf("Examples:"));
+    const commands = [...listed.matchAll(/^ {2}(?<name>[a-z-]+)/gmu)].map(({ groups }) => groups?.["name"] ?? "");
+    expect(commands.filter((name) => name !== "help").sort()).toEqual(Object.keys(trials).sort());
+  });
+
+  test.each(Object.keys(trials))("runs `wafsync %s`", async (command) => {
+    await trials[command]?.();
+  });
 
   test("tells the version of the package", async () => {
     const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
-    const { stdout } = await runBundle("--version");
-    expect(stdout.trim()).toBe(version);
+    expect(await run("--version")).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
 
-  test("explains itself", async () => {
-    const { stdout, stderr } = await runBundle("--help");
-    for (const command of ["run", "plan", "apply", "clear-cache", "simulator"]) expect(stdout).toContain(command);
-    expect(stderr).toBe("");
+  test("loads each of its chunks, those too that are rarely needed", async () => {
+    const chunks = (await readdir(inFolder("program/chunks"))).map((name) => inFolder(`program/chunks/${name}`));
+    const urls = chunks.map((path) => pathToFileURL(path).href);
+    // One of them is the program itself, which is asked for its version.
+    const script = `process.argv = ["node", "wafsync", "--version"]; for (const url of ${JSON.stringify(urls)}) await import(url);`;
+    await execute(process.execPath, ["--input-type=module", "--eval", script], { cwd: scratch.path, env: {} });
+    expect(chunks.length).toBeGreaterThan(10);
   });
 
-  test("explains each of its commands, which loads all that the command needs", async () => {
-    const commands = ["run", "plan", "apply", "clear-cache", "simulator"];
-    const helps = await Promise.all(commands.map((command) => runBundle(command, "--help")));
-    expect(helps.every(({ stdout }) => stdout.includes("Usage: wafsync"))).toBe(true);
+  test("keeps the names of functions, so that a stack trace can be read", async () => {
+    const names = await readdir(inFolder("program/chunks"));
+    const plan = names.find((name) => name.startsWith("plan-command-")) ?? "";
+    expect(await readFile(inFolder(`program/chunks/${plan}`), "utf8")).toContain("async function runPlan(");
   });
 
   test("has the licences of all packages in it at its side", async () => {
-    const text = await readFile(join(folder, "built", "THIRD-PARTY-LICENSES.txt"), "utf8");
-    for (const name of ["undici", "zod", "yaml", "ipaddr.js"]) expect(text).toContain(`${name} `);
+    const text = await readFile(inFolder("program/THIRD-PARTY-LICENSES.txt"), "utf8");
+    for (const name of ["undici", "zod", "yaml", "ipaddr.js", "echarts"]) expect(text).toContain(`${name} `);
   });
 
-  test("is a program of its own where the system runs scripts", async () => {
-    const text = await readFile(join(folder, "wafsync.mjs"), "utf8");
-    expect(text.startsWith("#!/usr/bin/env node\n")).toBe(true);
-    expect(text).not.toContain(root);
+  test("is a program of its own where the system runs scripts, and names no folder of the machine that built it", async () => {
+    const names = await readdir(inFolder("program"), { recursive: true, withFileTypes: true });
+    const programs = names.filter(({ name }) => name.endsWith(".mjs"));
+    for (const { parentPath, name } of programs) {
+      const text = await readFile(join(parentPath, name), "utf8");
+      expect({ name, isRun: text.startsWith("#!/usr/bin/env node\n") }).toEqual({
+        name,
+        isRun: name === "wafsync.mjs",
+      });
+      expect(text).not.toContain(root);
+    }
   });
+});
+
+test("A build leaves no chunk of an earlier one behind, and nothing else changes", async () => {
+  await using scratch = await scratchDirectory({ "dist/chunks/old-ABCDEFGH.mjs": "", "dist/chunks/notes.txt": "mine" });
+  const dist = join(scratch.path, "dist");
+  const [node = "", ...parameters] = buildCommand({
+    folder: dist,
+    program: join(dist, "wafsync.mjs"),
+    metafile: join(scratch.path, "metafile.json"),
+  });
+  await execute(node, parameters, { cwd: root });
+  const names = await readdir(join(dist, "chunks"));
+  const { outputs } = JSON.parse(await readFile(join(scratch.path, "metafile.json"), "utf8")) as { outputs: object };
+  const made = Object.keys(outputs).flatMap((path) => /chunks\/(.*)$/u.exec(path)?.[1] ?? []);
+  expect(names.sort()).toEqual(["notes.txt", ...made].sort());
 });

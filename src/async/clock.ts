@@ -1,11 +1,11 @@
-// The only module that knows real time. Everything else is handed a Clock, so that tests decide what time it is.
+// The only module that knows real time. Everything else gets a Clock, so that tests control the time.
 
 export interface Clock {
   /** Milliseconds since 1970. */
   nowMs(): number;
-  /** Milliseconds that only ever grow, whatever happens to the wall clock. */
+  /** Monotonic milliseconds, independent of the wall clock. */
   monotonicMs(): number;
-  /** Resolves after the delay, or as soon as the signal aborts: never rejects, so look at the signal afterwards. */
+  /** Resolves after the delay, or as soon as the signal aborts. Never rejects, so check the signal afterwards. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
   /** Calls `act` once after the delay, unless the function that it returns is called before. `act` must not throw. */
   schedule(delayMs: number, act: () => void): CancelTimer;
@@ -14,7 +14,7 @@ export interface Clock {
 /** Calling it again, or after the time has come, does nothing. */
 export type CancelTimer = () => void;
 
-/** Node fires timers of more than this at once. */
+/** Node.js fires timers with a longer delay at once. */
 const delayMsMax = 2 ** 31 - 1;
 
 export const realClock: Clock = {

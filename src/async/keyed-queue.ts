@@ -1,10 +1,9 @@
-// A work queue over keys. One entry per key: however often a key is added, it waits once, the earliest wake wins, and it
-// is never given to two workers at once; a key that is added while it is worked on runs once more afterwards.
-// The order is by priority, then by age; a waiting key rises by one priority a minute, so that none starves. Rank is
-// "ready since, minus a minute per level": it never changes while a key waits, so a plain heap keeps the order.
-// Delays are monotonic time. The queue holds at most one entry per key that exists; a reason is for logs, not identity.
-import { backOffDelayMs } from "./back-off.ts";
-import type { BackOff } from "./back-off.ts";
+// A work queue over keys, like client-go's. A key has one entry, however often it is added; the earliest wake wins; and no two
+// workers process it at once: a key that is added while it is processed runs once more afterwards. The order is by priority,
+// then by age; a waiting key rises by one priority a minute, so that none starves. The rank is "ready since, minus a minute
+// per level": it never changes while a key waits, so a plain heap keeps the order. Delays are monotonic time. Reasons are for
+// logs and not part of a key's identity.
+import { type BackOff, backOffDelayMs } from "./back-off.ts";
 import type { CancelTimer, Clock } from "./clock.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
 
@@ -12,9 +11,9 @@ import { IndexedHeap } from "./indexed-heap.ts";
 export const queuePriorities = ["Change", "Retry", "Resync"] as const;
 export type QueuePriority = (typeof queuePriorities)[number];
 
-/** How long a key waits until it counts as one priority more urgent. */
+/** A key rises by one priority after waiting this long. */
 export const ageingMs = 60_000;
-/** Further reasons of one wake are not remembered. */
+/** Further reasons are dropped. */
 export const reasonsMax = 8;
 export const defaultRetryBackOff: BackOff = { baseMs: 1_000, maxMs: 300_000 };
 
@@ -25,11 +24,11 @@ export interface Wake {
 
 export interface QueueItem<Key> {
   readonly key: Key;
-  /** Why it was woken, in order of arrival, without repetition. */
+  /** Why it was woken, in order of arrival, without duplicates. */
   readonly reasons: readonly string[];
 }
 
-/** Told as things happen, for metrics. Durations in milliseconds. */
+/** Called as things happen, for metrics. Durations are in milliseconds. */
 export interface QueueObserver {
   added(): void;
   retried(): void;
@@ -38,10 +37,10 @@ export interface QueueObserver {
 }
 
 export interface QueueStats {
-  /** Keys that could be worked on now. */
+  /** Keys that are ready and wait for a worker. */
   readonly depth: number;
   readonly longestRunningMs: number;
-  /** The sum over all keys that are being worked on. */
+  /** The sum over all keys in progress. */
   readonly unfinishedMs: number;
 }
 
@@ -59,7 +58,7 @@ interface Entry {
   /** Meaningful while the key is ready. */
   readySinceMs: number;
   runningSinceMs: number | undefined;
-  /** Added while it was being worked on. */
+  /** Whether it was added while it was processed. */
   again: boolean;
 }
 
@@ -102,8 +101,8 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Makes the key ready after the delay, unless it is ready or will be ready earlier anyway: then this wake is dropped,
-   * for whoever works on a key states its next wake anew each time.
+   * Makes the key ready after the delay, unless it is ready or will be ready earlier anyway. Then this wake is dropped, because
+   * the worker sets the next wake of a key again after every run.
    */
   addAfter(key: Key, delayMs: number, wake: Wake): void {
     if (!(delayMs > 0)) return this.add(key, wake);
@@ -119,7 +118,7 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Makes the key ready after a back-off that doubles with each call since `forget`.
+   * Makes the key ready after a backoff that doubles with each call since `forget`.
    * @returns The delay in milliseconds.
    */
   retry(key: Key, reason: string): number {
@@ -130,24 +129,24 @@ export class KeyedQueue<Key> {
     return delayMs;
   }
 
-  /** As `retry`, for a caller with a backoff of its own: only counts the retry and makes the key ready after the delay. */
+  /** Like `retry` with a backoff of the caller: counts the retry and makes the key ready after the delay. */
   retryAfter(key: Key, delayMs: number, reason: string): void {
     this.#observer.retried();
     this.addAfter(key, delayMs, { priority: "Retry", reason });
   }
 
-  /** The key has succeeded, or is gone: its next back-off starts anew. Wakes that are due stay. */
+  /** The key has succeeded or no longer exists: resets its backoff. Keeps wakes that are due. */
   forget(key: Key): void {
     this.#failures.delete(key);
   }
 
-  /** How often the key was retried since `forget`. */
+  /** How often the key has been retried since `forget`. */
   failures(key: Key): number {
     return this.#failures.get(key) ?? 0;
   }
 
   /**
-   * The next key to work on, now or once there is one. Whoever gets a key calls `done` with it, whatever happens.
+   * The next key to process, now or as soon as there is one. The caller must call `done` with it in any case.
    * @returns `undefined` once the signal aborts or the queue is shut down.
    */
   async get(signal?: AbortSignal): Promise<QueueItem<Key> | undefined> {
@@ -167,7 +166,7 @@ export class KeyedQueue<Key> {
     });
   }
 
-  /** The work on a key that `get` gave is over, well or badly. */
+  /** Call this when the processing of a key from `get` has ended, with or without success. */
   done(key: Key): void {
     const entry = this.#entries.get(key);
     if (entry?.runningSinceMs === undefined) throw new Error("done was called for a key that nobody works on");
@@ -185,8 +184,8 @@ export class KeyedQueue<Key> {
   }
 
   /**
-   * Takes no more keys from now on, and drops all that wait.
-   * @returns When nothing is being worked on any more.
+   * Accepts no more keys, and drops all waiting ones.
+   * @returns When no key is in progress any longer.
    */
   async shutDown(): Promise<void> {
     this.#shutDown ??= Promise.withResolvers();
@@ -229,7 +228,7 @@ export class KeyedQueue<Key> {
     if (entry.reasons.size < reasonsMax) entry.reasons.add(reason);
   }
 
-  /** A wake has come due at `atMs`. */
+  /** A wake became due at `atMs`. */
   #wake(key: Key, entry: Entry, atMs: number): void {
     if (this.#ready.has(key)) return this.#enqueue(key, entry, entry.readySinceMs);
     if (entry.again) return;
@@ -274,7 +273,7 @@ export class KeyedQueue<Key> {
     }
   }
 
-  /** One timer, for whatever comes due first. */
+  /** One timer, for the wake that is due first. */
   #armTimer(): void {
     const head = this.#delayed.peek();
     if (head === undefined || (this.#timer?.atMs ?? Infinity) <= head.rank) return;

@@ -15,7 +15,7 @@ export interface ApplyOptions extends DirectoryOptions {
   readonly showsProgress: boolean;
 }
 
-/** @returns 0 all done, 1 something is left, 2 something is wrong, 130 if it was stopped. */
+/** @returns 0 if everything is done, 1 if something is left, 2 if something is wrong, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
   const lines = new Map<string, StatusLine>();
   const how = {
@@ -33,7 +33,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
     printResults(session, options, views);
     printTroubles(session, views);
     if (session.stopping.stop.aborted) {
-      session.notes.line("Stopped. What was done is recorded: run the command again to go on.");
+      session.notes.line("Stopped. Completed changes are recorded: run the command again to continue.");
       return 130;
     }
     if (views.length === 0) session.notes.line(noInstance(isFaulty, "apply"));
@@ -49,7 +49,7 @@ function viewResults({ standalone }: Session, results: readonly InstanceResult[]
 
 function printResults({ out, paint }: Session, { output }: ApplyOptions, views: readonly InstanceView[]): void {
   if (output === "json") {
-    // What was planned is done by now; what is left shows in the objects.
+    // The planned operations are done by now; the objects show what is left.
     out.line(JSON.stringify({ instances: views.map((view) => ({ ...view, operations: undefined })) }, undefined, 2));
   } else if (views.length > 0) {
     for (const line of resultLines(views, paint)) out.line(line);

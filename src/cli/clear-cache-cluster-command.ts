@@ -1,4 +1,4 @@
-// `wafsync clear-cache --instance`: one clear of the cache of an instance of a cluster, through its operator.
+// `wafsync clear-cache --instance`: clears the cache of an instance in a cluster once, through its operator.
 import packageJson from "../../package.json" with { type: "json" };
 import type { ClearObjectOutcome } from "../app/clear-cache-object.ts";
 import { clearThroughObject } from "../app/clear-cache-object.ts";
@@ -27,7 +27,7 @@ export interface ClearCacheClusterOptions {
 const namePattern = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const triggerLengthMax = 253;
 
-/** @returns 0 cleared, handled before, or asked for without `--wait`; 2 not; 130 if it was stopped. */
+/** @returns 0 if cleared, handled before, or requested without `--wait`; 2 if not; 130 if it was stopped. */
 export async function runClearCacheInCluster(options: ClearCacheClusterOptions): Promise<number> {
   const { trigger = "", output } = options;
   if (trigger.length > triggerLengthMax)
@@ -43,7 +43,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
     api,
     instance,
     namespace: options.namespace ?? instance.namespace,
-    // What a variable that is not set leaves behind is no trigger.
+    // An empty string, such as an unset variable in a script, is no trigger.
     trigger: trigger === "" ? undefined : trigger,
     backoffLimit: options.retries,
     deadlineMs: options.timeout * 1000,
@@ -77,8 +77,8 @@ function readKubeConfig({ kubeconfig, context }: ClearCacheClusterOptions) {
   } catch (error) {
     const { message } = error as Partial<Error>;
     throw new CommandError(
-      `the cluster can't be reached: ${message ?? "the kubeconfig can't be read"}`,
-      "Name a kubeconfig with --kubeconfig and a context with --context, or run it in a pod with a service account.",
+      `cannot reach the cluster: ${message ?? "the kubeconfig cannot be read"}`,
+      "Set --kubeconfig and --context, or run wafsync in a pod with a service account.",
     );
   }
 }
@@ -88,7 +88,7 @@ function parseInstance(text: string, namespaceDefault: string): ObjectName {
   const name = second === undefined ? { namespace: namespaceDefault, name: first } : { namespace: first, name: second };
   if (more.length === 0 && namePattern.test(name.namespace) && namePattern.test(name.name)) return name;
   throw new CommandError(
-    `--instance ${text} is no instance`,
+    `--instance ${text} is not the name of an instance`,
     "Write NAMESPACE/NAME, for example --instance shop/shop.",
   );
 }
@@ -101,7 +101,7 @@ function describeOutcome(
   const object = outcome.object === undefined ? "" : `WafCacheClear ${outcome.object}`;
   switch (outcome.state) {
     case "Created":
-      return `${object} was asked for; --wait waits for its end.`;
+      return `${object} was requested; add --wait to wait for its result.`;
     case "Cleared":
       return `The cache of WafInstance ${nameKey(instance)} is cleared (${object}, ${outcome.reason}). ${outcome.message}`;
     case "AlreadyHandled":
@@ -113,9 +113,9 @@ function describeOutcome(
     case "TimedOut":
       return `wafsync: ${object} has not finished in time: ${outcome.message}`;
     case "Stopped":
-      return `wafsync: stopped while ${object} was being waited for; it goes on`;
+      return `wafsync: stopped waiting for ${object}; the operator continues`;
     case "NotCreated": {
-      const what = outcome.object === undefined ? "the WafCacheClear was not created" : `${object} was lost`;
+      const what = outcome.object === undefined ? "the WafCacheClear was not created" : `cannot follow ${object}`;
       return `wafsync: ${what}: ${outcome.message}${hintOf(outcome.fault, namespace ?? instance.namespace)}`;
     }
   }
@@ -123,7 +123,8 @@ function describeOutcome(
 
 function hintOf({ code }: ApiFault, namespace: string): string {
   if (code === "Forbidden")
-    return `\n  You need the rights to create and get wafcacheclears in namespace ${namespace}.`;
-  if (code === "NotFound") return `\n  Does namespace ${namespace} exist, and are the CRDs of wafsync installed?`;
+    return `\n  This command needs the rights to create and get wafcacheclears in namespace ${namespace}.`;
+  if (code === "NotFound")
+    return `\n  Check that namespace ${namespace} exists and that the CRDs of wafsync are installed.`;
   return "";
 }

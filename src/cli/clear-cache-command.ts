@@ -1,4 +1,4 @@
-// `wafsync clear-cache`: one clear of the cache of one WAF, with retries, for pipelines.
+// `wafsync clear-cache`: clears the cache of one WAF once, with retries, for pipelines.
 import { realClock } from "../async/clock.ts";
 import { baseUrlObjection } from "../app/base-url-policy.ts";
 import type { ClearOutcome } from "../app/clear-cache-once.ts";
@@ -18,7 +18,7 @@ export interface ClearCacheOptions {
   readonly output: "table" | "json";
 }
 
-/** @returns 0 cleared, 2 not, 130 if it was stopped. */
+/** @returns 0 if cleared, 2 if not, 130 if it was stopped. */
 export async function runClearCache(options: ClearCacheOptions): Promise<number> {
   const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
   const objection = baseUrlObjection(policy, options.baseUrl);
@@ -37,7 +37,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     random: Math.random,
     stopping,
     onRetry: (fault, delayMs) => {
-      process.stderr.write(`${key.redact(fault.message)} Trying again in ${Math.ceil(delayMs / 1000)} s.\n`);
+      process.stderr.write(`${key.redact(fault.message)} Retrying in ${Math.ceil(delayMs / 1000)} s.\n`);
     },
   }).catch((error: unknown) => {
     throw redactError(error, (text) => key.redact(text));
@@ -53,7 +53,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
 
 function keyHint({ code }: WafFault): string {
   if (code !== "BadApiKey" && code !== "MissingApiKey") return "";
-  return "\n  Put the right key into the environment variable WAFSYNC_API_KEY, or into the file that --key-file names.";
+  return "\n  Put a valid key into the environment variable WAFSYNC_API_KEY, or into the file of --key-file.";
 }
 
 function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOptions): string {

@@ -1,4 +1,4 @@
-// Errors as a person meets them: one clear line, and what to do.
+// Errors as users see them: one clear line, and what to do.
 
 /** An expected failure of a command. `hint` says what to do next. */
 export class CommandError extends Error {
@@ -12,7 +12,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The same error with the keys taken out of all that is printed of it. What is thrown unexpectedly may hold anything. */
+/** The same error with all keys redacted. An unexpected error may contain anything. */
 export function redactError(error: unknown, redact: (text: string) => string): unknown {
   if (!Error.isError(error)) return typeof error === "string" ? redact(error) : error;
   error.message = redact(error.message);
@@ -20,12 +20,12 @@ export function redactError(error: unknown, redact: (text: string) => string): u
   return error;
 }
 
-/** What goes to stderr. An unexpected error is a defect of wafsync and says so; its stack is for `--debug`. */
+/** The text for stderr. An unexpected error is a bug in wafsync and says so; `--debug` adds its stack. */
 export function describeError(error: unknown, isDebug: boolean): string {
   if (error instanceof CommandError)
     return `wafsync: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
   const { message, stack } = (error ?? {}) as Partial<Error>;
   const text = `wafsync: unexpected error: ${message ?? String(error)}\n`;
   if (isDebug) return `${text}${stack ?? ""}\n`;
-  return `${text}  This is a defect of wafsync. Run the command again with --debug and report what it prints.\n`;
+  return `${text}  This is a bug in wafsync. Run the command again with --debug and report the output.\n`;
 }

@@ -1,4 +1,4 @@
-// What plan, apply and run share: options, the standalone, the ways to stop, and how faults of the files are printed.
+// What plan, apply and run share: options, the opened directory, stopping, and the output of faults in the files.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { realClock } from "../async/clock.ts";
@@ -28,7 +28,7 @@ export interface DirectoryOptions {
 export interface Session {
   readonly standalone: Standalone;
   readonly stopping: StoppingControl;
-  /** What a command prints goes here, with every key taken out. */
+  /** Receives the results of a command, with every key redacted. */
   readonly out: Terminal;
   /** Progress, faults and notes. */
   readonly notes: Terminal;
@@ -38,7 +38,7 @@ export interface Session {
 
 const defaultStateFolder = ".wafsync";
 
-/** Opens the directory, does the work, and closes everything again; signals stop the work within a second. */
+/** Opens the directory, does the work, and closes everything; a signal stops the work within a second. */
 export async function withSession(
   options: DirectoryOptions,
   how: {
@@ -93,15 +93,15 @@ export async function withSession(
 }
 
 /**
- * Prints what is wrong with the files, each with its place. True if anything is, notes apart.
- * @param printed For a command that goes on: what was printed last time and is left out. Becomes what is wrong now.
+ * Prints the faults of the files, each with its place. True if there is any, except notes.
+ * @param printed For a command that keeps running: the lines of the last call, which are omitted. Updated by this call.
  */
 export async function printFaults({ standalone, notes, paintNotes }: Session, printed?: Set<string>): Promise<boolean> {
   const { faults, unattached } = standalone.faults();
   const lines: string[] = [];
   for (const fault of faults) {
     const isError = fault.severity === "Error";
-    // What passes by itself is no news to somebody who follows the files while she edits them.
+    // A transient fault does not interest a user who edits the files while they are watched.
     if (!isError && fault.isTransient && printed !== undefined) continue;
     lines.push(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
   }
@@ -110,7 +110,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   }
   for (const name of await standalone.orphaned()) {
     lines.push(
-      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is declared no more, but wafsync has added entries to its WAF. They stay there: declare it again without rules to have them removed.`,
+      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is no longer declared, but wafsync has added entries to its WAF. They stay there. To remove them, declare the instance again without rules.`,
     );
   }
   for (const line of lines) if (printed?.has(line) !== true) notes.line(line);
@@ -119,7 +119,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
-/** Prints what keeps whole instances from being worked on, each with its place. */
+/** Prints why whole instances cannot be reconciled, each with its place. */
 export function printTroubles({ notes, paintNotes }: Session, views: readonly InstanceView[]): void {
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
@@ -127,18 +127,18 @@ export function printTroubles({ notes, paintNotes }: Session, views: readonly In
   }
 }
 
-/** What to say where there is nothing to work on. */
+/** The message if there is no valid instance. */
 export function noInstance(isFaulty: boolean, act: string): string {
-  if (isFaulty) return `No WafInstance of this folder can be used, so there is nothing to ${act}.`;
+  if (isFaulty) return `No WafInstance in this folder is valid, so there is nothing to ${act}.`;
   return `There is no WafInstance in this folder, so there is nothing to ${act}.`;
 }
 
 async function requireFolder(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined)
-    throw new CommandError(`there is no folder ${path}`, "Write the folder that holds the YAML files after -f.");
+    throw new CommandError(`there is no folder ${path}`, "Set -f to the folder with the YAML files.");
   if (!found.isDirectory())
-    throw new CommandError(`${path} is a file, not a folder`, "Write the folder that it is in after -f.");
+    throw new CommandError(`${path} is a file, not a folder`, "Set -f to the folder that contains it.");
 }
 
 function stopOnSignals(stopping: StoppingControl): () => void {

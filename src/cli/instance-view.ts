@@ -1,4 +1,4 @@
-// What a command shows of one instance: plain data, the same for people and for `-o json`.
+// What a command shows about one instance: plain data, the same for people and for `-o json`.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
@@ -12,16 +12,16 @@ export interface ObjectView {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** Of a rule `120/10000`, of an origin its state, of a cache clear the trigger that was handled last. */
+  /** `120/10000` for a rule, the state for an origin, the last handled trigger for a cache clear. */
   readonly progress: string;
   readonly ready: string;
   readonly reason: string;
   readonly message: string;
-  /** Where it is declared: `rules.yaml:1`. */
+  /** The place of its declaration: `rules.yaml:1`. */
   readonly place: string;
-  /** False if it, or a part of it, can't be taken in as it is written: a person has to correct it. */
+  /** False if it, or a part of it, is invalid and has to be corrected. */
   readonly isAccepted: boolean;
-  /** Of a rule: how many entries are not applied. */
+  /** For a rule: how many entries are not applied. */
   readonly rejectedCount: number;
   /** The first of them. */
   readonly rejected: readonly RejectedView[];
@@ -44,11 +44,11 @@ export interface OperationView {
 export interface InstanceView {
   readonly namespace: string;
   readonly name: string;
-  /** Where it is declared: `waf.yaml:1`. */
+  /** The place of its declaration: `waf.yaml:1`. */
   readonly place: string;
   readonly domain: string | undefined;
   readonly primaryOrigin: string | undefined;
-  /** `Done`, or why it ended otherwise. */
+  /** `Done`, or the result otherwise. */
   readonly end: string;
   readonly trouble: string | undefined;
   readonly added: number;
@@ -62,14 +62,14 @@ export interface InstanceView {
 
 type Status = Readonly<Record<string, unknown>>;
 
-/** What the facts do not tell. */
+/** What the facts do not contain. */
 export interface ObjectLook {
   readStatus(meta: ResourceMeta): Status | undefined;
-  /** Where an entry stands that a status calls by its source. */
+  /** File and line of the entry that a status identifies by `source`. */
   placeOf(meta: ResourceMeta, source: string): string;
 }
 
-/** @param pendingClears cache clears that a run would see to: they come before all other calls */
+/** @param pendingClears Cache clears that a run would handle, before all other calls. */
 export function viewInstance(
   facts: RunFacts,
   look: ObjectLook,
@@ -104,7 +104,7 @@ export function viewInstance(
   };
 }
 
-/** The same for a command that ends now: nothing is tried again by itself. */
+/** The same for a command that ends now, so that nothing is retried. */
 export function viewResult(
   facts: RunFacts,
   look: ObjectLook,
@@ -114,7 +114,7 @@ export function viewResult(
   if (facts.result?.kind !== "Failed") return view;
   const { code, message } = facts.result.fault;
   const isKey = code === "BadApiKey" || code === "MissingApiKey";
-  const hint = isKey ? " Put the right key into the Secret of spec.apiKeySecretRef, or into WAFSYNC_API_KEY." : "";
+  const hint = isKey ? " Put a valid key into the Secret of spec.apiKeySecretRef, or into WAFSYNC_API_KEY." : "";
   return { ...view, trouble: `${message}${hint}` };
 }
 
@@ -151,7 +151,7 @@ export function viewOperation(operation: Operation): OperationView {
 }
 
 function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
-  const what = trigger === undefined ? "it was not handled yet" : `trigger ${trigger} was not handled yet`;
+  const what = trigger === undefined ? "not handled yet" : `trigger ${trigger} is not handled yet`;
   return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
 }
 

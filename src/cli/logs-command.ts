@@ -24,7 +24,7 @@ import { LogWatch } from "./logs/log-watch.ts";
 import { StatusLine } from "./status-line.ts";
 import { terminalOn } from "./terminal.ts";
 
-/** @returns 0 all rows came, 1 some were broken or missing, 130 stopped by a signal; one that follows ends with 0. */
+/** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
   const today = dayOf(realClock.nowMs());
   const request = readLogRequest(options, today);
@@ -113,12 +113,12 @@ async function runWith(
   }
 }
 
-/** What is there of an earlier run. @throws CommandError if it is not clear what to do with it */
+/** The checkpoint of an earlier run. @throws CommandError if it is not clear what to do with it */
 async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogCheckpoint | undefined> {
   if (file === undefined) return undefined;
   const checkpoint = await loadCheckpoint(file);
   if (checkpoint !== undefined && !isResuming) {
-    throw new CommandError(`${file} is an unfinished download`, "Add --resume to go on with it, or remove it first.");
+    throw new CommandError(`${file} is an unfinished download`, "Add --resume to continue it, or remove it first.");
   }
   const isThere = await access(file).then(
     () => true,
@@ -126,22 +126,22 @@ async function findCheckpoint({ file, isResuming }: LogRequest): Promise<LogChec
   );
   if (checkpoint === undefined && isThere) {
     throw new CommandError(
-      isResuming ? `${file} is there, and nothing says that it is unfinished` : `${file} is there already`,
-      "Write another name, or remove it first.",
+      isResuming ? `${file} exists and is not an unfinished download` : `${file} exists already`,
+      "Choose another name, or remove it first.",
     );
   }
   return checkpoint;
 }
 
 function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): number {
-  const goOn = request.file === undefined ? "" : " Add --resume to go on.";
+  const hint = request.file === undefined ? "" : " Add --resume to continue.";
   switch (end.state) {
     case "Failed":
       throw logFaultError(end.fault);
     case "NobodyReads":
       return 0;
     case "Stopped":
-      watch.line(`Stopped after ${countWords(end.rows)} rows.${goOn}`);
+      watch.line(`Stopped after ${countWords(end.rows)} rows.${hint}`);
       return request.isFollowing ? 0 : 130;
     case "Done": {
       const { firstDay, lastDay } = request.days;

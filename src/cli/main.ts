@@ -33,11 +33,11 @@ Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
 Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
 Exit code of whatever is stopped by a signal before it is done: 130.`;
 
-/** Before anything is loaded that calls the WAF: the path of a request holds the key, and Node.js would print it. */
+/** Runs before anything that calls the WAF is loaded: Node.js would print the paths of requests, which contain the key. */
 function refuseDebugOutput(): void {
   if (readEnvironment().nodeDebug === undefined) return;
   throw new CommandError(
-    "the environment variable NODE_DEBUG is set, and what Node.js then prints can hold API keys",
+    "the environment variable NODE_DEBUG is set, so Node.js would print API keys",
     "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
   );
 }
@@ -66,7 +66,7 @@ ${exitCodes}`,
   return program;
 }
 
-/** Whoever reads the output may stop reading (`| head`): the work is done all the same, and the exit code tells of it. */
+/** The reader of the output may stop reading (`| head`): the work is completed, and the exit code reports its result. */
 function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {

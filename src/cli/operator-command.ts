@@ -1,4 +1,4 @@
-// `wafsync operator`: keep all WAFs of a cluster in the state that its custom resources declare, until a signal comes.
+// `wafsync operator`: keeps all WAFs of a cluster in the state that its custom resources declare, until a signal.
 import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
@@ -11,7 +11,7 @@ import { createLogger } from "../telemetry/log.ts";
 import { CommandError } from "./describe-error.ts";
 import { readableLog } from "./readable-log.ts";
 
-/** What a running call of the WAF gets to end after a signal: as long as a call may last. */
+/** How long a call of the WAF may take to end after a signal: as long as any call may take. */
 const graceMs = 10_000;
 
 export interface OperatorCommandOptions {
@@ -31,17 +31,17 @@ export interface OperatorCommandOptions {
   readonly otlpEndpoint?: string;
 }
 
-/** @throws CommandError if it is no URL; a URL may hold a password, so it is not shown */
+/** @throws CommandError if it is not a URL; it is not shown, because it may contain a password */
 function readOtlpEndpoint(option: string | undefined, fromEnvironment: string | undefined): string | undefined {
   const text = option ?? fromEnvironment;
   if (text === undefined || /^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text;
   throw new CommandError(
     `${option === undefined ? "OTEL_EXPORTER_OTLP_ENDPOINT" : "--otlp-endpoint"} is not an http or https URL`,
-    "Write the base URL of the collector, for example http://otel-collector:4318.",
+    "Set it to the base URL of the collector, for example http://otel-collector:4318.",
   );
 }
 
-/** @returns 0 when it was stopped by a signal, 1 when the Lease was lost. */
+/** @returns 0 if it was stopped by a signal, 1 if the Lease was lost. */
 export async function runOperatorCommand(options: OperatorCommandOptions): Promise<number> {
   const environment = readEnvironment();
   const redactor = new Redactor();
@@ -61,8 +61,8 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
   const leaseNamespace = options.leaseNamespace ?? environment.podNamespace ?? options.namespace;
   if (options.leaderElect && leaseNamespace === undefined) {
     throw new CommandError(
-      "it is not known in which namespace the Lease belongs",
-      "Say so with --lease-namespace, or set the environment variable POD_NAMESPACE.",
+      "the namespace of the Lease is unknown",
+      "Set --lease-namespace or the environment variable POD_NAMESPACE.",
     );
   }
   const outcome = await runOperator({

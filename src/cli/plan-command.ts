@@ -1,11 +1,11 @@
-// `wafsync plan`: what would be changed, and why. Reads the WAF and writes nothing anywhere.
+// `wafsync plan`: shows what would change, and why. Reads the WAF and writes nothing.
 import type { DirectoryOptions } from "./directory-session.ts";
 import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { viewResult } from "./instance-view.ts";
 import { planLines } from "./print-instance.ts";
 
-/** @returns 0 nothing to do, 1 there are changes, 2 something is wrong with the files or an API, 130 it was stopped. */
+/** @returns 0 if there is nothing to do, 1 if there are changes, 2 if files or an API are faulty, 130 if it was stopped. */
 export async function runPlan(options: DirectoryOptions): Promise<number> {
   return await withSession(options, { isDryRun: true }, async (session) => {
     const { standalone, out, paint } = session;
@@ -25,7 +25,7 @@ export async function runPlan(options: DirectoryOptions): Promise<number> {
   });
 }
 
-/** Whatever was not taken in is not in the plan, so the plan is not that of the folder. */
+/** Invalid parts are not in the plan, so the plan is not that of the whole folder. */
 function isWrong({ trouble, objects }: InstanceView): boolean {
   return trouble !== undefined || objects.some(({ isAccepted }) => !isAccepted);
 }

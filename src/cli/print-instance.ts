@@ -1,10 +1,10 @@
-// How a plan and a result look to a person.
+// Formats a plan and a result for people.
 import type { InstanceView, ObjectView, OperationView } from "./instance-view.ts";
 import { tableLines } from "./table.ts";
 
-/** More lines of operations than this are summed up; `-o json` has them all. */
+/** Further lines of operations are only counted; `-o json` has all of them. */
 const operationsShownMax = 40;
-/** Of operations that have one reason, so many are shown. */
+/** How many operations with the same reason are shown. */
 const operationsPerReasonMax = 5;
 const rejectedShownMax = 5;
 const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
@@ -12,8 +12,8 @@ const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"
 export type Paint = (style: "red" | "green" | "yellow" | "cyan" | "bold" | "dim", text: string) => string;
 
 /**
- * What would be, or was planned to be, changed: one line each, with its reason. Nothing for an instance in trouble.
- * @param isFaulty Some files, or parts of them, are not in the plan.
+ * The planned changes: one line each, with its reason. Nothing for an instance that cannot be reconciled.
+ * @param isFaulty Whether some files, or parts of them, are not in the plan.
  */
 export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
   if (view.trouble !== undefined) return [];
@@ -49,7 +49,7 @@ const marks = {
   ClearCache: { mark: "~", style: "cyan" },
 } as const;
 
-/** One line an operation, in columns; long runs with one reason and long plans are summed up. */
+/** One line per operation, in columns; long series with one reason and long plans are shortened. */
 function operationLines(operations: readonly OperationView[], paint: Paint): string[] {
   const groups = groupOperations(operations);
   const shown = groups.flatMap(({ shown }) => shown);
@@ -74,7 +74,7 @@ interface OperationGroup {
   summedUp: number;
 }
 
-/** Operations that follow each other and differ in their value alone. */
+/** Consecutive operations that differ only in their value. */
 function groupOperations(operations: readonly OperationView[]): OperationGroup[] {
   const groups: OperationGroup[] = [];
   for (const operation of operations) {
@@ -109,7 +109,7 @@ function rejectedLines({ rejected, rejectedCount }: ObjectView): string[] {
   return left > 0 ? [...lines, `    … and ${left} more`] : lines;
 }
 
-/** Objects that are not well, with what to do. */
+/** Objects with problems, and what to do. */
 export function problemLines(view: InstanceView, paint: Paint): string[] {
   const lines: string[] = [];
   for (const object of view.objects) {
@@ -131,7 +131,7 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
   return lines;
 }
 
-/** The objects of all instances as a table, then what is wrong with any of them. */
+/** The objects of all instances as a table, then their problems. */
 export function resultLines(views: readonly InstanceView[], paint: Paint): string[] {
   const rows = views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint)));
   const lines = objectTable(rows, paint);
@@ -148,8 +148,8 @@ function objectTable(rows: readonly (readonly string[])[], paint: Paint): string
 }
 
 /**
- * Remembers what was shown of each instance, and gives the lines for what is new: all objects at first, then those whose
- * row changed, and the problems whenever they are others than before. No lines if nothing changed.
+ * Remembers what was shown about each instance and returns the lines for what is new: first all objects, then those whose
+ * row has changed, and the problems whenever they have changed. No lines if nothing has changed.
  */
 export class ChangedLines {
   readonly #paint: Paint;

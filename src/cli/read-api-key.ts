@@ -1,18 +1,18 @@
-// The API key of a command that is told its WAF by options: from a file, or from the environment.
+// The API key of a command whose WAF is given by options: from a file, or from the environment.
 import { readFile } from "node:fs/promises";
 import { readEnvironment } from "../app/config.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { validateApiKey } from "../model/api-key.ts";
 import { CommandError } from "./describe-error.ts";
 
-/** @throws CommandError that says what to do, and holds no part of the key */
+/** @throws CommandError that says what to do and contains no part of the key */
 export async function readApiKey(file: string | undefined): Promise<ApiKey> {
   const text = file === undefined ? readEnvironment().apiKey : await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) {
-    if (file !== undefined) throw new CommandError(`the key file ${file} can't be read`);
+    if (file !== undefined) throw new CommandError(`cannot read the key file ${file}`);
     throw new CommandError(
-      "there is no API key",
-      "Put it into the environment variable WAFSYNC_API_KEY, or into a file that --key-file names.",
+      "no API key given",
+      "Set the environment variable WAFSYNC_API_KEY, or write the key to a file and set --key-file.",
     );
   }
   const validated = validateApiKey(text);

@@ -1,5 +1,5 @@
-// The operator's log for a person at a terminal: one line for each JSON line, the time of day in UTC, the level in colour, and
-// what varies behind the sentence.
+// Formats the operator's log for a terminal: one line per JSON line with the time of day in UTC, the level in colour, the
+// message and the fields.
 import { colour } from "./terminal.ts";
 
 type Style = Parameters<typeof colour>[1];
@@ -8,12 +8,12 @@ const levelStyles: Readonly<Record<string, Style>> = { debug: "dim", info: "gree
 const levelWidth = 5;
 const messageWidth = 24;
 
-/** To be given to a logger, whose lines it writes to the stream. */
+/** A destination for a logger that writes the formatted lines to the stream. */
 export function readableLog(stream: NodeJS.WriteStream): { write(line: string): void } {
   return { write: (line) => void stream.write(`${readableLine(line, stream)}\n`) };
 }
 
-/** A line that is no log line stays as it is. */
+/** Leaves a line unchanged if it is not a log line. */
 export function readableLine(line: string, stream: NodeJS.WriteStream): string {
   const record = parse(line);
   if (record === undefined) return line.trimEnd();

@@ -1,4 +1,4 @@
-// `wafsync report`: a page about the blocked requests of some days. It only reads.
+// `wafsync report`: writes a page about the blocked requests of some days. It only reads from the WAF.
 import packageJson from "../../package.json" with { type: "json" };
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
@@ -33,7 +33,7 @@ export interface ReportOptions extends LogSourceOptions {
 
 const standardOutput = "-";
 
-/** @returns 0 the report is whole, 1 something is missing in it, 130 stopped by a signal. @throws CommandError */
+/** @returns 0 if the report is complete, 1 if something is missing, 130 if stopped by a signal. @throws CommandError */
 export async function runReport(options: ReportOptions): Promise<number> {
   const today = dayOf(realClock.nowMs());
   const days = parseRange(options.from, options.to, today);
@@ -58,7 +58,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
       notes.line("Stopped. No report was written.");
       return 130;
     }
-    const unlisted = end.blocklist.ok ? undefined : `the blocklist can't be read: ${end.blocklist.fault.message}`;
+    const unlisted = end.blocklist.ok ? undefined : `cannot read the blocklist: ${end.blocklist.fault.message}`;
     if (unlisted !== undefined) notes.line(`warning: ${unlisted}`);
     const warnings = [retention, unlisted, ...watch.warnings].filter((text) => text !== undefined);
     await write(end, options, source, warnings);
@@ -100,7 +100,7 @@ async function write(
 ): Promise<void> {
   const summary = report.summary(top);
   const clients = assessClients(summary.clients.items, blocklist.ok ? blocklist.value : undefined);
-  // The chart library is large, and of no use before there is something to draw.
+  // The chart library is large, and not needed before there is something to draw.
   const { reportPage } = await import("./report/report-page.ts");
   const madeAtMs = realClock.nowMs();
   const page = reportPage({

@@ -1,4 +1,4 @@
-// `wafsync run`: keep every WAF in its declared state until a signal comes. One line for each thing that happens.
+// `wafsync run`: keeps every WAF in its declared state until a signal. Prints one line per event.
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ResourceMeta } from "../model/resource.ts";
@@ -10,7 +10,7 @@ import { ChangedLines } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
 import { colour } from "./terminal.ts";
 
-/** @returns 0 when it was stopped by a signal. */
+/** @returns 0 if it was stopped by a signal. */
 export async function runFollow(options: DirectoryOptions): Promise<number> {
   const printed = new Map<string, string>();
   const faultsPrinted = new Set<string>();
@@ -23,7 +23,7 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
   return await withSession(options, how, async (session) => {
     const { standalone, out, notes, paint } = session;
     await printFaults(session, faultsPrinted);
-    notes.line(`${time()}  Following ${options.from}. Ctrl-C ends it.`);
+    notes.line(`${time()}  Watching ${options.from}. Press Ctrl-C to stop.`);
     const changes = new ChangedLines(paint);
     await standalone.follow(
       () => void printFaults(session, faultsPrinted),
@@ -35,14 +35,14 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
           for (const line of lines.length === 0 ? [] : ["", ...lines, ""]) out.line(line);
           return;
         }
-        // A resync that finds everything as it was has nothing to tell.
+        // A resync without a change prints nothing.
         const text = JSON.stringify({ ...view, operations: undefined });
         if (printed.get(nameKey(instance)) === text) return;
         printed.set(nameKey(instance), text);
         out.line(text);
       },
     );
-    notes.line(`${time()}  Stopped. What was done is recorded: the next run goes on from here.`);
+    notes.line(`${time()}  Stopped. Completed changes are recorded: the next run continues from here.`);
     return 0;
   });
 }

@@ -1,4 +1,4 @@
-// `wafsync simulator`: the WAF API from memory, until a signal comes.
+// `wafsync simulator`: serves the WAF API from memory until a signal.
 import { describeSimulator, startSimulator } from "../simulator/start-simulator.ts";
 import { overlapModes } from "../simulator/simulator-world.ts";
 import { spellingModes } from "../simulator/spelling.ts";
@@ -17,7 +17,7 @@ export interface SimulatorOptions {
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
 
-/** @returns 0 when it was stopped by a signal. */
+/** @returns 0 if it was stopped by a signal. */
 export async function runSimulator(options: SimulatorOptions): Promise<number> {
   const given = options.key.length === 0 ? [`${demoKey}=${demoDomain}`] : options.key;
   const keys = given.map((text) => {
@@ -41,12 +41,14 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
       );
     throw new CommandError(message);
   });
-  for (const line of describeSimulator(simulator)) process.stdout.write(`${line}\n`);
-  if (options.key.length === 0) process.stdout.write(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
-  await new Promise<void>((resolve) => {
+  // Before anything is printed: whoever waits for the first line may stop the simulator at once.
+  const stopped = new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());
   });
+  for (const line of describeSimulator(simulator)) process.stdout.write(`${line}\n`);
+  if (options.key.length === 0) process.stdout.write(`API key   ${demoKey} (give your own with --key KEY=DOMAIN)\n`);
+  await stopped;
   await simulator.close();
   return 0;
 }
@@ -54,6 +56,6 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
 function oneOf<T extends string>(option: string, text: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice.toLowerCase() === text.toLowerCase());
   if (found === undefined)
-    throw new CommandError(`${option} ${text} is not known`, `Write one of ${choices.join(", ")}.`);
+    throw new CommandError(`${option} ${text}: unknown value`, `Choose one of ${choices.join(", ")}.`);
   return found;
 }

@@ -1,8 +1,8 @@
-// The terminal as wafsync uses it: colours only where a person looks, widths that fit, lines that can be replaced.
+// The terminal: colours only if it is interactive, its width, and lines that can be redrawn.
 import { styleText } from "node:util";
 
 export interface Terminal {
-  /** A person looks at it: progress may be redrawn in place. */
+  /** Whether it is a terminal, so that progress may be redrawn in place. */
   readonly isInteractive: boolean;
   readonly columns: number;
   write(text: string): void;
@@ -11,7 +11,7 @@ export interface Terminal {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colours the text if the stream is a terminal that shows colours, and NO_COLOR does not forbid it. */
+/** Colours the text if the stream is a terminal with colours and NO_COLOR is not set. */
 export function colour(stream: NodeJS.WriteStream, style: Style, text: string): string {
   return styleText(style, text, { stream });
 }

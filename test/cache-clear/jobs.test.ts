@@ -203,7 +203,9 @@ await describeOperator("jobs and pipelines", (world) => {
       const forbidden = await run("--instance", "default/shop");
       expect(forbidden).toMatchObject({ code: 2, stdout: "" });
       expect(forbidden.stderr).toMatch(/^wafsync: the WafCacheClear was not created: .*forbidden/);
-      expect(forbidden.stderr).toContain("You need the rights to create and get wafcacheclears in namespace default.");
+      expect(forbidden.stderr).toContain(
+        "This command needs the rights to create and get wafcacheclears in namespace default.",
+      );
       const before = (await objects()).length;
       for (const more of [[], ["--wait"]]) {
         const missing = await run("--instance", "shop/shopp", ...more);

@@ -12,7 +12,7 @@ test("An expected failure is one line and a hint, with --debug too", () => {
 test("An unexpected error shows its stack with --debug alone, and says otherwise how to get it", () => {
   const error = new TypeError("x is not a function");
   expect(describeError(error, false)).toBe(
-    "wafsync: unexpected error: x is not a function\n  This is a defect of wafsync. Run the command again with --debug and report what it prints.\n",
+    "wafsync: unexpected error: x is not a function\n  This is a bug in wafsync. Run the command again with --debug and report the output.\n",
   );
   expect(describeError(error, true)).toMatch(/^wafsync: unexpected error: x is not a function\nTypeError: .*\n\s+at /);
 });

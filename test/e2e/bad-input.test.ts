@@ -187,12 +187,12 @@ test("What is right beside it is applied, and nothing is removed", async () => {
 
 describe("What is wrong with the command itself", () => {
   test.each([
-    ["a folder that is not there", ["plan", "-f", "nowhere"], "there is no folder nowhere", "after -f"],
+    ["a folder that is not there", ["plan", "-f", "nowhere"], "there is no folder nowhere", "Set -f"],
     [
       "a file in the place of the folder",
       ["plan", "-f", "secret.yaml"],
       "secret.yaml is a file, not a folder",
-      "after -f",
+      "Set -f",
     ],
     ["no folder", ["plan"], "required option '-f, --from <directory>' not specified", "--help"],
     ["a command that does not exist", ["plant", "-f", "."], "unknown command 'plant'", "Did you mean plan?"],
@@ -219,13 +219,13 @@ describe("What is wrong with the command itself", () => {
     [
       "no key for clear-cache",
       ["clear-cache", "--base-url", "https://waf.example.com"],
-      "there is no API key",
+      "no API key given",
       "WAFSYNC_API_KEY",
     ],
     [
       "a key file that is not there",
       ["clear-cache", "--base-url", "https://waf.example.com", "--key-file", "lost"],
-      "the key file lost can't be read",
+      "cannot read the key file lost",
       "",
     ],
     [

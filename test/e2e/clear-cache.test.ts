@@ -50,7 +50,7 @@ describe("clear-cache ends with 0", () => {
     const { code, stdout, stderr } = await runWafsync(parameters(), { environment });
     expect(code).toBe(0);
     expect(stdout).toContain("has been started at attempt 2.");
-    expect(stderr).toMatch(/Trying again in \d s\.\n$/);
+    expect(stderr).toMatch(/Retrying in \d s\.\n$/);
   });
 
   test("when the key belongs to the expected domain", async () => {
@@ -123,7 +123,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s ends clear-cache within a seco
   ])("%s", async (_, effect) => {
     folder.simulator.addFaults({ match: onClear, effect });
     const running = startWafsync(parameters(), { environment });
-    await (effect.kind === "Timeout" ? seen.promise : running.hasPrinted(/Trying again in 60 s/));
+    await (effect.kind === "Timeout" ? seen.promise : running.hasPrinted(/Retrying in 60 s/));
     await within(endsWithinMs, async () => {
       running.child.kill(signal);
       await once(running.child, "exit");

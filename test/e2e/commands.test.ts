@@ -112,7 +112,7 @@ describe("a cache clear", () => {
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
     const planned = await runWafsync(["plan", ...folder.from]);
     expect(planned.code).toBe(1);
-    expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 was not handled yet");
+    expect(planned.stdout).toContain("~ cache  shop/after-release  trigger release-1 is not handled yet");
     expect(planned.stdout).toContain("one call each, and one that clears the cache.");
     const waf = folder.simulator.waf(testKey);
     expect(waf.counters.cacheClears).toBe(0);
@@ -135,7 +135,7 @@ describe("a cache clear", () => {
         operation: "ClearCache",
         target: "cache",
         value: "shop/after-release",
-        reason: "trigger release-2 was not handled yet",
+        reason: "trigger release-2 is not handled yet",
       },
     ]);
   });
@@ -219,7 +219,7 @@ describe("a wrong key", () => {
       const finished = await runWafsync([...command.split(" "), ...folder.from]);
       expect(finished.code).toBe(2);
       expect(finished.stderr).toMatch(
-        /^error main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put the right key into the Secret of spec\.apiKeySecretRef/m,
+        /^error main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into the Secret of spec\.apiKeySecretRef/m,
       );
       expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
     },

@@ -9,20 +9,23 @@ export function addClearCacheCommand(program: Command, setExitCode: SetExitCode)
   const elsewhere = ["baseUrl", "keyFile", "expectedDomain"];
   program
     .command("clear-cache")
-    .description(
-      "Start a clear of the whole cache of one WAF, for pipelines: through an operator, or by a call of its own.",
-    )
+    .description("Clear the whole cache of one WAF, for pipelines: through an operator, or by a direct call.")
     .addOption(
       new Option("--instance <namespace/name>", "WafInstance of a cluster; creates a WafCacheClear").conflicts(
         elsewhere,
       ),
     )
-    .addOption(new Option("--namespace <name>", "with --instance: where to create it (default: that of the instance)"))
-    .addOption(new Option("--trigger <text>", "with --instance: clear once for this text, for example a commit"))
+    .addOption(
+      new Option(
+        "--namespace <name>",
+        "with --instance: namespace of the WafCacheClear (default: that of the instance)",
+      ),
+    )
+    .addOption(new Option("--trigger <text>", "with --instance: clear once for this string, for example a commit"))
     .option("--wait", "with --instance: wait until the cache is cleared", false)
     .option(
       "--ttl <seconds>",
-      "with --instance: delete the object this long after its end",
+      "with --instance: delete the WafCacheClear this long after it has finished",
       wholeNumber(60, 31_536_000),
       86_400,
     )
@@ -34,7 +37,7 @@ export function addClearCacheCommand(program: Command, setExitCode: SetExitCode)
     .option("--base-url <url>", "base URL of the WAF's API, to call it without a cluster")
     .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
     .option("--expected-domain <domain>", "do nothing unless the key belongs to this domain")
-    .option("--retries <n>", "attempts after the first that failed", wholeNumber(0, 20), 3)
+    .option("--retries <n>", "retries after a failed attempt", wholeNumber(0, 20), 3)
     .option("--timeout <seconds>", "give up after this time", wholeNumber(1, 3600), 300)
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
     .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"))
@@ -63,12 +66,12 @@ async function clearCache(options: {
   }
   if (baseUrl === undefined) {
     throw new CommandError(
-      "it is not said which cache to clear",
-      "Write --instance NAMESPACE/NAME for an instance of a cluster, or --base-url URL for a WAF without one.",
+      "no cache specified",
+      "Set --instance NAMESPACE/NAME for an instance in a cluster, or --base-url URL for a WAF without one.",
     );
   }
   if (rest.trigger !== undefined || rest.namespace !== undefined) {
-    throw new CommandError("--trigger and --namespace need --instance: without a cluster nobody remembers triggers");
+    throw new CommandError("--trigger and --namespace need --instance: without a cluster, triggers are not recorded");
   }
   const { runClearCache } = await import("../clear-cache-command.ts");
   return await runClearCache({ ...rest, baseUrl } as Parameters<typeof runClearCache>[0]);

@@ -16,7 +16,7 @@ Examples:
   $ wafsync logs -f waf/ --follow -o ndjson | jq .request_path
 `;
 
-/** Values that hold no comma may be told together. */
+/** Values without a comma may be given as a list. */
 function collectList(text: string, before: readonly string[]): readonly string[] {
   return [...before, ...text.split(",").map((one) => one.trim())];
 }
@@ -32,17 +32,17 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
         formats,
       ),
     )
-    .option("--output <file>", "write the rows to a file that must not be there yet")
-    .option("--resume", "go on with a file that was not finished", false)
+    .option("--output <file>", "write the rows to a file that must not exist")
+    .option("--resume", "continue an unfinished file", false)
     .option("--country <codes>", "only of these countries, for example CN,RU", collectList, [])
-    .option("--reason <text>", "only with this in the block reason; may be given again", collect, [])
+    .option("--reason <text>", "only with this in the block reason; repeatable", collect, [])
     .option("--client <addresses>", "only of these IP addresses or networks", collectList, [])
     .option("--status <codes>", "only with these HTTP statuses, for example 403 or 4xx", collectList, [])
-    .option("--path <text>", "only with this in the path; with *, the whole path; may be given again", collect, [])
-    .option("--follow", "go on with what comes, until stopped", false)
-    .option("--interval <seconds>", "with --follow: how often to look", wholeNumber(5, 86_400), 60)
+    .option("--path <text>", "only with this in the path; with *, the whole path; repeatable", collect, [])
+    .option("--follow", "keep printing new rows until stopped", false)
+    .option("--interval <seconds>", "with --follow: how often to poll", wholeNumber(5, 86_400), 60)
     .option("--lookback <days>", "with --follow: how late rows may arrive", wholeNumber(0, 30), 2)
-    .option("--page-size <n>", "rows of one call", wholeNumber(1, 10_000), 10_000);
+    .option("--page-size <n>", "rows per call", wholeNumber(1, 10_000), 10_000);
   withLogSourceOptions(command)
     .addHelpText("after", examples)
     .action(async (options) => {

@@ -13,19 +13,19 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
       "kubeconfig (default: KUBECONFIG, ~/.kube/config, or the service account of the pod)",
     )
     .option("--context <name>", "context of the kubeconfig (default: the current one)")
-    .option("--namespace <name>", "work in this namespace alone; Roles are enough then (default: all namespaces)")
-    .option("--leader-elect", "work only while holding a Lease, so that several replicas can run", false)
+    .option("--namespace <name>", "manage only this namespace, for which Roles suffice (default: all namespaces)")
+    .option("--leader-elect", "reconcile only while holding a Lease, so that several replicas can run", false)
     .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials", false)
     .addOption(
-      new Option("--log-level <level>", "what is logged")
+      new Option("--log-level <level>", "lowest level to log")
         .choices(["debug", "info", "warn", "error", "silent"])
         .default("info"),
     )
     .addOption(
-      new Option("--log-format <format>", "how it is logged (default: text on a terminal, else json)").choices([
+      new Option("--log-format <format>", "log format (default: text on a terminal, json otherwise)").choices([
         "json",
         "text",
       ]),

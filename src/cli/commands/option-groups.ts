@@ -1,9 +1,9 @@
-// What several commands have in common: groups of options that they share, and how the values of options are read.
+// What several commands have in common: groups of options, and how the values of options are parsed.
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { logPlans } from "../../plan/logs/retention.ts";
 
-/** Takes the exit code of a command. */
+/** Receives the exit code of a command. */
 export type SetExitCode = (code: number) => void;
 
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -14,7 +14,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Collects the values of an option that may be given again. */
+/** Collects the values of a repeatable option. */
 export function collect(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];
 }

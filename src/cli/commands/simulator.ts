@@ -10,12 +10,12 @@ export function addSimulatorCommand(program: Command, setExitCode: SetExitCode):
     .option("--port <n>", "port of the API; 0 takes a free one", wholeNumber(0, 65_535), 8080)
     .option(
       "--control-port <n>",
-      "port that shows state and takes faults; 0 takes a free one",
+      "port to inspect the state and inject faults; 0 takes a free one",
       wholeNumber(0, 65_535),
       0,
     )
-    .option("--key <key[=domain]>", "an API key and the domain that it belongs to; may be given again", collect, [])
-    .option("--latency <ms>", "time that each call takes", wholeNumber(0, 60_000), 0)
+    .option("--key <key[=domain]>", "an API key and the domain that it belongs to; repeatable", collect, [])
+    .option("--latency <ms>", "duration of each call", wholeNumber(0, 60_000), 0)
     .option(
       "--spelling <mode>",
       "how lists spell addresses, for example AsGiven, AddPrefix, Expanded or UpperCase",

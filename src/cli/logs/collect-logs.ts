@@ -1,5 +1,5 @@
-// Brings rows from the WAF to the output: once for a range of days, or again and again. After each day the output is settled and
-// the checkpoint written, in this order, so that output and checkpoint always belong together.
+// Copies rows from the WAF to the output: once for a range of days, or continuously. After each day the output is synced and
+// then the checkpoint is written, so that output and checkpoint always match.
 import type { Clock } from "../../async/clock.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
@@ -14,7 +14,7 @@ import type { LogPiece } from "../../reconcile/logs/read-logs.ts";
 import type { LogFormat } from "./log-format.ts";
 import type { LogOutput } from "./log-output.ts";
 
-/** Rows that become one text: enough to be quick, and little beside the page that they come from. */
+/** Rows that are formatted at once: enough to be fast, and few compared to a page. */
 const rowsPerWrite = 500;
 
 export interface LogCollection {
@@ -23,14 +23,14 @@ export interface LogCollection {
   readonly filter: LogFilter;
   readonly format: LogFormat;
   readonly output: LogOutput;
-  /** Told after each day what is needed to go on from there; undefined where nothing can be gone on with. */
+  /** Called after each day with what is needed to resume from there; undefined if the output cannot be resumed. */
   readonly checkpoint: ((offset: number, rows: number, cursor: LogCursor) => Promise<void>) | undefined;
-  /** What an earlier run left; undefined to begin. */
+  /** The checkpoint of an earlier run; undefined to start from the beginning. */
   readonly resumed: { readonly cursor: LogCursor; readonly rows: number } | undefined;
   readonly watcher: {
     rowsRead(rows: number, day: number): void;
     dayDone(day: number, summary: DaySummary): void;
-    /** Of one that follows: the next look will try again. */
+    /** With --follow: the next poll retries. */
     failed(fault: WafFault): void;
   };
 }
@@ -51,13 +51,13 @@ export async function collectRange(collection: LogCollection, days: DayRange): P
 
 export interface Following {
   readonly firstDay: number;
-  /** How many days before today are looked at again for rows that arrive late. */
+  /** How many days before today are read again for late rows. */
   readonly lookbackDays: number;
   readonly intervalMs: number;
   readonly clock: Pick<Clock, "nowMs" | "sleep">;
 }
 
-/** Reads what is there, and then what comes, until it is stopped. */
+/** Reads the existing rows, and then new ones until it is stopped. */
 export async function followLogs(collection: LogCollection, following: Following): Promise<CollectionEnd> {
   const { clock, intervalMs, lookbackDays, firstDay } = following;
   const { ports, perPage, watcher } = collection;

@@ -1,16 +1,16 @@
-// What makes an interrupted download go on: a file beside the output that says up to where the output is whole, and what was read by
-// then. Written after the output has reached the disk, so that whatever lies beyond is cut off, never trusted.
+// The checkpoint of a download: a file next to the output that says up to which byte the output is complete and what was read
+// by then. It is written after the output has reached the disk; everything beyond is truncated, never trusted.
 import { readFile, rm } from "node:fs/promises";
 import { loadLogCursor } from "../../plan/logs/cursor.ts";
 import type { LogCursor } from "../../plan/logs/cursor.ts";
 import { writeFileAtomically } from "../../source/directory/atomic-file.ts";
 import { CommandError } from "../describe-error.ts";
 
-/** What was asked for. A download goes on only with the same question. */
+/** The request. A download can be resumed only with the same request. */
 export interface LogQuestion {
   readonly baseUrl: string;
   readonly format: string;
-  /** Days since 1970. `lastDay` is null for one that follows. */
+  /** Days since 1970. `lastDay` is null with --follow. */
   readonly firstDay: number;
   readonly lastDay: number | null;
   readonly filters: Readonly<Record<string, readonly string[]>>;
@@ -18,7 +18,7 @@ export interface LogQuestion {
 
 export interface LogCheckpoint {
   readonly question: LogQuestion;
-  /** Bytes of the output that are whole. */
+  /** How many bytes of the output are complete. */
   readonly offset: number;
   readonly rows: number;
   readonly cursor: LogCursor;
@@ -38,19 +38,19 @@ export async function removeCheckpoint(outputFile: string): Promise<void> {
   await rm(checkpointPath(outputFile), { force: true });
 }
 
-/** Undefined if there is none. @throws CommandError if it can't be read */
+/** Undefined if there is none. @throws CommandError if it cannot be read */
 export async function loadCheckpoint(outputFile: string): Promise<LogCheckpoint | undefined> {
   const path = checkpointPath(outputFile);
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (errorCode(error) === "ENOENT") return undefined;
-    throw new CommandError(`${path} can't be read (${errorCode(error)})`);
+    throw new CommandError(`cannot read ${path} (${errorCode(error)})`);
   });
   if (text === undefined) return undefined;
   const checkpoint = parseCheckpoint(text);
   if (checkpoint !== undefined) return checkpoint;
   throw new CommandError(
     `${path} is damaged, or was written by another version of wafsync`,
-    `Remove it and ${outputFile}, and begin again without --resume.`,
+    `Remove it and ${outputFile}, and start again without --resume.`,
   );
 }
 
@@ -80,7 +80,7 @@ function isQuestion(value: unknown): value is LogQuestion {
   return typeof baseUrl === "string" && typeof format === "string" && isDay && typeof filters === "object";
 }
 
-/** The stable code of an error of the file system. */
+/** The error code of the file system. */
 export function errorCode(error: unknown): string {
   const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "unknown error";

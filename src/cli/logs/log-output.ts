@@ -1,5 +1,5 @@
-// Where the rows go: a stream that somebody else reads, or a file that can be gone on with. Both take text in order, and make the
-// caller wait while they are busy.
+// The output of the rows: a stream that another program reads, or a file that can be resumed. Both write text in order and
+// make the caller wait while they are busy.
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import type { Writable } from "node:stream";
@@ -7,14 +7,14 @@ import { CommandError } from "../describe-error.ts";
 import { errorCode } from "./log-checkpoint.ts";
 
 export interface LogOutput {
-  /** @returns false if nobody reads any more */
+  /** @returns false if the reader has closed the stream */
   write(text: string): Promise<boolean>;
-  /** What was written is on the disk, where there is one. @returns the length of the output in bytes */
+  /** Syncs a file to the disk. @returns the length of the output in bytes */
   settle(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** A pipe or a terminal. Nothing is closed: it belongs to the process. */
+/** A pipe or a terminal. It is not closed, because it belongs to the process. */
 export function createStreamOutput(stream: Writable): LogOutput {
   let written = 0;
   let hasEnded = false;
@@ -23,7 +23,7 @@ export function createStreamOutput(stream: Writable): LogOutput {
     hasEnded = true;
     wake?.();
   };
-  // Whoever read has seen enough, as `head` does: no failure.
+  // The reader has enough, like `head`: this is not a failure.
   stream.on("error", end).on("close", end);
   return {
     async write(text) {
@@ -45,7 +45,7 @@ export function createStreamOutput(stream: Writable): LogOutput {
   };
 }
 
-/** The file from `offset` on: what lies beyond is cut off. 0 makes a new file. @throws CommandError */
+/** The file from `offset` on, truncated there; 0 creates a new file. @throws CommandError */
 export async function openFileOutput(path: string, offset: number): Promise<LogOutput> {
   const file = await open(path, offset === 0 ? "w" : "r+").catch((error: unknown) => {
     throw new CommandError(`${path} can't be written (${errorCode(error)})`);
@@ -54,8 +54,8 @@ export async function openFileOutput(path: string, offset: number): Promise<LogO
   if (size < offset) {
     await file.close();
     throw new CommandError(
-      `${path} is shorter than it was: it can't be gone on with`,
-      "Remove it and the file that ends in .wafsync-resume, and begin again.",
+      `cannot resume ${path}: it is shorter than before`,
+      "Remove it and the file that ends in .wafsync-resume, and start again.",
     );
   }
   await file.truncate(offset);
@@ -67,7 +67,7 @@ function fileOutput(path: string, file: FileHandle, offset: number): LogOutput {
   const failed = (error: unknown): never => {
     throw new CommandError(
       `${path} can't be written (${errorCode(error)})`,
-      "What was written until the last finished day stays; go on with --resume.",
+      "The rows up to the last complete day are kept; continue with --resume.",
     );
   };
   return {

@@ -1,11 +1,11 @@
-// The days that somebody asks for, checked by the API's rules before anything is called.
+// The requested range of days, validated by the rules of the API before any call.
 import type { DayRange } from "../../plan/logs/cursor.ts";
 import { firstKeptDay, logRetentionDays } from "../../plan/logs/retention.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
 import { formatDay, parseDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 
-/** One query of the API spans no more, both ends counted. */
+/** The most days in one query of the API, including both ends. */
 export const rangeDaysMax = 365;
 
 const dateHint =
@@ -24,23 +24,23 @@ export function parseRange(from: string, to: string, today: number): DayRange {
   const days = lastDay - firstDay + 1;
   if (days > rangeDaysMax) {
     throw new CommandError(
-      `from ${formatDay(firstDay)} to ${formatDay(lastDay)} it is ${days} days, and the WAF answers for at most ${rangeDaysMax}`,
-      `Write --from ${formatDay(lastDay - rangeDaysMax + 1)}, and ask for the days before it in a second call.`,
+      `${formatDay(firstDay)} to ${formatDay(lastDay)} is ${days} days, and the WAF allows at most ${rangeDaysMax}`,
+      `Set --from ${formatDay(lastDay - rangeDaysMax + 1)}, and read the earlier days with another command.`,
     );
   }
   return { firstDay, lastDay };
 }
 
-/** Whether the text names one day for ever: `7d` is another one tomorrow. */
+/** Whether the string always means the same day: `7d` is another day tomorrow. */
 export function isAbsoluteDate(text: string): boolean {
   return parseDay(text) !== undefined;
 }
 
-/** A warning if the plan keeps less than what is asked for. */
+/** A warning if the plan does not keep all requested days. */
 export function retentionWarning(plan: LogPlan, { firstDay }: DayRange, today: number): string | undefined {
   const kept = firstKeptDay(plan, today);
   if (firstDay >= kept) return undefined;
-  return `the plan ${plan} keeps logs for ${logRetentionDays[plan]} days: of the days before ${formatDay(kept)} there will be nothing, or only a part`;
+  return `the plan ${plan} keeps logs for ${logRetentionDays[plan]} days: days before ${formatDay(kept)} are missing or incomplete`;
 }
 
 function parseDate(option: string, text: string, today: number): number {

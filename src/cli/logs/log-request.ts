@@ -1,4 +1,4 @@
-// The options of `wafsync logs`, made into what is to be done. Everything that can be wrong is found here, before any call.
+// Parses and validates the options of `wafsync logs`, so that every mistake is found before any call.
 import { parseLogFilter } from "./log-filter.ts";
 import type { LogFilter, LogFilterTexts } from "./log-filter.ts";
 import type { DayRange } from "../../plan/logs/cursor.ts";
@@ -29,7 +29,7 @@ export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
 
 export interface LogRequest {
   readonly days: DayRange;
-  /** Whether the days were told by date, and so must be those of a download that goes on. */
+  /** Whether the days were given by date, so that they must equal those of a resumed download. */
   readonly fixedDays: { readonly first: boolean; readonly last: boolean };
   readonly filter: LogFilter;
   readonly filters: LogFilterTexts;
@@ -47,16 +47,15 @@ export interface LogRequest {
 /** @throws CommandError that says what to write instead */
 export function readLogRequest(options: LogsOptions, today: number): LogRequest {
   const { country, reason, client, status, path, follow, resume, output, from, to } = options;
-  if (follow && to !== undefined)
-    throw new CommandError("--follow has no end, so --to says nothing", "Leave --to away.");
-  if (resume && output === undefined) throw new CommandError("--resume goes on with a file", "Name it with --output.");
+  if (follow && to !== undefined) throw new CommandError("--to cannot be combined with --follow", "Omit --to.");
+  if (resume && output === undefined) throw new CommandError("--resume needs a file", "Add --output FILE.");
   const days = parseRange(from ?? (follow ? "today" : "yesterday"), to ?? "today", today);
   const filters = { country, reason, client, status, path };
   const parsed = parseLogFilter(filters);
   if (!parsed.ok) throw new CommandError(`--${parsed.option}: ${parsed.problem}`);
   const format = options.format ?? (output === undefined && process.stdout.isTTY ? "table" : "ndjson");
   if (follow && format === "json") {
-    throw new CommandError("-o json is one array, and --follow never comes to its end", "Write -o ndjson.");
+    throw new CommandError("-o json cannot be combined with --follow, which never ends", "Use -o ndjson.");
   }
   return {
     days,
@@ -76,8 +75,8 @@ export function readLogRequest(options: LogsOptions, today: number): LogRequest 
 }
 
 /**
- * What a download asks for, and asked for when it began: dates such as `7d` stay those of then.
- * @throws CommandError if it is another question
+ * The request of a resumed download: dates such as `7d` keep the meaning of its start.
+ * @throws CommandError if it is another request
  */
 export function resumeQuestion(request: LogRequest, baseUrl: string, before: LogQuestion | undefined): LogQuestion {
   const { days, format, isFollowing, fixedDays } = request;
@@ -90,7 +89,7 @@ export function resumeQuestion(request: LogRequest, baseUrl: string, before: Log
   if (JSON.stringify(question) === JSON.stringify(before)) return question;
   const until = before.lastDay === null ? "--follow" : `--to ${formatDay(before.lastDay)}`;
   throw new CommandError(
-    `the unfinished download in ${request.file ?? ""} asked for something else`,
+    `the unfinished download in ${request.file ?? ""} had other options`,
     `It was --base-url ${before.baseUrl} --from ${formatDay(before.firstDay)} ${until} -o ${before.format}${filterWords(before.filters)}.`,
   );
 }

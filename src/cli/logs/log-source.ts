@@ -1,4 +1,4 @@
-// Which WAF the logs are of: told by options, or one of the instances that a directory declares.
+// Finds the WAF whose logs to read: given by options, or one of the instances that a directory declares.
 import { readEnvironment } from "../../app/config.ts";
 import { baseUrlObjection } from "../../app/base-url-policy.ts";
 import { realClock } from "../../async/clock.ts";
@@ -25,7 +25,7 @@ export interface LogSource {
   /** As the instance declares it. */
   readonly plan: LogPlan | undefined;
   readonly minRequestIntervalMs: number;
-  /** The one of a directory; undefined if the WAF was told by options. */
+  /** The instance of a directory; undefined if the WAF was given by options. */
   readonly instance: ObjectName | undefined;
 }
 
@@ -40,11 +40,11 @@ export async function findLogSource(options: LogSourceOptions): Promise<LogSourc
 }
 
 async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Promise<LogSource> {
-  if (instance !== undefined) throw new CommandError("--instance names one of a directory", "Add -f DIRECTORY.");
+  if (instance !== undefined) throw new CommandError("--instance needs a directory", "Add -f DIRECTORY.");
   if (baseUrl === undefined) {
     throw new CommandError(
-      "it is not said which WAF the logs are of",
-      "Write --base-url https://…, with the API key in WAFSYNC_API_KEY or --key-file, or -f with the folder that declares it.",
+      "no WAF given",
+      "Set --base-url https://… and the API key in WAFSYNC_API_KEY or --key-file, or set -f to the folder that declares the WAF.",
     );
   }
   return { baseUrl, key: await readApiKey(keyFile), plan: undefined, minRequestIntervalMs: 0, instance: undefined };
@@ -52,7 +52,7 @@ async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Pr
 
 async function fromDirectory(options: LogSourceOptions, directory: string): Promise<LogSource> {
   if (options.baseUrl !== undefined || options.keyFile !== undefined) {
-    throw new CommandError("-f says which WAF it is, and so do --base-url and --key-file", "Use one of the two ways.");
+    throw new CommandError("-f cannot be combined with --base-url and --key-file", "Use one of the two ways.");
   }
   const environmentKey = readEnvironment().apiKey;
   const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
@@ -60,7 +60,7 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
   const instance = chooseInstance(source.instances(), options.instance, directory);
   const gathered = await source.gather(instance);
   await source.close();
-  if (gathered === undefined) throw new CommandError(`the instance in ${directory} can't be read`);
+  if (gathered === undefined) throw new CommandError(`cannot read the instance in ${directory}`);
   if (gathered.key.state === "Missing") throw new CommandError(gathered.key.problem);
   const { baseUrl, logs, minRequestIntervalMs } = gathered.instance;
   const plan = logPlans.find((one) => one === logs.plan);

@@ -1,4 +1,4 @@
-// What a person is told while logs are read: progress, waiting that takes long, and what is wrong with the rows.
+// What users see while logs are read: progress, long waits, and problems of the rows.
 import type { WafFault } from "../../model/waf-result.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
@@ -8,10 +8,10 @@ import { countWords } from "../count-words.ts";
 import type { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
 
-/** A shorter wait is over before it is read. */
+/** A shorter wait is not shown: it would be over before it is read. */
 const waitShownMsMin = 1_000;
 const brokenShownMax = 3;
-/** Of a year, each day may have two. */
+/** Enough for two warnings on each day of a year. */
 const warningsKeptMax = 730;
 
 export class LogWatch {
@@ -20,18 +20,18 @@ export class LogWatch {
   readonly #warnings: string[] = [];
   #isWhole = true;
 
-  /** @param progress undefined where the rows themselves are on the screen */
+  /** @param progress undefined if the rows themselves are printed on the terminal */
   constructor(notes: Terminal, progress: StatusLine | undefined) {
     this.#notes = notes;
     this.#progress = progress;
   }
 
-  /** Whether every row came that the API says it has, and none was broken. */
+  /** Whether the API sent as many rows as it announced, and none was malformed. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** What is missing or broken, a sentence each. */
+  /** What is missing or malformed, one sentence each. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }
@@ -47,7 +47,7 @@ export class LogWatch {
   readonly waiting = ({ why, delayMs }: LogWait): void => {
     if (delayMs < waitShownMsMin) return;
     const reason = typeof why === "string" ? `The WAF sent ${defectWords[why]}.` : why.message;
-    const text = `${reason} Trying again in ${Math.ceil(delayMs / 1000)} s.`;
+    const text = `${reason} Retrying in ${Math.ceil(delayMs / 1000)} s.`;
     if (this.#progress === undefined) this.#notes.line(text);
     else this.#progress.wait(text);
   };
@@ -57,17 +57,15 @@ export class LogWatch {
     if (brokenCount > 0) {
       const examples = broken.slice(0, brokenShownMax).map(({ position, problem }) => `entry ${position}: ${problem}`);
       const left =
-        brokenCount === 1
-          ? "1 entry is broken and left out"
-          : `${countWords(brokenCount)} entries are broken and left out`;
+        brokenCount === 1 ? "1 malformed entry is skipped" : `${countWords(brokenCount)} malformed entries are skipped`;
       this.#warn(`${date}: ${left} (${examples.join("; ")}${brokenCount > brokenShownMax ? "; …" : ""})`);
     }
     if (came !== total)
-      this.#warn(`${date}: the WAF says that there are ${countWords(total)} entries, and sends ${countWords(came)}`);
+      this.#warn(`${date}: the WAF announces ${countWords(total)} entries but sends ${countWords(came)}`);
   }
 
   failed(fault: WafFault): void {
-    this.line(`warning: ${fault.message} The next look will try again.`);
+    this.line(`warning: ${fault.message} Retrying at the next poll.`);
   }
 
   line(text: string): void {

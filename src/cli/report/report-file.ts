@@ -1,4 +1,4 @@
-// Puts a report where it is wanted: all of it or nothing, and never in the place of something that is no report.
+// Writes a report completely or not at all, and never overwrites a file that is not a report.
 import { randomUUID } from "node:crypto";
 import { open, rename, rm, writeFile } from "node:fs/promises";
 import { CommandError } from "../describe-error.ts";
@@ -12,7 +12,7 @@ const headBytes = 4096;
 export async function checkReportFile(path: string): Promise<void> {
   const head = await readHead(path);
   if (head === undefined || head === "" || head.includes(reportMark)) return;
-  throw new CommandError(`${path} is there already, and is no report`, "Write another name, or remove it first.");
+  throw new CommandError(`${path} exists and is not a report`, "Choose another name, or remove it first.");
 }
 
 /** @throws CommandError */

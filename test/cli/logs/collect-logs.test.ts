@@ -171,7 +171,7 @@ test("a checkpoint that was tampered with is refused, and says what to do", asyn
   await using files = await scratchDirectory({ "rows.wafsync-resume": '{"version":1,"offset":-5}' });
   await expect(loadCheckpoint(join(files.path, "rows"))).rejects.toMatchObject({
     code: "Command",
-    hint: expect.stringContaining("begin again without --resume"),
+    hint: expect.stringContaining("start again without --resume"),
   });
 });
 

@@ -35,7 +35,7 @@ describe("a range of days", () => {
     ["-7d", "today", "is not a date"],
     ["1d", "tomorrow", '--to "tomorrow" is not a date'],
     ["today", "yesterday", "--from today (2026-06-15) is after --to yesterday (2026-06-14)"],
-    ["365d", "today", "it is 366 days, and the WAF answers for at most 365"],
+    ["365d", "today", "is 366 days, and the WAF allows at most 365"],
     ["99999d", "today", "at most 365"],
   ])("from %j to %j is none: %s", (from, to, message) => {
     expect(() => range(from, to)).toThrow(message);
@@ -62,8 +62,6 @@ test("a range that reaches behind what the plan keeps is warned of, and no other
   const last30 = parseRange("29d", "today", today);
   expect(retentionWarning("Basic", last30, today)).toBeUndefined();
   const more = retentionWarning("Basic", parseRange("30d", "today", today), today);
-  expect(more).toBe(
-    "the plan Basic keeps logs for 30 days: of the days before 2026-05-17 there will be nothing, or only a part",
-  );
+  expect(more).toBe("the plan Basic keeps logs for 30 days: days before 2026-05-17 are missing or incomplete");
   expect(retentionWarning("Enterprise", parseRange("364d", "today", today), today)).toBeUndefined();
 });

@@ -16,8 +16,8 @@ test("a long wait is told with its reason, a short one is not", () => {
   watch.waiting({ day: 1, why: { code: "Unavailable", message: "The WAF answered 502." }, delayMs: 4_200 });
   watch.waiting({ day: 1, why: "RepeatedPage", delayMs: 1_000 });
   expect(texts).toEqual([
-    "The WAF answered 502. Trying again in 5 s.\n",
-    "The WAF sent the same page of logs twice. Trying again in 1 s.\n",
+    "The WAF answered 502. Retrying in 5 s.\n",
+    "The WAF sent the same page of logs twice. Retrying in 1 s.\n",
   ]);
 });
 
@@ -31,7 +31,7 @@ test("broken and missing entries are told, and make the whole incomplete", () =>
   watch.dayDone(day, { came: 5, total: 7, broken, brokenCount: 4 });
   expect(watch.isWhole).toBe(false);
   expect(texts).toEqual([
-    "warning: 2026-06-10: 4 entries are broken and left out (entry 1: is not an object; entry 2: is not an object; entry 3: is not an object; …)\n",
-    "warning: 2026-06-10: the WAF says that there are 7 entries, and sends 5\n",
+    "warning: 2026-06-10: 4 malformed entries are skipped (entry 1: is not an object; entry 2: is not an object; entry 3: is not an object; …)\n",
+    "warning: 2026-06-10: the WAF announces 7 entries but sends 5\n",
   ]);
 });

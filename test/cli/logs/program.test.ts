@@ -63,7 +63,7 @@ test("a file that was killed and gone on with ten times is exact", async () => {
   await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("a signal ends it, says how to go on, and the file can be gone on with", async () => {
+test("a signal ends it with a hint at --resume, and the download can be resumed", async () => {
   await using files = await scratchDirectory({});
   const file = join(files.path, "rows.csv");
   let calls = 0;
@@ -81,18 +81,18 @@ test("a signal ends it, says how to go on, and the file can be gone on with", as
   const stopped = await running.ended;
   expect([stopped.code, stopped.stderr]).toEqual([
     130,
-    expect.stringMatching(/Stopped after .* Add --resume to go on/),
+    expect.stringMatching(/Stopped after .* Add --resume to continue/),
   ]);
   const checkpoint = await readFile(`${file}.wafsync-resume`, "utf8");
   for (const spelling of keySpellings(logKey)) expect(checkpoint).not.toContain(spelling);
   const refused = await runWafsync(parameters, { environment });
-  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Add --resume to go on with it")]);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("Add --resume to continue it")]);
   const other = await runWafsync([...parameters, "--resume", "--country", "NL"], { environment });
-  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("asked for something else")]);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining("had other options")]);
   expect((await runWafsync([...parameters, "--resume"], { environment })).code).toBe(0);
   expect((await readFile(file, "utf8")).trimEnd().split("\n")).toHaveLength(4001);
   const again = await runWafsync([...parameters, "--resume"], { environment });
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("nothing says that it is unfinished")]);
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("is not an unfinished download")]);
 });
 
 describe("memory", () => {
@@ -126,9 +126,9 @@ describe("what can't be asked", () => {
     [["--from", "2026-06-15", "--to", "2026-06-10"], "--from 2026-06-15 is after --to 2026-06-10"],
     [["--from", "15.06.2026"], '--from "15.06.2026" is not a date'],
     [["--from", "2026-06-10", "--to", "2026-02-30"], "--to 2026-02-30: there is no such day"],
-    [["--from", "2025-06-16", "--to", "2026-06-16"], "it is 366 days, and the WAF answers for at most 365"],
-    [["--follow", "--to", "2026-06-16"], "--follow has no end"],
-    [["--resume"], "--resume goes on with a file"],
+    [["--from", "2025-06-16", "--to", "2026-06-16"], "is 366 days, and the WAF allows at most 365"],
+    [["--follow", "--to", "2026-06-16"], "--to cannot be combined with --follow"],
+    [["--resume"], "--resume needs a file"],
     [["--client", "10.0.0.300"], "--client: write an IP address or a network"],
   ])("%j ends before any call", async (more, message) => {
     await using world = await logWorld({ now });
@@ -144,7 +144,7 @@ describe("what the WAF refuses", () => {
     await using world = await logWorld({ now, keys });
     const noWaf = await runWafsync(logs(world.simulator, ...range), { environment });
     expect(noWaf.code).toBe(2);
-    expect(noWaf.stderr).toContain("the WAF refuses to give logs (404): No WAF configured for this account");
+    expect(noWaf.stderr).toContain("the WAF refuses to return logs (404): No WAF configured for this account");
     expect(noWaf.stderr).toContain("use the key of the account that has it");
     const wrongKey = await runWafsync(logs(world.simulator, ...range), {
       environment: { WAFSYNC_API_KEY: "another-key-0123456789" },
@@ -158,7 +158,7 @@ describe("what the WAF refuses", () => {
     [400, "Invalid date format. Use YYYY-MM-DD.", "by the API's published rules"],
     [400, "start_date must be before or equal to end_date", "by the API's published rules"],
     [400, "Date range cannot exceed 365 days", "by the API's published rules"],
-    [403, "Missing parameter api_key", "Look for a proxy"],
+    [403, "Missing parameter api_key", "Check whether a proxy removes"],
   ])("%i %s is told in its own words, with what to do", async (status, message, hint) => {
     await using world = await logWorld({ now });
     const body = JSON.stringify({ success: false, message });

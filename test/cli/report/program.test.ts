@@ -179,8 +179,8 @@ describe("what is missing", () => {
     const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
     pages.push(stdout);
     expect(code).toBe(1);
-    expect(stderr).toContain("warning: the blocklist can't be read: ");
-    expect(stdout).toContain("the blocklist can&#39;t be read: ");
+    expect(stderr).toContain("warning: cannot read the blocklist: ");
+    expect(stdout).toContain("cannot read the blocklist: ");
     expect(tableOf(stdout, "clients").map((cells) => cells[5])).toEqual(Array(20).fill("unknown"));
     expect(stdout).not.toContain('id="rule-yaml"');
   });
@@ -191,7 +191,7 @@ describe("what is missing", () => {
     const parameters = report(world.simulator, "--output", "-", "--plan", "Basic");
     const { code, stdout } = await runWafsync(parameters, { environment });
     expect(code).toBe(1);
-    expect(stdout).toContain("2026-06-11: 1 entry is broken and left out (entry 21: client_ip is not a text)");
+    expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a text)");
     expect(stdout).toContain("the plan Basic keeps logs for 30 days");
   });
 });
@@ -211,7 +211,7 @@ describe("the file", () => {
     const refused = await runWafsync(report(world.simulator, "--output", other), { environment });
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      `wafsync: ${other} is there already, and is no report\n  Write another name, or remove it first.\n`,
+      `wafsync: ${other} exists and is not a report\n  Choose another name, or remove it first.\n`,
     ]);
     expect(world.simulator.requests()).toHaveLength(calls);
     expect(await readFile(other, "utf8")).toBe("kind: WafInstance\n");
@@ -241,9 +241,9 @@ describe("the file", () => {
 describe("a question that can't be answered is refused with a way out", () => {
   test.each([
     [["--from", "2026-06-12", "--to", "2026-06-10"], environment, "--from 2026-06-12 is after --to 2026-06-10"],
-    [["--from", "2025-06-01", "--to", "2026-06-10"], environment, "the WAF answers for at most 365"],
+    [["--from", "2025-06-01", "--to", "2026-06-10"], environment, "the WAF allows at most 365"],
     [["--from", "yesterdays"], environment, '--from "yesterdays" is not a date'],
-    [[], {}, "there is no API key"],
+    [[], {}, "no API key given"],
     [[], { WAFSYNC_API_KEY: "another-key-0123" }, "Check the key in WAFSYNC_API_KEY"],
     [["--top", "0"], environment, "Write a whole number from 1 to 100."],
   ])("%j", async (more, environment, complaint) => {

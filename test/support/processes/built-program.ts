@@ -1,22 +1,36 @@
-// The bundle that ships, built for a suite that runs it in place of the sources.
+// The bundle that ships, for a suite that runs it in place of the sources.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll } from "@jest/globals";
+import type { Bundle } from "./bundle.ts";
+import { buildCommand, bundleIn, bundleVariable } from "./bundle.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** Builds it before the tests of the block where this is called, and removes it after them. Gives its path while they run. */
-export function builtProgram(): () => string {
+/**
+ * The bundle that this run of the tests was given, or one of its own where jest was started by hand. To be called in the
+ * block whose tests need it; the result works while they run.
+ */
+export function builtBundle(): () => Bundle {
+  const given = process.env[bundleVariable];
+  if (given !== undefined && given !== "") return () => bundleIn(given);
   let folder = "";
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "wafsync-built-"));
-    await promisify(execFile)(process.execPath, ["scripts/build.ts", join(folder, "wafsync.mjs")], { cwd: root });
+    const [node = "", ...parameters] = buildCommand(bundleIn(folder));
+    await promisify(execFile)(node, parameters, { cwd: root });
   });
   afterAll(async () => {
     await rm(folder, { recursive: true, force: true });
   });
-  return () => join(folder, "wafsync.mjs");
+  return () => bundleIn(folder);
+}
+
+/** The same, for suites that need nothing but the path of the program. */
+export function builtProgram(): () => string {
+  const bundle = builtBundle();
+  return () => bundle().program;
 }

@@ -31,6 +31,10 @@ interface ProcessOptions {
   readonly workingDirectory?: string;
   /** Another program than the one that users start. */
   readonly program?: string;
+  /** Parameters of Node.js itself. */
+  readonly nodeParameters?: readonly string[];
+  /** Gives the process the variables of `environment` and no others. */
+  readonly isIsolated?: boolean;
 }
 
 const transcripts: { readonly parameters: readonly string[]; text: string }[] = [];
@@ -48,14 +52,11 @@ export function everythingPrinted(): string {
 export function startWafsync(parameters: readonly string[], options: ProcessOptions = {}): RunningProcess {
   const transcript = { parameters, text: "" };
   transcripts.push(transcript);
-  const child = spawn(process.execPath, [options.program ?? program, ...parameters], {
+  const { program: started = program, nodeParameters = [], isIsolated = false } = options;
+  const inherited = { PATH: process.env["PATH"], HOME: process.env["HOME"], NODE_COMPILE_CACHE: compileCache };
+  const child = spawn(process.execPath, [...nodeParameters, started, ...parameters], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
-      NODE_COMPILE_CACHE: compileCache,
-      ...options.environment,
-    },
+    env: { ...(isIsolated ? {} : inherited), ...options.environment },
     ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),
   });
   const texts = { stdout: "", stderr: "" };

@@ -1,0 +1,126 @@
+// What each command really loads of the bundle, from which its start-up time and its memory follow. Bytes and packages are
+// the same on every machine and under any load, as milliseconds are not.
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { builtBundle } from "../support/processes/built-program.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+/** Run before the program: writes down, at the end, the address of every module that was loaded. */
+function recorderOf(file: string): string {
+  const script = `
+    import { writeFileSync } from "node:fs";
+    import { registerHooks } from "node:module";
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    process.on("exit", () => writeFileSync(${JSON.stringify(file)}, JSON.stringify(loaded)));`;
+  return `--import=data:text/javascript,${encodeURIComponent(script)}`;
+}
+
+interface Metafile {
+  readonly outputs: Readonly<
+    Record<string, { readonly bytes: number; readonly inputs: Readonly<Record<string, unknown>> }>
+  >;
+}
+
+interface Loaded {
+  /** The npm packages that have code in the files that were loaded, in order. */
+  readonly packages: readonly string[];
+  /** Of the program and its chunks. */
+  readonly kibibytes: number;
+  readonly files: number;
+  /** Modules of Node.js. */
+  readonly builtins: readonly string[];
+}
+
+const base = ["commander"];
+const waf = [...base, "undici", "zod"];
+const directory = [...base, "ipaddr.js", "undici", "yaml", "zod"];
+
+describe("the bundle", () => {
+  const bundle = builtBundle();
+  let scratch: ScratchDirectory;
+  let folder: WafFolder;
+  let outputs: Metafile["outputs"];
+
+  beforeAll(async () => {
+    scratch = await scratchDirectory({ "key.txt": testKey });
+    folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("scanners", { addresses: ["203.0.113.9"] }));
+    ({ outputs } = JSON.parse(await readFile(bundle().metafile, "utf8")) as Metafile);
+  });
+
+  afterAll(async () => {
+    await folder[Symbol.asyncDispose]();
+    await scratch[Symbol.asyncDispose]();
+  });
+
+  async function loadedBy(parameters: readonly string[]): Promise<Loaded & { readonly code: number | undefined }> {
+    const record = join(scratch.path, "loaded.json");
+    const { program } = bundle();
+    const { code } = await runWafsync(parameters, { program, nodeParameters: [recorderOf(record)] });
+    const urls = JSON.parse(await readFile(record, "utf8")) as string[];
+    const names = new Set(urls.filter((url) => url.startsWith("file:")).map((url) => basename(url)));
+    const loaded = Object.entries(outputs).filter(([path]) => names.has(basename(path)));
+    const inputs = loaded.flatMap(([, output]) => Object.keys(output.inputs));
+    const packages = inputs.flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/u.exec(path)?.[1] ?? []);
+    return {
+      code,
+      packages: [...new Set(packages)].sort(),
+      kibibytes: loaded.reduce((total, [, { bytes }]) => total + bytes, 0) / 1024,
+      files: loaded.length,
+      builtins: urls.filter((url) => url.startsWith("node:")),
+    };
+  }
+
+  const access = () => [
+    "--base-url",
+    folder.simulator.baseUrl,
+    "--key-file",
+    join(scratch.path, "key.txt"),
+    "--allow-insecure-http",
+  ];
+
+  test.each(["--version", "--help", "plan --help", "operator --help", "no-such-command"])(
+    "loads only the parser of command lines for `wafsync %s`",
+    async (line) => {
+      const { packages, kibibytes, files } = await loadedBy(line.split(" "));
+      expect(packages).toEqual(base);
+      expect(kibibytes).toBeLessThan(100);
+      expect(files).toBeLessThan(10);
+    },
+  );
+
+  test("loads for `plan` neither the Kubernetes client nor charts, nor HTTP/2 and TLS for a WAF without them", async () => {
+    const { code, packages, kibibytes, files, builtins } = await loadedBy(["plan", ...folder.from]);
+    expect(code).toBe(1);
+    expect(packages).toEqual(directory);
+    expect(kibibytes).toBeLessThan(1300);
+    expect(files).toBeLessThan(25);
+    expect(builtins).toContain("node:net");
+    expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);
+  });
+
+  test("loads for a cache clear and for logs only what talks to the WAF", async () => {
+    const clear = await loadedBy(["clear-cache", ...access()]);
+    expect(clear.code).toBe(0);
+    expect(clear.packages).toEqual(waf);
+    const logs = await loadedBy(["logs", ...access(), "--from", "yesterday", "-o", "ndjson"]);
+    expect(logs.code).toBe(0);
+    expect(logs.packages).not.toContain("@kubernetes/client-node");
+    expect(logs.packages).not.toContain("echarts");
+  });
+
+  test("loads charts for the report, and the Kubernetes client for what happens in a cluster", async () => {
+    const report = await loadedBy(["report", ...access(), "--output", join(scratch.path, "report.html")]);
+    expect(report).toMatchObject({ code: 0, packages: expect.arrayContaining(["echarts"]) });
+    expect(report.packages).not.toContain("@kubernetes/client-node");
+    const cluster = await loadedBy(["clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml"]);
+    expect(cluster).toMatchObject({ code: 2, packages: expect.arrayContaining(["@kubernetes/client-node"]) });
+    expect(cluster.packages).not.toContain("echarts");
+  });
+});
