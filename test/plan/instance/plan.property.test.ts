@@ -14,6 +14,7 @@ import type { Plan } from "../../../src/plan/instance/plan.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../../support/builders/declare.ts";
 import { anInventory, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
+import { caseCount } from "../../support/builders/case-count.ts";
 
 /** Few texts, so that rules, lists and inventory meet; nested ones and other spellings among them. */
 const declaredTexts = [
@@ -175,7 +176,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         expect(third.operations).toEqual([]);
         expect(planned({ ...settled, inventory: third.inventory }).inventoryChanged).toBe(false);
       }),
-      { numRuns: 1_000 },
+      { numRuns: caseCount(1_000) },
     );
   });
 
@@ -191,7 +192,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(new Set(after.lists[list].keys())).toEqual(new Set(desired.lists[list].keys()));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -210,7 +211,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           if (policy === "Additive") expect(world.inventory.entries[list].has(operation.entry)).toBe(true);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: caseCount(1_000) },
     );
   });
 
@@ -232,7 +233,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -271,7 +272,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         expect(two.inventory).toEqual(one.inventory);
         expect(two.lists).toEqual(one.lists);
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -292,7 +293,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const lastAdd = plan.operations.findLastIndex(({ kind }) => kind === "AddEntry");
         if (firstRemoval !== -1) expect(lastAdd).toBeLessThan(firstRemoval);
       }),
-      { numRuns: 300 },
+      { numRuns: caseCount(300) },
     );
   });
 
@@ -309,7 +310,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(late).toEqual([]);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -334,7 +335,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(new Set(undone.observed.lists[list].keys())).toEqual(new Set(world.observed.lists[list].keys()));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -344,7 +345,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const keys = planned(world).operations.map(operationKey);
         expect(new Set(keys).size).toBe(keys.length);
       }),
-      { numRuns: 300 },
+      { numRuns: caseCount(300) },
     );
   });
 });

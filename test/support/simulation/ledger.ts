@@ -18,9 +18,8 @@ type Owner = "Ours" | "Recorded" | "Others";
 
 /** What a process knew of an instance. */
 export interface Knowledge {
-  /** The last picture that it was given, and when. */
+  /** The last declared state that it was given. */
   gathered?: Gathered | undefined;
-  gatheredAtMs?: number;
   /** The last fresh read. */
   confirmed?: Gathered | undefined;
   confirmedAtMs?: number;
