@@ -57,6 +57,23 @@ describe("a directory that is right", () => {
     expect(snapshot.namespaceLabels.get("shop")).toEqual({ team: "a" });
   });
 
+  test("accepts what `kubectl create --dry-run=client -o yaml` writes, with fields that are null", async () => {
+    const metadata = (name: string): string =>
+      `metadata:\n  creationTimestamp: null\n  annotations: null\n  name: ${name}\n`;
+    const snapshot = await snapshotOf({
+      "map.yaml": `apiVersion: v1\ndata:\n  list: |\n    192.0.2.9\nkind: ConfigMap\n${metadata("feed")}`,
+      "empty.yaml": `apiVersion: v1\ndata: null\nkind: ConfigMap\n${metadata("empty")}`,
+      "secret.yaml": `apiVersion: v1\ndata:\n  apiKey: ${btoa(secretText)}\nkind: Secret\n${metadata("waf-key")}`,
+      "ns.yaml": `apiVersion: v1\nkind: Namespace\n${metadata("shop")}spec: {}\nstatus: {}\n`,
+      "rule.yaml": `${ruleYaml("office", ["192.0.2.1"]).replace("metadata:", "metadata:\n  creationTimestamp: null")}status: null\n`,
+    });
+    expect(texts(snapshot)).toEqual([]);
+    expect([...snapshot.configMaps.keys()].sort()).toEqual(["default/empty", "default/feed"]);
+    expect(snapshot.secrets.get("default/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
+    expect([...snapshot.namespaceLabels.keys()]).toEqual(["shop"]);
+    expect(snapshot.rules).toHaveLength(1);
+  });
+
   test("may hold objects of others, which are noted and left alone", async () => {
     const snapshot = await snapshotOf({
       "kustomization.yaml": "resources: [rules.yaml]\n",
