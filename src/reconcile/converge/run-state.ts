@@ -1,6 +1,6 @@
 // The state of one reconcile run: its view, and the plan that belongs to it. Whatever the run learns goes through `see`, which
 // plans again, so a plan never belongs to another view. `record` stores the inventory ahead of the writes that it allows.
-import type { Gathered } from "../../model/gathered.ts";
+import type { ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -22,6 +22,8 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
+/** How often a run waits for declared objects that keep changing before it starts again. */
+const settleRoundsMax = 1_000;
 /** Fewer writes than this say nothing about the pace. */
 const paceFrom = 5;
 
@@ -158,14 +160,30 @@ export class Run {
     return orphansEntries(this.#view, this.#plan);
   }
 
+  /** Entries that the plan gives up may belong to a rule that is just being replaced: waits until that is over. */
+  async #settleOrphans(): Promise<RunResult | undefined> {
+    for (let round = 0; this.isUnsettled && orphansEntries(this.#view, this.#plan); round += 1) {
+      if (this.ports.stopping.aborted) return { kind: "Interrupted" };
+      if (round >= settleRoundsMax) return { kind: "Outdated" };
+      const ended = this.isOutdated() ? await this.refresh() : await this.confirm({ beforeRemovals: true });
+      if (ended !== undefined) return ended;
+    }
+    return undefined;
+  }
+
+  /** True while what is missing may only be in the middle of a replacement. */
+  get isUnsettled(): boolean {
+    return this.#followsSource && this.#confirmedMs === undefined && this.ports.source.isSettled?.() === false;
+  }
+
   /** Reads the declared state where it lives. If that fails, no removal is planned, and a new process writes nothing. */
-  async confirm(): Promise<RunResult | undefined> {
+  async confirm(options: ConfirmOptions = {}): Promise<RunResult | undefined> {
     if (!this.#followsSource) {
       this.#confirmedMs = this.ports.clock.nowMs();
       return undefined;
     }
-    const confirmed = await this.ports.source.confirm(this.name);
-    this.#confirmedMs = this.ports.clock.nowMs();
+    const confirmed = await this.ports.source.confirm(this.name, { ...options, signal: this.ports.stopping });
+    this.#confirmedMs = "isUnsettled" in confirmed ? undefined : this.ports.clock.nowMs();
     let { gathered } = this.#view;
     if (confirmed.state === "Read") {
       const ended = this.#endedBy(confirmed.gathered);
@@ -199,8 +217,8 @@ export class Run {
   /** Stores the inventory of the plan, before anything of the plan is done. */
   async record(): Promise<RunResult | undefined> {
     if (!this.#plan.inventoryChanged && this.#view.inventory === this.#stored) return undefined;
-    const foreign = await this.#ensureDomain();
-    if (foreign !== undefined) return foreign;
+    const ended = (await this.#settleOrphans()) ?? (await this.#ensureDomain());
+    if (ended !== undefined) return ended;
     const { inventory: before, observed } = this.#view;
     const next = this.#plan.inventory;
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
