@@ -93,10 +93,17 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/special-purpose.test.ts",
   },
   {
-    guard: "a carved entry is not written as a whole",
+    guard: "`onNeverBlock` writes no carved entry as a whole",
     file: "src/plan/lists/carved-entries.ts",
     from: "for (const { entry } of carved) entries.delete(entry);",
     to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "`onNeverBlock` carves nothing unless it says so",
+    file: "src/plan/lists/guards.ts",
+    from: 'if (guards.onNeverBlock === "Reject") {',
+    to: "if (guards.onNeverBlock === undefined) {",
     foundBy: simulation,
   },
   {
