@@ -72,7 +72,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().cluster.expectKubectl(patched);
     await world().allReady(namespace);
     expect(waf.view.has("blocklist", "10.0.0.0/8")).toBe(true);
-  }, 90_000);
+  });
 
   test("a rule without its instance says so, and attaches when that comes", async () => {
     const namespace = await world().newNamespace("late");

@@ -342,7 +342,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
         neverBlock: ["198.51.100.0/24", "2001:DB8::/32", "192.0.2.1"],
         onNeverBlock: "Carve",
         minPrefixLength: { ipv4: 16, ipv6: 0 },
-        allowMinPrefixLength: { ipv6: 0 },
+        allowMinPrefixLength: { ipv4: 32, ipv6: 0 },
         specialPurpose: "Allow",
       },
       cacheClear: { afterRolloutOf: [{ kind: "Deployment", name: "web", namespace: "shop" }], minInterval: "0s" },

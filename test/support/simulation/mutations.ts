@@ -93,10 +93,17 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/plan/lists/special-purpose.test.ts",
   },
   {
-    guard: "with `onNeverBlock` set to `Carve`, a carved entry is not written as a whole",
+    guard: "`onNeverBlock` writes no carved entry as a whole",
     file: "src/plan/lists/carved-entries.ts",
     from: "for (const { entry } of carved) entries.delete(entry);",
     to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "`onNeverBlock` carves nothing unless it says so",
+    file: "src/plan/lists/guards.ts",
+    from: 'if (guards.onNeverBlock === "Reject") {',
+    to: "if (guards.onNeverBlock === undefined) {",
     foundBy: simulation,
   },
   {
@@ -158,8 +165,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "lists of another WAF make nothing forgotten",
     file: "src/reconcile/converge/run-state.ts",
-    from: "if (foreign !== undefined) return foreign;",
-    to: "",
+    from: "const ended = (await this.#settleOrphans()) ?? (await this.#ensureDomain());",
+    to: "const ended = await this.#settleOrphans();",
     foundBy: simulation,
   },
   {
@@ -186,8 +193,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a fresh read comes before removals",
     file: "src/reconcile/converge/apply-plan.ts",
-    from: "if (!run.isConfirmedFor(operation)) {",
-    to: "if (run.left === -1) {",
+    from: "if (operation === undefined || !run.isConfirmedFor(operation)) {",
+    to: "if (operation === undefined) {",
     foundBy: simulation,
   },
   {

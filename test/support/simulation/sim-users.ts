@@ -57,7 +57,8 @@ export class SimUsers {
   }
 
   createInstance(name = shop, change: Partial<DeclaredInstance> = {}): void {
-    const instance = anInstance({ name, resyncIntervalMs: 300_000 });
+    const onNeverBlock = this.#world.chance(0.5) ? "Carve" : "Reject";
+    const instance = anInstance({ name, resyncIntervalMs: 300_000, guards: { onNeverBlock } });
     const meta = { ...instance.meta, ...this.#meta() };
     this.#world.cluster.put("instances", { ...instance, meta, expectedDomain: this.#world.waf.domain, ...change });
   }
