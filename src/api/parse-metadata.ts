@@ -57,9 +57,17 @@ export function parseMetadata(found: unknown, defaultNamespace: string): ParsedM
   const parsed = metadataSchema.safeParse(found);
   if (!parsed.success) {
     const schema = structuralSchema(metadataSchema);
-    faults.push(...parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, base, found, schema)));
+    faults.push(...parsed.error.issues.flatMap((issue) => faultsOfIssue(issue, base, found, schema)).map(withQuotes));
   }
   if (!parsed.success || faults.length > 0) return { ok: false, faults };
   const { namespace = defaultNamespace, creationTimestamp, deletionTimestamp, ...rest } = parsed.data;
   return { ok: true, metadata: { ...rest, namespace, creationTimestamp, deletionTimestamp } };
+}
+
+/** YAML reads an unquoted `123456789012` or `true` as a number or a boolean, which no label and no annotation may be. */
+function withQuotes(fault: ResourceFault): ResourceFault {
+  const [, field] = fault.segments;
+  const isText = (field === "annotations" || field === "labels") && fault.segments.length === 3;
+  const isPlain = /, and is (?:a number|a fraction|true or false)$/u.test(fault.message);
+  return isText && isPlain ? { ...fault, message: `${fault.message}: put it in quotes` } : fault;
 }

@@ -18,6 +18,7 @@ import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { Unattached } from "../source/directory/gather.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
+import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
@@ -105,10 +106,15 @@ export class Standalone {
     return { faults: this.#source.faults(), unattached: this.#source.unattached() };
   }
 
-  /** Instances with managed entries that are no longer declared: their entries stay on the WAF. */
+  /**
+   * Instances with managed entries that are no longer declared: their entries stay on the WAF. One that an invalid file may
+   * declare is not among them.
+   */
   async orphaned(): Promise<readonly ObjectName[]> {
     const declared = new Set(this.#source.instances().map(nameKey));
-    return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)));
+    const errors = this.#source.faults().filter(({ severity }) => severity === "Error");
+    const mayBeDeclared = (name: ObjectName): boolean => errors.some((fault) => blocksRemovalsOf(fault, name));
+    return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)) && !mayBeDeclared(name));
   }
 
   readStatus(...[meta]: Parameters<StatusPort["read"]>): ReturnType<StatusPort["read"]> {

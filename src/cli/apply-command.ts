@@ -18,9 +18,16 @@ export interface ApplyOptions extends DirectoryOptions {
 /** @returns 0 if everything is done, 1 if something is left, 2 if something is wrong, 130 if it was stopped. */
 export async function runApply(options: ApplyOptions): Promise<number> {
   const lines = new Map<string, StatusLine>();
+  const cleared = new Map<string, number>();
   const how = {
     isDryRun: false,
-    observer: (notes: Terminal) => progressObserver(lines, options.showsProgress ? notes : quiet(notes)),
+    observer: (notes: Terminal): ReconcileObserver => ({
+      ...progressObserver(lines, options.showsProgress ? notes : quiet(notes)),
+      clearTried: (instance, _cause, isCleared) => {
+        const name = nameKey(instance);
+        if (isCleared) cleared.set(name, (cleared.get(name) ?? 0) + 1);
+      },
+    }),
   };
   return await withSession(options, how, async (session) => {
     const printed = new Set<string>();
@@ -29,7 +36,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
       isFaulty = await printFaults(session, printed);
     });
     for (const line of lines.values()) line.end();
-    const views = viewResults(session, results);
+    const views = viewResults(session, results).map((view) => ({ ...view, cleared: cleared.get(nameKey(view)) ?? 0 }));
     printResults(session, options, views);
     printTroubles(session, views);
     if (session.stopping.stop.aborted) {

@@ -58,6 +58,8 @@ export interface InstanceView {
   readonly trouble: string | undefined;
   readonly added: number;
   readonly removed: number;
+  /** How many times the command cleared the cache; absent where it is not counted. */
+  readonly cleared?: number;
   readonly lists: RunFacts["lists"];
   readonly operations: readonly OperationView[];
   readonly held: readonly OperationView[];

@@ -53,7 +53,7 @@ function createProgram(setExitCode: SetExitCode): Command {
       "after",
       `
 Examples:
-  $ wafsync simulator --port 8080 --key demo-key=www.example.com &
+  $ wafsync simulator --port 8080 --key demo-key-0123456789=www.example.com &
   $ wafsync plan  -f examples/directory --allow-insecure-http
   $ wafsync apply -f examples/directory --allow-insecure-http
   $ wafsync run --from examples/directory --allow-insecure-http

@@ -199,7 +199,7 @@ function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string
 
 type ListCounts = NonNullable<InstanceView["lists"]>["blocklist"];
 
-function countsLine({ namespace, name, lists, added, removed }: InstanceView, paint: Paint): string {
+function countsLine({ namespace, name, lists, added, removed, cleared = 0 }: InstanceView, paint: Paint): string {
   if (lists === undefined) return "";
   const list = (title: string, { live, managed, foreign, held }: ListCounts): string => {
     const parts = [`${managed} ours`];
@@ -207,6 +207,8 @@ function countsLine({ namespace, name, lists, added, removed }: InstanceView, pa
     if (held > 0) parts.push(`${held} held`);
     return `${title} ${live} (${parts.join(", ")})`;
   };
-  const done = added + removed === 0 ? "nothing to change" : `${added} added, ${removed} removed`;
+  const clears = cleared === 0 ? [] : [cleared === 1 ? "1 cache clear" : `${cleared} cache clears`];
+  const writes = added + removed === 0 ? [] : [`${added} added, ${removed} removed`];
+  const done = [...writes, ...clears].join(", ") || "nothing to change";
   return `${paint("bold", `${namespace}/${name}`)}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
 }

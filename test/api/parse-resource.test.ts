@@ -161,7 +161,7 @@ describe("what surrounds the spec is checked too", () => {
     [
       "an annotation that is no text",
       { ...ruleDocument(), metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
-      ['metadata.annotations["wafsync.dev/adopt"]: must be a text, and is true or false'],
+      ['metadata.annotations["wafsync.dev/adopt"]: must be a text, and is true or false: put it in quotes'],
     ],
     [
       "a misspelt field of the metadata",

@@ -42,6 +42,7 @@ describe("--help", () => {
     const { code, stdout, stderr } = await runWafsync([command, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(new RegExp(`^Usage: wafsync ${command} `, "u"));
+    expect(stdout).not.toContain("(default: [])");
     const examples = stdout.split("\n").filter((line) => line.startsWith("  $ ") && isOurs(line));
     expect(examples.length).toBeGreaterThan(0);
     for (const example of examples) {
@@ -58,6 +59,12 @@ describe("--help", () => {
     const examples = stdout.split("\n").filter((line) => line.startsWith("  $ "));
     for (const example of examples) expect(await complaintOf(example)).toBe(`error: unknown option '${unknownOption}'`);
   });
+});
+
+test("The first example of --help uses the key of the example folder that the next ones read", async () => {
+  const { stdout } = await runWafsync(["--help"]);
+  const key = /--key (?<key>[^ =]+)=/u.exec(stdout)?.groups?.["key"];
+  expect(await readFile(join(root, "examples/directory/waf.yaml"), "utf8")).toContain(`apiKey: ${key}\n`);
 });
 
 test("Every command line in the documentation is one that wafsync takes", async () => {

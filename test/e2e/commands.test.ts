@@ -106,7 +106,28 @@ test("plan ends with 1 while there are changes and with 0 when there are none; i
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
 });
 
+test("an annotation without quotes is an error that says so, and the instance still counts as declared", async () => {
+  await using folder = await folderWithRule();
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  const main = instanceDocument(folder.simulator.baseUrl);
+  await folder.files.write(
+    "main.yaml",
+    main.replace("annotations: {}", "annotations: {wafsync.dev/approve-removals: 123456789012}"),
+  );
+  const { code, stderr } = await runWafsync(["plan", ...folder.from]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("must be a text, and is a number: put it in quotes");
+  expect(stderr).not.toContain("no longer declared");
+});
+
 describe("a cache clear", () => {
+  test("is counted by an apply that does nothing else", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
+    expect((await runWafsync(["apply", ...folder.from])).stdout).toContain("shop/main: 1 cache clear; blocklist");
+    expect((await runWafsync(["apply", ...folder.from])).stdout).toContain("shop/main: nothing to change; blocklist");
+  });
+
   test("is in the plan until it is done; apply waits for its second attempt", async () => {
     await using folder = await wafFolder();
     await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));

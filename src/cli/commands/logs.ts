@@ -16,8 +16,10 @@ Examples:
   $ wafsync logs -f waf/ --follow -o ndjson | jq .request_path
 `;
 
+const noFilters = { country: [], reason: [], client: [], status: [], path: [] };
+
 /** Values without a comma may be given as a list. */
-function collectList(text: string, before: readonly string[]): readonly string[] {
+function collectList(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, ...text.split(",").map((one) => one.trim())];
 }
 
@@ -34,11 +36,11 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
     )
     .option("--output <file>", "write the rows to a file that must not exist")
     .option("--resume", "continue an unfinished file", false)
-    .option("--country <codes>", "only of these countries, for example CN,RU", collectList, [])
-    .option("--reason <text>", "only with this in the block reason; repeatable", collect, [])
-    .option("--client <addresses>", "only of these IP addresses or networks", collectList, [])
-    .option("--status <codes>", "only with these HTTP statuses, for example 403 or 4xx", collectList, [])
-    .option("--path <text>", "only with this in the path; with *, the whole path; repeatable", collect, [])
+    .option("--country <codes>", "only of these countries, for example CN,RU", collectList)
+    .option("--reason <text>", "only with this in the block reason; repeatable", collect)
+    .option("--client <addresses>", "only of these IP addresses or networks", collectList)
+    .option("--status <codes>", "only with these HTTP statuses, for example 403 or 4xx", collectList)
+    .option("--path <text>", "only with this in the path; with *, the whole path; repeatable", collect)
     .option("--follow", "keep printing new rows until stopped", false)
     .option("--interval <seconds>", "with --follow: how often to poll", wholeNumber(5, 86_400), 60)
     .option("--lookback <days>", "with --follow: how late rows may arrive", wholeNumber(0, 30), 2)
@@ -47,6 +49,6 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
     .addHelpText("after", examples)
     .action(async (options) => {
       const { runLogs } = await import("../logs-command.ts");
-      setExitCode(await runLogs(options));
+      setExitCode(await runLogs({ ...noFilters, ...options }));
     });
 }

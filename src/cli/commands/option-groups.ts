@@ -14,8 +14,8 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Collects the values of a repeatable option. */
-export function collect(text: string, before: readonly string[]): readonly string[] {
+/** Collects the values of a repeatable option; without a default, which the help would print. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
 

@@ -14,7 +14,7 @@ export function addSimulatorCommand(program: Command, setExitCode: SetExitCode):
       wholeNumber(0, 65_535),
       0,
     )
-    .option("--key <key[=domain]>", "an API key and the domain that it belongs to; repeatable", collect, [])
+    .option("--key <key[=domain]>", "an API key and the domain that it belongs to; repeatable", collect)
     .option("--latency <ms>", "duration of each call", wholeNumber(0, 60_000), 0)
     .option(
       "--spelling <mode>",
@@ -26,6 +26,6 @@ export function addSimulatorCommand(program: Command, setExitCode: SetExitCode):
     .addHelpText("after", "\nExample:\n  $ wafsync simulator --port 8080 --key demo-key=www.example.com --latency 5\n")
     .action(async (options) => {
       const { runSimulator } = await import("../simulator-command.ts");
-      setExitCode(await runSimulator(options));
+      setExitCode(await runSimulator({ key: [], ...options }));
     });
 }

@@ -130,8 +130,8 @@ async function follow(
 async function waitAsAsked(run: Run, fault: WafFault, attempt: number): Promise<RunResult | undefined> {
   const { clock, observer, random, stopping } = run.ports;
   const delayMs = fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random });
-  const why = `the API asked to slow down, going on in ${Math.ceil(delayMs / 1000)} s`;
-  run.progress.waiting = why;
+  const why = "the API asked to slow down";
+  run.progress.waiting = `${why}, resuming in ${Math.ceil(delayMs / 1000)} s`;
   observer.waiting?.(run.name, why, delayMs);
   // Progress that was reported just now is not reported again at once, but a long wait must be.
   const unreportedMs = Math.min(delayMs, reportedWaitMs);

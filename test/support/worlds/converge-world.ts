@@ -33,6 +33,8 @@ export class ConvergeWorld {
   readonly source = new ScriptedSource();
   readonly inventory = new MemoryInventory();
   readonly lifecycle = new MemoryLifecycle();
+  /** Why runs waited. */
+  readonly waits: string[] = [];
   readonly status = new RecordedStatus();
   readonly waf: FakeWaf;
   /** `saved` for each record of the inventory, and the call for each write of the WAF, in the order in which they came. */
@@ -161,7 +163,7 @@ export class ConvergeWorld {
       status: this.status,
       clock: this.clock,
       random: this.#random,
-      observer: {},
+      observer: { waiting: (_instance, why) => void this.waits.push(why) },
       stopping: this.#stopping.signal,
       abandon: this.#abandon.signal,
     };
