@@ -121,7 +121,7 @@ function draftRule(
   const { rule } = gatheredRule;
   const list = listOf(rule);
   const id = nameKey(rule.meta);
-  const base = { rule, id, list, rejected: [], expired: false, entries: new Set<Entry>() };
+  const base = { rule, id, list, parts: [], rejected: [], expired: false, entries: new Set<Entry>() };
   const labels = gathered.namespaceLabels.get(rule.meta.namespace);
   const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
   if (attachment.state !== "Allowed") {
@@ -138,10 +138,12 @@ function draftRule(
     if (objection === undefined) entries.add(entry);
     else refused.push({ entry, source, message: objection });
   }
-  if (!expired) holdForUnreadable(id, read.missing, read.invalid, held[list]);
+  const missing = read.missing.map(({ problem }) => problem);
+  if (!expired) holdForUnreadable(id, missing, read.invalid, held[list]);
   return {
     ...base,
-    ...verdictOf(read.missing, read.invalid, refused),
+    ...verdictOf(missing, read.invalid, refused),
+    parts: read.parts,
     entries: expired ? new Set() : entries,
     rejected: [...read.invalid, ...refused],
     expiresAtMs,
@@ -173,14 +175,22 @@ function verdictOf(
   return { verdict: "Accepted", message: "" };
 }
 
+/** Entries that the same rules want share one array, which spares memory and lets others compare it by identity. */
 function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
-  const wanted = new Map<Entry, CompiledRule[]>();
+  const wanted = new Map<Entry, readonly CompiledRule[]>();
   for (const rule of rules) {
     if (rule.list !== list) continue;
+    const only = [rule];
+    const joined = new Map<readonly CompiledRule[], readonly CompiledRule[]>();
     for (const entry of rule.entries) {
-      const wanting = wanted.get(entry);
-      if (wanting === undefined) wanted.set(entry, [rule]);
-      else wanting.push(rule);
+      const others = wanted.get(entry);
+      if (others === undefined) {
+        wanted.set(entry, only);
+        continue;
+      }
+      const all = joined.get(others) ?? [...others, rule];
+      joined.set(others, all);
+      wanted.set(entry, all);
     }
   }
   return wanted;

@@ -19,6 +19,7 @@ import type { WantedAdd } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
 import { planOrigins } from "../origins/origin-plan.ts";
+import type { ListOwnership } from "../lists/ownership.ts";
 import { ownEntries, removableEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
 import type { RemovalDecision } from "../lists/removal-guard.ts";
@@ -53,6 +54,8 @@ export interface Plan {
   /** To be recorded before the first operation. */
   readonly inventory: Inventory;
   readonly inventoryChanged: boolean;
+  /** Nothing but owners changed in it, which follows from what is declared and not from what the lists show. */
+  readonly onlyOwnersChanged: boolean;
 }
 
 export interface PlanInput {
@@ -111,7 +114,8 @@ export function planInstance(input: PlanInput): Plan {
     contested,
     origins,
     inventory: next.inventory,
-    inventoryChanged: next.changed,
+    inventoryChanged: next.change !== "None",
+    onlyOwnersChanged: next.change === "Owners",
   };
 }
 
@@ -209,8 +213,8 @@ function nextInventory(
   writesTo: Split["writesTo"],
   decision: RemovalDecision,
   origins: OriginPlan,
-): { readonly inventory: Inventory; readonly changed: boolean } {
-  const ownership = eachList((list) =>
+): { readonly inventory: Inventory; readonly change: ListOwnership["change"] } {
+  const ownership = eachList((list): ListOwnership =>
     writesTo(list)
       ? ownEntries({
           owned: inventory.entries[list],
@@ -218,26 +222,24 @@ function nextInventory(
           observed: observed.lists[list],
           adds: drafts[list].adds.map(({ entry }) => entry),
           retained: desired.removalsHeldBy[list].length > 0 ? new Set<Entry>() : drafts[list].retained,
+          nowMs,
         })
-      : { owned: inventory.entries[list], changed: false },
+      : { owned: inventory.entries[list], change: "None" },
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
-  const originsChanged = writesTo("origins") && origins.changed;
-  const changed =
-    listNames.some((list) => ownership[list].changed) ||
-    originsChanged ||
-    refusals !== inventory.refusals ||
-    decision.approval?.hash !== inventory.approval?.hash;
-  if (!changed) return { inventory, changed };
+  const originChange = writesTo("origins") ? origins.change : "None";
+  const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
+  const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
+  if (changes.every((change) => change === "None")) return { inventory, change: "None" };
   return {
     inventory: {
       ...inventory,
       entries: eachList((list) => ownership[list].owned),
-      origins: originsChanged ? origins.owned : inventory.origins,
+      origins: originChange === "None" ? inventory.origins : origins.owned,
       refusals,
       approval: decision.approval,
     },
-    changed,
+    change: changes.includes("Entries") ? "Entries" : "Owners",
   };
 }
 

@@ -199,7 +199,7 @@ export class Run {
   /** Stores the inventory of the plan, before anything of the plan is done. */
   async record(): Promise<RunResult | undefined> {
     if (!this.#plan.inventoryChanged && this.#view.inventory === this.#stored) return undefined;
-    const foreign = await this.#ensureDomain();
+    const foreign = this.#followsFromLists() ? await this.#ensureDomain() : undefined;
     if (foreign !== undefined) return foreign;
     const { inventory: before, observed } = this.#view;
     const next = this.#plan.inventory;
@@ -264,6 +264,11 @@ export class Run {
   #endedBy(gathered: Gathered | undefined): RunResult | undefined {
     if (gathered === undefined) return { kind: "Gone" };
     return isSameWaf(gathered, this.#view.gathered) ? undefined : { kind: "Outdated" };
+  }
+
+  /** False if nothing is to be recorded but who wants the entries. */
+  #followsFromLists(): boolean {
+    return this.#view.inventory !== this.#stored || !this.#plan.onlyOwnersChanged;
   }
 
   /**

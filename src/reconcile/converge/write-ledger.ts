@@ -4,6 +4,7 @@
 // somebody else added it; if the call may have taken effect, the entry is managed from then on.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
+import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
@@ -204,7 +205,9 @@ function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
 }
 
 function withOriginAdded(inventory: Inventory, { host, type }: OriginOperation, nowMs: number): Inventory {
-  const record = { type, addedAtMs: nowMs, retainedBy: inventory.origins.get(host)?.retainedBy };
+  const known = inventory.origins.get(host);
+  const base = known ?? { retainedBy: undefined, owners: unknownOwners, manner: "Added" };
+  const record = { ...base, type, addedAtMs: nowMs };
   return { ...inventory, origins: new Map(inventory.origins).set(host, record) };
 }
 

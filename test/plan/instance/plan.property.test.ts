@@ -13,6 +13,7 @@ import type { Observed } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/plan/instance/plan.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../../support/builders/declare.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
 import { anInventory, entry, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
 
 /** Few texts, so that rules, lists and inventory meet; nested ones and other spellings among them. */
@@ -63,11 +64,13 @@ const origins = fc
     ),
   );
 
-const ownedOrigin: fc.Arbitrary<OwnedOrigin> = fc.record({
-  type: originType,
-  addedAtMs: optionally(fc.constant(1)),
-  retainedBy: optionally(fc.constantFrom("edge/origin-0", "edge/gone")),
-});
+const ownedOrigin: fc.Arbitrary<OwnedOrigin> = fc
+  .record({
+    type: originType,
+    addedAtMs: optionally(fc.constant(1)),
+    retainedBy: optionally(fc.constantFrom("edge/origin-0", "edge/gone")),
+  })
+  .map(anOwnedOrigin);
 
 interface World {
   readonly gathered: Gathered;

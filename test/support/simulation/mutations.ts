@@ -268,6 +268,13 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/faults.test.ts",
   },
   {
+    guard: "a crash during the upgrade of an inventory loses no owners",
+    file: "src/source/inventory-shards.ts",
+    from: 'const format = Math.max(...shards.map((shard) => Number(shard["format"])));',
+    to: 'const format = Number(first["format"]);',
+    foundBy: "test/source/inventory-owners.test.ts",
+  },
+  {
     guard: "an addition that may have been done stays ours",
     file: "src/reconcile/converge/write-ledger.ts",
     from: 'if (operation.kind === "AddEntry") this.#writes[operation.list].added(operation.entry);',

@@ -51,6 +51,29 @@ export const scenarios: readonly Scenario[] = [
     change: (world) => rules(world, blocking("feed", others, { meta: generation })),
   },
   {
+    name: "a rule is renamed",
+    before: (world) => {
+      instance(world);
+      rules(world, blocking("feed", three));
+    },
+    change: (world) => {
+      rules(world, blocking("scanners", three));
+      world.cluster.remove("rules", "edge/feed");
+    },
+  },
+  {
+    name: "a record without owners is upgraded",
+    before: (world) => {
+      instance(world);
+      rules(world, blocking("feed", three));
+      world.cluster.put("origins", anOrigin("a.example"));
+    },
+    change: (world) => {
+      world.forgetOwners();
+      rules(world, blocking("more", others));
+    },
+  },
+  {
     name: "an origin changes its type",
     before: (world) => {
       instance(world);
