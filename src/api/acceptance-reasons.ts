@@ -49,7 +49,8 @@ export const acceptedFact = {
     SourceMissing: {
       statuses: ["False"],
       kinds: ["WafIpRule"],
-      meaning: "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Removals from this list wait.",
+      meaning:
+        "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Entries that came from it stay on the list.",
       action: "Create the ConfigMap or correct its name and key.",
     },
     BaseUrlNotAllowed: {

@@ -6,6 +6,8 @@ import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { Operation } from "../model/operation.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
+import { asSentence } from "../model/sentence.ts";
+import { formerOwners } from "../reconcile/status/held-message.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
 
 export interface ObjectView {
@@ -158,8 +160,11 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
 function heldOperations({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
-    const held = [...(plan?.held?.removals[list] ?? []), ...(plan?.heldBySources[list] ?? [])];
-    for (const value of held) views.push({ operation: "RemoveEntry", target: list, value, reason: "held" });
+    for (const { entry: value, holds, owners } of plan?.held?.removals[list] ?? []) {
+      const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
+      const reason = `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
+      views.push({ operation: "RemoveEntry", target: list, value, reason });
+    }
   }
   return views;
 }

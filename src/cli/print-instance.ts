@@ -26,11 +26,11 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): 
     return [...lines, ...problems, paint(isPartial ? "bold" : "green", `  ${nothing}`)];
   }
   lines.push(...operationLines(operations, paint));
-  for (const { target, value } of held.slice(0, operationsPerReasonMax)) {
-    lines.push(paint("yellow", `  ! ${target.padEnd(10)} ${value}  held`));
+  for (const { target, value, reason } of held.slice(0, operationsPerReasonMax)) {
+    lines.push(paint("yellow", `  ! ${target.padEnd(10)} ${value}  ${reason}`));
   }
   if (held.length > operationsPerReasonMax) {
-    lines.push(paint("yellow", `  ! … and ${held.length - operationsPerReasonMax} more held (-o json shows all)`));
+    lines.push(paint("yellow", `  ! … and ${held.length - operationsPerReasonMax} more on hold (-o json shows all)`));
   }
   return [...lines, ...problems, summaryLine(view, paint)];
 }
@@ -94,7 +94,7 @@ function groupOperations(operations: readonly OperationView[]): OperationGroup[]
 function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
   const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
   const parts = [`${count("Add")} to add`, `${count("Remove")} to remove`];
-  if (held.length > 0) parts.push(`${held.length} held`);
+  if (held.length > 0) parts.push(`${held.length} on hold`);
   const clear = count("ClearCache") === 0 ? "" : ", and one that clears the cache";
   return paint("bold", `  Plan: ${parts.join(", ")}, one call each${clear}.`);
 }
@@ -119,14 +119,6 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
     const what = object.rejected.length === 0 ? "" : `, ${count} not applied`;
     lines.push(paint("red", `  ${place}: ${kind} ${namespace}/${name}: ${reason}${what}`));
     lines.push(...(object.rejected.length === 0 ? [`    ${object.message}`] : rejectedLines(object)));
-  }
-  if (view.approve !== undefined) {
-    lines.push(
-      paint(
-        "yellow",
-        `    In a file, write among metadata.annotations of the WafInstance: wafsync.dev/approve-removals: "${view.approve}"`,
-      ),
-    );
   }
   return lines;
 }

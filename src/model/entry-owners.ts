@@ -32,6 +32,13 @@ export function readOwners(owners: EntryOwners): readonly EntryOwner[] {
   return owners.split(" ").flatMap((word) => readOwner(word) ?? []);
 }
 
+/** Whoever is in one of the two. */
+export function joinOwners(a: EntryOwners, b: EntryOwners): EntryOwners {
+  if (a === b || b === unknownOwners) return a;
+  if (a === unknownOwners) return b;
+  return [...new Set([...a.split(" "), ...b.split(" ")])].toSorted().join(" ") as EntryOwners;
+}
+
 /** The canonical form of stored words; undefined if one of them is no owner. */
 export function parseOwners(words: readonly string[]): EntryOwners | undefined {
   const owners = words.map(readOwner);

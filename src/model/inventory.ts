@@ -64,6 +64,8 @@ export interface Approval {
   /** The hash of the plan that was approved. */
   readonly hash: string;
   readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** The keys of the holds that it overrides for these removals. One that comes later holds them again. */
+  readonly holds: ReadonlySet<string>;
 }
 
 export interface Inventory {
@@ -77,6 +79,8 @@ export interface Inventory {
   readonly handledTriggers: readonly HandledTrigger[];
   readonly rollouts: readonly RolloutRecord[];
   readonly approval: Approval | undefined;
+  /** How many approvals were used so far: a hash depends on it, so that none acts twice. */
+  readonly approvals: number;
 }
 
 export const emptyInventory: Inventory = {
@@ -88,6 +92,7 @@ export const emptyInventory: Inventory = {
   handledTriggers: [],
   rollouts: [],
   approval: undefined,
+  approvals: 0,
 };
 
 /** `revision` is the precondition of the next save: opaque, empty where nothing is stored yet. */

@@ -22,6 +22,11 @@ export type Operation =
   | { readonly kind: "AddOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string }
   | { readonly kind: "RemoveOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string };
 
+/** The part of the WAF that an operation changes. */
+export function partOf(operation: Operation): ListName | "origins" {
+  return operation.kind === "AddEntry" || operation.kind === "RemoveEntry" ? operation.list : "origins";
+}
+
 /** `blocklist +192.0.2.1`: names the effect of an operation, equal for equal effects. */
 export function operationKey(operation: Operation): string {
   switch (operation.kind) {

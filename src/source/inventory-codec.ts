@@ -59,7 +59,7 @@ export function encodeInventory(inventory: Inventory): Record<string, string> {
     refused: joinLines(inventory.refusals.map(refusalLine)),
     disputes: joinLines(inventory.disputes.map(disputeLine)),
     triggers: joinLines([...inventory.handledTriggers.map(triggerLine), ...inventory.rollouts.map(rolloutLine)]),
-    approval: joinLines(approvalLines(inventory.approval)),
+    approval: joinLines(approvalLines(inventory)),
   };
 }
 
@@ -103,6 +103,11 @@ export function checkFormat(record: Readonly<Record<string, string>>): string | 
   return `The inventory has format ${format}, this wafsync reads up to ${inventoryFormat}: run the newer wafsync that wrote it.`;
 }
 
+interface MutableApproval {
+  readonly removals: Record<ListName, Set<Entry>>;
+  readonly holds: Set<string>;
+}
+
 interface MutableInventory {
   readonly reader: EntryReader;
   readonly entries: Record<ListName, Map<Entry, OwnedEntry>>;
@@ -111,7 +116,9 @@ interface MutableInventory {
   readonly disputes: Dispute[];
   readonly handledTriggers: HandledTrigger[];
   readonly rollouts: RolloutRecord[];
-  readonly approvals: Map<string, Record<ListName, Set<Entry>>>;
+  /** By hash. */
+  readonly approved: Map<string, MutableApproval>;
+  approvals: number;
 }
 
 /** Adds one line; false if it is invalid. */
@@ -137,7 +144,8 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     disputes: [],
     handledTriggers: [],
     rollouts: [],
-    approvals: new Map(),
+    approved: new Map(),
+    approvals: 0,
   };
   for (const section of lineSections) {
     for (const [index, line] of (record[section] ?? "").split(/\r?\n/).entries()) {
@@ -146,9 +154,9 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
       return { ok: false, problem };
     }
   }
-  const { approvals, reader: _, ...rest } = into;
+  const { approved, reader: _, ...rest } = into;
   const domain = record["domain"] === "" ? undefined : record["domain"];
-  return { ok: true, inventory: { domain, ...rest, approval: onlyApproval(approvals) } };
+  return { ok: true, inventory: { domain, ...rest, approval: onlyApproval(approved) } };
 }
 
 function originLine([host, origin]: readonly [string, OwnedOrigin]): string {
@@ -204,31 +212,47 @@ function readDispute(line: string, { disputes }: MutableInventory): boolean {
   return true;
 }
 
-function* approvalLines(approval: Approval | undefined): Iterable<string> {
+function* approvalLines({ approval, approvals }: Inventory): Iterable<string> {
+  if (approvals > 0) yield `used ${approvals}`;
   if (approval === undefined) return;
   const hash = encodeWord(approval.hash);
   yield hash;
+  for (const hold of approval.holds) yield `${hash} hold ${encodeWord(hold)}`;
   for (const list of listNames)
     for (const entry of approval.removals[list]) yield `${hash} ${list} ${encodeWord(entry)}`;
 }
 
-function readApproval(line: string, { approvals }: MutableInventory): boolean {
-  const [hashWord, list, entryWord, ...more] = line.split(" ");
+function readApproval(line: string, into: MutableInventory): boolean {
+  const used = /^used (?<count>[1-9][0-9]{0,8})$/.exec(line)?.groups?.["count"];
+  if (used !== undefined) {
+    // A crash between two shards leaves two numbers.
+    into.approvals = Math.max(into.approvals, Number(used));
+    return true;
+  }
+  const [hashWord, list, word, ...more] = line.split(" ");
   const hash = decodeWord(hashWord);
   if (typeof hash !== "string" || more.length > 0) return false;
-  const removals = approvals.get(hash) ?? { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
-  approvals.set(hash, removals);
+  const approval = into.approved.get(hash) ?? {
+    removals: { blocklist: new Set(), allowlist: new Set() },
+    holds: new Set(),
+  };
+  into.approved.set(hash, approval);
   if (list === undefined) return true;
-  const entry = decodeEntry(entryWord);
+  if (list === "hold") {
+    const hold = decodeWord(word);
+    if (typeof hold === "string") approval.holds.add(hold);
+    return typeof hold === "string";
+  }
+  const entry = decodeEntry(word);
   if (!isListName(list) || entry === undefined) return false;
-  removals[list].add(entry);
+  approval.removals[list].add(entry);
   return true;
 }
 
 /** Two approvals are the result of a crash between two shards: neither counts, and approval is requested again. */
-function onlyApproval(approvals: MutableInventory["approvals"]): Approval | undefined {
-  const [first, ...more] = approvals;
-  return first === undefined || more.length > 0 ? undefined : { hash: first[0], removals: first[1] };
+function onlyApproval(approved: MutableInventory["approved"]): Approval | undefined {
+  const [first, ...more] = approved;
+  return first === undefined || more.length > 0 ? undefined : { hash: first[0], ...first[1] };
 }
 
 function isListName(text: string | undefined): text is ListName {

@@ -89,8 +89,10 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
         blocklist: fc.array(anyEntry).map((list) => new Set(list)),
         allowlist: fc.array(anyEntry).map((list) => new Set(list)),
       }),
+      holds: fc.array(anyName).map((keys) => new Set(keys)),
     }),
   ),
+  approvals: fc.nat({ max: 999_999_999 }),
 });
 
 /** Refusals, disputes and triggers are sets: their order, and what is there twice, carries no meaning. */
@@ -144,7 +146,12 @@ const sample: Inventory = {
       attemptedAtMs: undefined,
     },
   ],
-  approval: { hash: "f00d", removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() } },
+  approval: {
+    hash: "f00d",
+    removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() },
+    holds: new Set(["c0ffee"]),
+  },
+  approvals: 3,
 };
 
 describe("the text of an inventory", () => {
@@ -166,7 +173,7 @@ describe("the text of an inventory", () => {
       triggers:
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
-      approval: "f00d\nf00d blocklist 192.0.2.5\n",
+      approval: "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nused 3\n",
     });
   });
 
@@ -218,6 +225,7 @@ describe("the text of an inventory", () => {
     ["disputes", "blocklist 192.0.2.1 never\n", "disputes, line 1"],
     ["triggers", "null\n", "triggers, line 1"],
     ["approval", "hash greylist 192.0.2.1\n", "approval, line 1"],
+    ["approval", "used often\n", "approval, line 1"],
     ["surprise", "x", "surprise"],
   ])("with a damaged section %s is refused with its line", (section, text, problem) => {
     const decoded = decodeInventory({ ...encodeInventory(sample), [section]: text });

@@ -83,6 +83,8 @@ describe("An inventory of format 1", () => {
           expect(record.retainedBy).toBe(learned.get(one)?.retainedBy);
         }
         expect(read).toMatchObject(expected);
+        const known = [...read.entries.blocklist.values()].filter((record) => record.owners === owners);
+        expect(known.length).toBeGreaterThan(0);
       }
     }
   });

@@ -16,7 +16,8 @@ import { describeRejected } from "../lists/compiled-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards, guardObjection } from "../lists/guards.ts";
-import type { RejectedEntry } from "../lists/rule-entries.ts";
+import type { Hold } from "../lists/holds.ts";
+import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
 
 export interface DesiredState {
@@ -27,8 +28,8 @@ export interface DesiredState {
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
   readonly compiledOrigins: readonly CompiledOrigin[];
-  /** Why no removal may be planned, by list; removals of origins are held by either. One sentence each. */
-  readonly removalsHeldBy: Readonly<Record<ListName, readonly string[]>>;
+  /** What can't be read, and which removals wait for it. */
+  readonly holds: readonly Hold[];
   /** How many removals a plan may have; undefined where the owner asked for all of them. */
   readonly removalGuards: Guards | undefined;
   /** What is wrong with the instance itself. While there is any, nothing is written. */
@@ -45,13 +46,14 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
     instance,
     origins.compiled.filter(({ verdict }) => verdict === "Accepted").map(({ origin }) => origin),
   );
-  const held: Record<ListName, string[]> = {
-    blocklist: [...gathered.brokenSources, ...origins.held],
-    allowlist: [...gathered.brokenSources, ...origins.held],
-  };
+  const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map((reason) => ({
+    scope: { kind: "All" },
+    reason,
+  }));
+  if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
-    .map((rule) => draftRule(rule, gathered, guards, nowMs, held));
+    .map((rule) => draftRule(rule, gathered, guards, nowMs, holds));
   const rules = settleConflicts(drafts, sourcesOf(gathered));
   return {
     instance,
@@ -59,7 +61,7 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
     origins: origins.wanted,
     rules,
     compiledOrigins: origins.compiled,
-    removalsHeldBy: held,
+    holds,
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
@@ -79,7 +81,7 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
     origins: new Map(),
     rules: [],
     compiledOrigins: [],
-    removalsHeldBy: { blocklist: [], allowlist: [] },
+    holds: [],
     removalGuards: undefined,
     instanceFaults: [],
     nextExpiryMs: undefined,
@@ -116,7 +118,7 @@ function draftRule(
   gathered: Gathered,
   guards: EntryGuards,
   nowMs: number,
-  held: Record<ListName, string[]>,
+  holds: Hold[],
 ): CompiledRule {
   const { rule } = gatheredRule;
   const list = listOf(rule);
@@ -125,7 +127,9 @@ function draftRule(
   const labels = gathered.namespaceLabels.get(rule.meta.namespace);
   const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
   if (attachment.state !== "Allowed") {
-    if (attachment.state === "Unknown") held[list].push(`WafIpRule ${id}: ${attachment.message}`);
+    if (attachment.state === "Unknown") {
+      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `WafIpRule ${id}: ${attachment.message}` });
+    }
     return { ...base, verdict: "NotAllowed", message: attachment.message, expiresAtMs: expiryOf(rule) };
   }
   const read = readRuleEntries(gatheredRule);
@@ -138,11 +142,14 @@ function draftRule(
     if (objection === undefined) entries.add(entry);
     else refused.push({ entry, source, message: objection });
   }
-  const missing = read.missing.map(({ problem }) => problem);
-  if (!expired) holdForUnreadable(id, missing, read.invalid, held[list]);
+  if (!expired) holds.push(...holdsOf(id, list, read));
   return {
     ...base,
-    ...verdictOf(missing, read.invalid, refused),
+    ...verdictOf(
+      read.missing.map(({ problem }) => problem),
+      read.invalid,
+      refused,
+    ),
     parts: read.parts,
     entries: expired ? new Set() : entries,
     rejected: [...read.invalid, ...refused],
@@ -151,17 +158,17 @@ function draftRule(
   };
 }
 
-function holdForUnreadable(
-  id: string,
-  missing: readonly string[],
-  invalid: readonly RejectedEntry[],
-  held: string[],
-): void {
-  for (const problem of missing) held.push(`WafIpRule ${id}: ${problem}`);
+/** What the rule can't be asked now: each missing source by itself, and all invalid lines together. */
+function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
+  const holds = missing.map(({ source, problem }): Hold => ({
+    scope: { kind: "Source", list, rule, source },
+    reason: `WafIpRule ${rule}: ${problem}`,
+  }));
   const first = invalid[0];
-  if (first === undefined) return;
+  if (first === undefined) return holds;
   const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
-  held.push(`WafIpRule ${id} has an entry that can't be read, ${first.source}${more}.`);
+  const reason = `WafIpRule ${rule} has an entry that can't be read, ${first.source}${more}.`;
+  return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
 }
 
 function verdictOf(

@@ -1,5 +1,7 @@
 // What wafsync may call its own. An entry is ours from the record that is written before the call that could add it; one
 // that was on the list before any rule declared it stays foreign, unless a rule adopts it. What can't be proved ours is not.
+import type { EntryOwners } from "../../model/entry-owners.ts";
+import { joinOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Manner, OwnedEntry } from "../../model/inventory.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
@@ -28,16 +30,19 @@ export function ownEntries(input: {
   readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
   readonly observed: ObservedEntries;
   readonly adds: readonly Entry[];
-  readonly retained: ReadonlySet<Entry>;
+  readonly retained: readonly Entry[];
+  /** Those of the recorded owners that can't be asked now, and so stay. */
+  readonly unreadable: (owners: EntryOwners) => EntryOwners;
   readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, observed, adds, retained, nowMs } = input;
-  const records = new Records(nowMs);
+  const { owned, wanted, observed, adds, retained, unreadable, nowMs } = input;
+  const records = new Records(unreadable, nowMs);
+  const dropped = new Set(retained);
   const next = new Map<Entry, OwnedEntry>();
   let change: ListOwnership["change"] = "None";
   for (const [entry, before] of owned) {
     const rules = wanted.get(entry);
-    if (rules === undefined && (retained.has(entry) || !observed.has(entry))) {
+    if (rules === undefined && (dropped.has(entry) || !observed.has(entry))) {
       change = "Entries";
       continue;
     }
@@ -57,13 +62,15 @@ export function ownEntries(input: {
 
 /** Makes the records of entries: one object for all entries of which the same is recorded. */
 class Records {
+  readonly #unreadable: (owners: EntryOwners) => EntryOwners;
   readonly #nowMs: number;
   readonly #owners = new OwnerLookup();
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
   /** The latest successor of a record: what changes nearly always changes for all entries that share it. */
   readonly #successors = new Map<OwnedEntry, OwnedEntry>();
 
-  constructor(nowMs: number) {
+  constructor(unreadable: (owners: EntryOwners) => EntryOwners, nowMs: number) {
+    this.#unreadable = unreadable;
     this.#nowMs = nowMs;
   }
 
@@ -71,9 +78,12 @@ class Records {
   updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry): OwnedEntry {
     const wantedBy = this.#owners.of(rules, entry);
     if (isOf(before, wantedBy)) return before;
+    const owners = joinOwners(wantedBy.owners, this.#unreadable(before.owners));
+    const next = owners === wantedBy.owners ? wantedBy : { ...wantedBy, owners };
+    if (isOf(before, next)) return before;
     const known = this.#successors.get(before);
-    if (known !== undefined && isOf(known, wantedBy)) return known;
-    const record = { ...before, ...wantedBy };
+    if (known !== undefined && isOf(known, next)) return known;
+    const record = { ...before, ...next };
     this.#successors.set(before, record);
     return record;
   }
@@ -116,13 +126,13 @@ export function removableEntries(input: {
   readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
   readonly observed: ObservedEntries;
   readonly existingRules: ReadonlySet<string>;
-}): { readonly removals: readonly Entry[]; readonly retained: ReadonlySet<Entry> } {
+}): { readonly removals: readonly Entry[]; readonly retained: readonly Entry[] } {
   const removals: Entry[] = [];
-  const retained = new Set<Entry>();
+  const retained: Entry[] = [];
   for (const entry of input.observed.keys()) {
     if (input.wanted.has(entry)) continue;
     const record = input.owned.get(entry);
-    if (isRetained(record, input.existingRules) && !input.exclusive) retained.add(entry);
+    if (isRetained(record, input.existingRules) && !input.exclusive) retained.push(entry);
     else if (record !== undefined || input.exclusive) removals.push(entry);
   }
   return { removals, retained };

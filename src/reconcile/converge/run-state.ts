@@ -6,11 +6,13 @@ import type { Operation } from "../../model/operation.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
-import { planInstance, summarizeLists } from "../../plan/instance/plan.ts";
+import { planInstance } from "../../plan/instance/plan.ts";
+import { summarizeLists } from "../../plan/instance/progress.ts";
 import type { Pace, RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
+import { emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -176,8 +178,7 @@ export class Run {
       const message = `Nothing is written before the declared objects were read where they live. ${confirmed.problem}`;
       return { kind: "Blocked", blocker: "Unconfirmed", message };
     } else {
-      const brokenSources = [...gathered.brokenSources, confirmed.problem];
-      gathered = { ...gathered, brokenSources };
+      gathered = { ...gathered, unconfirmed: confirmed.problem };
     }
     this.see({ gathered });
     return undefined;
@@ -206,6 +207,9 @@ export class Run {
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };
     if (saved.state === "Failed") return { kind: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
+    if (next.approvals > this.#stored.approvals && next.approval !== undefined) {
+      emitApproval(this.ports.status, this.#view.gathered.instance.meta, next.approval);
+    }
     this.ledger.recorded(before, next, observed);
     this.#stored = next;
     this.#revision = saved.revision;
@@ -243,7 +247,9 @@ export class Run {
       result: ended?.result,
       observed,
       plan,
-      lists: isUntouched ? plan.lists : summarizeLists(observed, inventory, plan.operations.slice(this.#next), plan),
+      lists: isUntouched
+        ? plan.lists
+        : summarizeLists(observed, inventory, plan.operations.slice(this.#next), plan.held),
       inventory,
       done: this.ledger.done,
       pace: this.#pace(),

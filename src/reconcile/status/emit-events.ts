@@ -2,9 +2,11 @@
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
+import type { Approval } from "../../model/inventory.ts";
+import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
 import { asSentence } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
-import { heldMessage } from "./instance-status.ts";
+import { heldMessage, mismatchSentence } from "./held-message.ts";
 import { troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 import type { StatusPort } from "../ports.ts";
@@ -26,6 +28,17 @@ export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: rea
     const message = `${what}: ${examples.join(", ")}${more === "" ? "." : more}`;
     status.event(instance, { type: "Warning", reason: "DriftDetected", message });
   }
+}
+
+/** A person approved removals that were on hold. */
+export function emitApproval(status: StatusPort, instance: ResourceMeta, { hash, removals }: Approval): void {
+  const count = removals.blocklist.size + removals.allowlist.size;
+  const what = count === 1 ? "1 removal is" : `${count} removals are`;
+  status.event(instance, {
+    type: "Normal",
+    reason: "RemovalsApproved",
+    message: `${what} approved by ${approvalAnnotation}: "${hash}".`,
+  });
 }
 
 /** At the end of a run: what was done, and what changed since the last run. */
@@ -60,6 +73,10 @@ function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, m
   const heldText = held ? heldMessage(facts) : undefined;
   if (emitted.isNew("held", heldText) && heldText !== undefined) {
     status.event(meta, { type: "Warning", reason: "RemovalsHeld", message: heldText });
+  }
+  const mismatch = facts.plan?.held === undefined ? "" : mismatchSentence(facts.plan.held);
+  if (emitted.isNew("mismatch", mismatch === "" ? undefined : mismatch) && mismatch !== "") {
+    status.event(meta, { type: "Warning", reason: "ApprovalMismatch", message: mismatch });
   }
 }
 

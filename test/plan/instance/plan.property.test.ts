@@ -184,7 +184,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         for (const list of listNames) {
           for (const wanted of desired.lists[list].keys()) expect(after.lists[list].has(wanted)).toBe(true);
           const isWhole = world.gathered.instance.policies[list] === "Exclusive";
-          if (!isWhole || desired.removalsHeldBy[list].length > 0) continue;
+          if (!isWhole || desired.holds.length > 0) continue;
           expect(new Set(after.lists[list].keys())).toEqual(new Set(desired.lists[list].keys()));
         }
       }),

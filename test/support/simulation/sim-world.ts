@@ -138,6 +138,7 @@ export class SimWorld {
       ...emptyInventory,
       refusals: stored.flatMap(({ refusals }) => refusals),
       disputes: stored.flatMap(({ disputes }) => disputes),
+      approvals: Math.max(...stored.map(({ approvals }) => approvals)),
       domain: stored.find(({ domain }) => domain !== undefined)?.domain,
       entries: {
         blocklist: new Map(stored.flatMap(({ entries }) => [...entries.blocklist])),
