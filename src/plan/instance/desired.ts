@@ -6,10 +6,11 @@
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
+import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { decideAttachment } from "../access/attach.ts";
-import type { SourceOfEntry } from "../lists/conflicts.ts";
+import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
 import { describeRejected } from "../lists/compiled-rule.ts";
@@ -17,6 +18,7 @@ import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards, guardObjection } from "../lists/guards.ts";
 import type { Hold } from "../lists/holds.ts";
+import { HoldIndex } from "../lists/holds.ts";
 import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
 
@@ -30,6 +32,8 @@ export interface DesiredState {
   readonly compiledOrigins: readonly CompiledOrigin[];
   /** What can't be read, and which removals wait for it. */
   readonly holds: readonly Hold[];
+  /** True if it is another one once it is known what is managed. */
+  readonly dependsOnManaged: boolean;
   /** How many removals a plan may have; undefined where the owner asked for all of them. */
   readonly removalGuards: Guards | undefined;
   /** What is wrong with the instance itself. While there is any, nothing is written. */
@@ -38,8 +42,11 @@ export interface DesiredState {
   readonly nextExpiryMs: number | undefined;
 }
 
-/** Works out the desired state from what was gathered. `nowMs` decides which rules have expired. */
-export function compileDesired(gathered: Gathered, nowMs: number): DesiredState {
+/**
+ * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and `managed` who wins a conflict:
+ * it only matters if the result `dependsOnManaged`.
+ */
+export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inventory["entries"]): DesiredState {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
   const guards = compileGuards(
@@ -54,7 +61,8 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, gathered, guards, nowMs, holds));
-  const rules = settleConflicts(drafts, sourcesOf(gathered));
+  const holders = holdersOf(holds, gathered, managed);
+  const { rules, hasConflicts } = settleConflicts(drafts, holders, sourcesOf(gathered));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -62,6 +70,7 @@ export function compileDesired(gathered: Gathered, nowMs: number): DesiredState 
     rules,
     compiledOrigins: origins.compiled,
     holds,
+    dependsOnManaged: hasConflicts || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
@@ -82,6 +91,7 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
     rules: [],
     compiledOrigins: [],
     holds: [],
+    dependsOnManaged: false,
     removalGuards: undefined,
     instanceFaults: [],
     nextExpiryMs: undefined,
@@ -92,6 +102,22 @@ function withoutExclusive(
   policy: DeclaredInstance["policies"]["blocklist"],
 ): DeclaredInstance["policies"]["blocklist"] {
   return policy === "Exclusive" ? "Additive" : policy;
+}
+
+function holdersOf(holds: readonly Hold[], gathered: Gathered, managed: Inventory["entries"] | undefined): Holders {
+  const isAwaiting = holds.some(({ scope }) => scope.kind === "Source");
+  if (managed === undefined || !isAwaiting) return { managed, awaiting: undefined };
+  const index = new HoldIndex(holds, { entries: managed }, existingRulesOf(gathered.rules.map(({ rule }) => rule)));
+  const awaiting = (list: ListName, entry: Entry): string | undefined => {
+    const record = managed[list].get(entry);
+    return record === undefined ? undefined : index.awaiting(list, record)[0];
+  };
+  return { managed, awaiting };
+}
+
+/** `namespace/name` of the rules that exist and are not being deleted. */
+export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
+  return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
 }
 
 /** Only conflicts ask for these, which are few. */

@@ -12,6 +12,7 @@ import type { Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { DesiredState } from "./desired.ts";
+import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
 import { countAwaited, summarizeLists } from "./progress.ts";
 import type { Contested } from "../lists/disputes.ts";
@@ -70,7 +71,7 @@ export function planInstance(input: PlanInput): Plan {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
-  const existingRules = new Set(desired.rules.flatMap(({ id, rule }) => (rule.meta.deleting ? [] : [id])));
+  const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
   const drafts = eachList((list) => draftList(list, input, contested, refusals, existingRules));
   const holds = new HoldIndex(desired.holds, inventory, existingRules);
   const decision = decideRemovals(

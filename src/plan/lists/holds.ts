@@ -46,7 +46,7 @@ export class HoldIndex {
   readonly #lists: Readonly<Record<ListName, ListHolds>>;
 
   /** @param existingRules `namespace/name` of the rules that exist and are not being deleted. */
-  constructor(holds: readonly Hold[], inventory: Inventory, existingRules: ReadonlySet<string>) {
+  constructor(holds: readonly Hold[], inventory: Pick<Inventory, "entries">, existingRules: ReadonlySet<string>) {
     const recorded = holds.some(({ scope }) => scope.kind === "Source") ? sourcesIn(inventory) : new Set<string>();
     const of = (list: ListName): ListHolds => new ListHolds(holdsOf(holds, list), recorded, existingRules);
     this.#lists = { blocklist: of("blocklist"), allowlist: of("allowlist") };
@@ -138,7 +138,7 @@ function holdsOf(holds: readonly Hold[], list: ListName): readonly Hold[] {
 }
 
 /** The sources that any entry is recorded of. */
-function sourcesIn(inventory: Inventory): ReadonlySet<string> {
+function sourcesIn(inventory: Pick<Inventory, "entries">): ReadonlySet<string> {
   const owners = new Set<EntryOwners>();
   for (const list of listNames) for (const record of inventory.entries[list].values()) owners.add(record.owners);
   return new Set([...owners].flatMap((one) => readOwners(one).flatMap(({ source }) => source ?? [])));

@@ -103,7 +103,8 @@ export class Run {
   see(learned: Partial<Omit<View, "desired">>): void {
     const nowMs = this.ports.clock.nowMs();
     const { gathered } = learned;
-    const desired = gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs);
+    const desired =
+      gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs, this.#view.inventory.entries);
     this.#view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(this.#view.observed);
     const plan = planInstance({ ...this.#view, observed, olderRefusals: this.memory.olderRefusals, nowMs });

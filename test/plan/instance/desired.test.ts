@@ -192,7 +192,7 @@ describe("The same entry in Block and in Allow", () => {
       expect(old).toMatchObject({ id: "edge/old", verdict: "Accepted" });
       expect(young).toMatchObject({ id: "edge/young", verdict: "Conflict" });
       expect([...(young?.entries ?? [])]).toEqual(["192.0.2.2"]);
-      expect(young?.message).toContain("192.0.2.1 is already in the older WafIpRule edge/old");
+      expect(young?.message).toContain("192.0.2.1 is also in the older WafIpRule edge/old");
     }
   });
 

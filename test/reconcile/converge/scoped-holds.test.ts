@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { addresses, allowing, anInstance, blocking } from "../../support/builders/declare.ts";
 import { nowMs } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 
@@ -81,5 +81,53 @@ describe("One odd line in a rule", () => {
       `write into metadata.annotations of WafInstance edge/shop (waf/shop.yaml:1): ${annotation}: "${heldPlan(world)}"`,
     );
     expect(message).not.toContain("kubectl");
+  });
+});
+
+describe("An Allow rule for a blocked address", () => {
+  /** As in a directory, where no age is known: its name comes first. */
+  const rules = [
+    blocking("scanners", addresses(2), { meta: { createdAtMs: undefined } }),
+    allowing("a-partner", addresses(1), { meta: { createdAtMs: undefined } }),
+  ];
+
+  async function worldOfConflict(): Promise<ConvergeWorld> {
+    const world = new ConvergeWorld({ declared: { rules: rules.slice(0, 1) } });
+    await world.pass();
+    world.declare({ rules });
+    await world.pass();
+    return world;
+  }
+
+  test("does not lift the block, whatever its name, and says who holds the address", async () => {
+    const world = await worldOfConflict();
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(2));
+    expect(world.waf.lists.allowlist).toEqual([]);
+    const partner = rules[1]!.rule.meta;
+    expect(world.status.condition(partner, "Accepted")).toBe("False Conflict");
+    expect(world.status.message(partner, "Accepted")).toContain(
+      "WafIpRule edge/scanners with action Block already holds",
+    );
+  });
+
+  test("stays the loser while the WAF can't be reached, also for a new process", async () => {
+    const world = await worldOfConflict();
+    world.restart();
+    world.waf.failOn({
+      on: "ReadOrigins",
+      effect: "Before",
+      fault: { code: "Unavailable", message: "The API answered 503." },
+    });
+    expect((await world.pass()).result.kind).toBe("Failed");
+    expect(world.status.condition(rules[1]!.rule.meta, "Accepted")).toBe("False Conflict");
+    expect(world.status.condition(rules[0]!.rule.meta, "Accepted")).toBe("True Accepted");
+  });
+
+  test("gets the address once the Block rule gives it up", async () => {
+    const world = await worldOfConflict();
+    world.declare({ rules: [blocking("scanners", addresses(1, 1)), rules[1]!] });
+    await world.pass();
+    expect(world.waf.lists.allowlist).toEqual(addresses(1));
+    expect(world.waf.lists.blocklist).toEqual(addresses(1, 1));
   });
 });

@@ -62,6 +62,21 @@ export class Ledger {
     return this.#owners[list];
   }
 
+  /** As it is on the WAF, and where that does not tell, as it is recorded. */
+  readonly holderOf = (entry: Entry): ListName | undefined => {
+    const onlyOne = (has: (list: ListName) => boolean): ListName | undefined => {
+      const lists = listNames.filter(has);
+      return lists.length === 1 ? lists[0] : undefined;
+    };
+    const { entries } = this.#inventory();
+    const isOurs = (list: ListName): boolean => entries[list].has(entry) && this.#owners[list].get(entry) === "Ours";
+    return onlyOne(isOurs) ?? onlyOne((list) => entries[list].has(entry));
+  };
+
+  #wanted(gathered: Gathered, atMs: number) {
+    return wantedEntries(gathered, atMs, this.holderOf);
+  }
+
   isOurOrigin(host: string): boolean {
     return this.#ownOrigins.has(host);
   }
@@ -98,8 +113,8 @@ export class Ledger {
   #judgeAdd({ list, entry }: EntryChange, gathered: Gathered, complain: (why: string) => void): void {
     if (gathered.instance.policies[list] === "Observe") complain("the policy is Observe");
     if (isForbidden(gathered, list, entry)) complain("a guard forbids it");
-    if (!wantedEntries(gathered, this.#nowMs() - callMsMax)[list].has(entry)) {
-      if (!wantedEntries(gathered, this.#nowMs())[list].has(entry)) complain("no rule wants it");
+    if (!this.#wanted(gathered, this.#nowMs() - callMsMax)[list].has(entry)) {
+      if (!this.#wanted(gathered, this.#nowMs())[list].has(entry)) complain("no rule wants it");
     }
     if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
     this.#owners[list].set(entry, "Ours");
@@ -120,8 +135,8 @@ export class Ledger {
     const policy = confirmed.instance.policies[list];
     if (policy === "Observe") complain("the policy is Observe");
     if (policy !== "Exclusive" && owner === "Others") complain("the policy is Additive, and wafsync did not add it");
-    const wanted = wantedEntries(confirmed, this.#nowMs())[list].has(entry);
-    if (wanted && wantedEntries(confirmed, confirmedAtMs)[list].has(entry)) complain("an accepted rule wants it");
+    const wanted = this.#wanted(confirmed, this.#nowMs())[list].has(entry);
+    if (wanted && this.#wanted(confirmed, confirmedAtMs)[list].has(entry)) complain("an accepted rule wants it");
     if (this.#approved[list].has(entry)) {
       // The list may show it in another spelling too.
       if (!this.#waf.has(list, entry)) this.#approved[list].delete(entry);
@@ -153,7 +168,7 @@ export class Ledger {
       (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other) && !waits(other),
     );
     const count = new Set([...left, entry]).size;
-    const wanted = wantedEntries(confirmed, this.#nowMs())[list];
+    const wanted = this.#wanted(confirmed, this.#nowMs())[list];
     // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
     const known = [...(seen[list] ?? [])];
     const size = new Set([...known, ...wanted, entry]).size;
@@ -185,7 +200,7 @@ export class Ledger {
 
   /** What nobody wants any more and wafsync may remove, were it not for the guards. */
   *removable(list: ListName, gathered: Gathered): Generator<Entry, void, void> {
-    const wanted = wantedEntries(gathered, this.#nowMs())[list];
+    const wanted = this.#wanted(gathered, this.#nowMs())[list];
     const owned = this.#inventory().entries[list];
     const isExclusive = gathered.instance.policies[list] === "Exclusive";
     const rules = new Set(gathered.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));

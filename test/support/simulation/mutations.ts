@@ -221,8 +221,15 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "of two rules with one entry the oldest decides",
     file: "src/plan/lists/conflicts.ts",
-    from: "if (!winners.has(entry)) winners.set(entry, rule);",
-    to: "winners.set(entry, rule);",
+    from: "if (other === undefined) winners.set(entry, first);",
+    to: "winners.set(entry, first);",
+    foundBy: simulation,
+  },
+  {
+    guard: "a conflict is won by the rule whose list holds the entry",
+    file: "src/plan/lists/conflicts.ts",
+    from: "const holding = holderOf(entry, holders.managed);",
+    to: "const holding = undefined;",
     foundBy: simulation,
   },
   {

@@ -11,20 +11,27 @@ export interface Wanted {
   readonly allowlist: ReadonlySet<Entry>;
 }
 
-/** What the rules want on the lists at a time. */
-export function wantedEntries(gathered: Gathered, nowMs: number): Wanted {
-  const winners = new Map<Entry, ListName>();
+/** The list that alone has the entry for wafsync already, if one does. */
+export type HolderOf = (entry: Entry) => ListName | undefined;
+
+/** What the rules want on the lists at a time. An entry that is in both belongs to its holder, and without one to the oldest rule. */
+export function wantedEntries(gathered: Gathered, nowMs: number, holderOf: HolderOf): Wanted {
+  const claims = new Map<Entry, ListName[]>();
   for (const rule of oldestFirst(gathered.rules)) {
     if (isOver(rule, nowMs)) continue;
     const list = rule.rule.action === "Block" ? "blocklist" : "allowlist";
     for (const text of textsOf(rule)) {
       const parsed = parseDeclaredEntry(text);
-      if (!parsed.ok || winners.has(parsed.entry) || isForbidden(gathered, list, parsed.entry)) continue;
-      winners.set(parsed.entry, list);
+      if (!parsed.ok || isForbidden(gathered, list, parsed.entry)) continue;
+      claims.set(parsed.entry, [...(claims.get(parsed.entry) ?? []), list]);
     }
   }
+  const winnerOf = (entry: Entry, lists: readonly ListName[]): ListName | undefined => {
+    const holder = holderOf(entry);
+    return holder !== undefined && lists.includes(holder) ? holder : lists[0];
+  };
   const on = (list: ListName): Set<Entry> =>
-    new Set([...winners].flatMap(([entry, winner]) => (winner === list ? [entry] : [])));
+    new Set([...claims].flatMap(([entry, lists]) => (winnerOf(entry, lists) === list ? [entry] : [])));
   return { blocklist: on("blocklist"), allowlist: on("allowlist") };
 }
 
