@@ -4,9 +4,10 @@ import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { Operation } from "../model/operation.ts";
+import type { Adoption, Operation } from "../model/operation.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { asSentence } from "../model/sentence.ts";
+import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
 import { formerOwners } from "../reconcile/status/held-message.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
 
@@ -37,7 +38,7 @@ export interface RejectedView {
 }
 
 export interface OperationView {
-  readonly operation: Operation["kind"] | "ClearCache";
+  readonly operation: Operation["kind"] | "Adopt" | "ClearCache";
   readonly target: string;
   readonly value: string;
   readonly reason: string;
@@ -55,6 +56,10 @@ export interface InstanceView {
   readonly trouble: string | undefined;
   readonly added: number;
   readonly removed: number;
+  /** Entries that became managed without a call. */
+  readonly adopted: number;
+  /** What is not as it should be, and stops nothing. */
+  readonly warnings: readonly string[];
   readonly lists: RunFacts["lists"];
   readonly operations: readonly OperationView[];
   readonly held: readonly OperationView[];
@@ -95,9 +100,12 @@ export function viewInstance(
     trouble: troubleOf(facts)?.message,
     added: facts.done.added + facts.done.originsAdded,
     removed: facts.done.removed + facts.done.originsRemoved,
+    adopted: facts.done.adopted,
+    warnings: [unrecordedMessage(facts)].filter((warning) => warning !== undefined),
     lists: facts.lists,
     operations: [
       ...pendingClears.map(viewClear),
+      ...(plan?.adoptions ?? []).map(viewAdoption),
       ...[...(plan?.operations ?? []), ...(plan?.observedOnly ?? [])].map(viewOperation),
     ],
     held: plan === undefined ? [] : heldOperations(facts),
@@ -150,6 +158,11 @@ export function viewOperation(operation: Operation): OperationView {
   if (kind === "AddEntry") return { operation: kind, target: operation.list, value: operation.entry, reason };
   if (kind === "RemoveEntry") return { operation: kind, target: operation.list, value: operation.spelling, reason };
   return { operation: kind, target: `${operation.type.toLowerCase()} origin`, value: operation.host, reason };
+}
+
+function viewAdoption({ list, entry, rules }: Adoption): OperationView {
+  const reason = `on the list already, adopted for WafIpRule ${rules.join(", ")} without a call`;
+  return { operation: "Adopt", target: list, value: entry, reason };
 }
 
 function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {

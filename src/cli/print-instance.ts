@@ -46,6 +46,7 @@ const marks = {
   AddOrigin: { mark: "+", style: "green" },
   RemoveEntry: { mark: "-", style: "red" },
   RemoveOrigin: { mark: "-", style: "red" },
+  Adopt: { mark: "=", style: "cyan" },
   ClearCache: { mark: "~", style: "cyan" },
 } as const;
 
@@ -94,9 +95,11 @@ function groupOperations(operations: readonly OperationView[]): OperationGroup[]
 function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
   const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
   const parts = [`${count("Add")} to add`, `${count("Remove")} to remove`];
+  if (count("Adopt") > 0) parts.push(`${count("Adopt")} to adopt without a call`);
   if (held.length > 0) parts.push(`${held.length} on hold`);
   const clear = count("ClearCache") === 0 ? "" : ", and one that clears the cache";
-  return paint("bold", `  Plan: ${parts.join(", ")}, one call each${clear}.`);
+  const calls = count("Adopt") > 0 ? "one call for each other change" : "one call each";
+  return paint("bold", `  Plan: ${parts.join(", ")}, ${calls}${clear}.`);
 }
 
 function rejectedLines({ rejected, rejectedCount }: ObjectView): string[] {
@@ -111,7 +114,7 @@ function rejectedLines({ rejected, rejectedCount }: ObjectView): string[] {
 
 /** Objects with problems, and what to do. */
 export function problemLines(view: InstanceView, paint: Paint): string[] {
-  const lines: string[] = [];
+  const lines = view.warnings.map((warning) => paint("yellow", `  warning: ${warning}`));
   for (const object of view.objects) {
     if ((object.ready !== "False" && object.isAccepted) || object.message === view.trouble) continue;
     const { kind, namespace, name, reason, place } = object;
@@ -164,7 +167,7 @@ export class ChangedLines {
     const isNewProblem = (this.#shownProblems.get(instance) ?? "") !== problems.join("\n");
     this.#shownProblems.set(instance, problems.join("\n"));
     const lines = changed.length === 0 ? [] : objectTable(changed, paint);
-    if (view.trouble === undefined && (changed.length > 0 || view.added + view.removed > 0)) {
+    if (view.trouble === undefined && (changed.length > 0 || view.added + view.removed + view.adopted > 0)) {
       lines.push(countsLine(view, paint));
     }
     return isNewProblem ? [...lines, ...problems] : lines;
@@ -179,7 +182,7 @@ function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string
 
 type ListCounts = NonNullable<InstanceView["lists"]>["blocklist"];
 
-function countsLine({ namespace, name, lists, added, removed }: InstanceView, paint: Paint): string {
+function countsLine({ namespace, name, lists, added, removed, adopted }: InstanceView, paint: Paint): string {
   if (lists === undefined) return "";
   const list = (title: string, { live, managed, foreign, held }: ListCounts): string => {
     const parts = [`${managed} ours`];
@@ -187,6 +190,7 @@ function countsLine({ namespace, name, lists, added, removed }: InstanceView, pa
     if (held > 0) parts.push(`${held} held`);
     return `${title} ${live} (${parts.join(", ")})`;
   };
-  const done = added + removed === 0 ? "nothing to change" : `${added} added, ${removed} removed`;
+  const adoptions = adopted === 0 ? "" : `, ${adopted} adopted`;
+  const done = added + removed + adopted === 0 ? "nothing to change" : `${added} added, ${removed} removed${adoptions}`;
   return `${paint("bold", `${namespace}/${name}`)}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
 }

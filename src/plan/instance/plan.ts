@@ -5,10 +5,11 @@
 //
 // The plan brings the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
 import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Inventory, Refusal } from "../../model/inventory.ts";
-import type { Operation } from "../../model/operation.ts";
+import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { DesiredState } from "./desired.ts";
@@ -23,7 +24,7 @@ import { orderAdds } from "../lists/order.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
 import { planOrigins } from "../origins/origin-plan.ts";
 import type { ListOwnership } from "../lists/ownership.ts";
-import { ownEntries, removableEntries } from "../lists/ownership.ts";
+import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
 import { holdsEverything, HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
@@ -35,6 +36,8 @@ export interface Plan {
   /** What would be done, were it not for `Observe`. */
   readonly observedOnly: readonly Operation[];
   readonly lists: Readonly<Record<ListName, ListSummary>>;
+  /** Entries that become managed without a call, since the list shows them already. */
+  readonly adoptions: readonly Adoption[];
   /** All removals on hold, with what holds them and what approves them; undefined when there are none. */
   readonly held: HeldRemovals | undefined;
   /** How many entries the missing sources of each rule wanted last, by the rule's ID. */
@@ -100,6 +103,7 @@ export function planInstance(input: PlanInput): Plan {
     operations: split.operations,
     observedOnly: split.observedOnly,
     lists: summarizeLists(observed, next.inventory, split.operations, decision.held),
+    adoptions: next.adoptions,
     held: decision.held,
     awaited: countAwaited({ rules: desired.rules, lists: next.inventory.entries }, holds),
     refusals: new Map([...drafts.allowlist.refused, ...drafts.blocklist.refused]),
@@ -194,6 +198,15 @@ function removalsOf(
   );
 }
 
+function adoptionsOf(list: ListName, adopted: readonly Entry[], desired: DesiredState): Adoption[] {
+  return adopted.map((entry) => {
+    const rules = (desired.lists[list].get(entry) ?? []).flatMap(({ id, rule }) =>
+      asksToAdopt(rule.meta) ? [id] : [],
+    );
+    return { list, entry, rules };
+  });
+}
+
 interface Decided extends Pick<Split, "writesTo"> {
   readonly decision: RemovalDecision;
   readonly origins: OriginPlan;
@@ -204,7 +217,11 @@ function nextInventory(
   { desired, observed, inventory, nowMs }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
   { writesTo, decision, origins, holds }: Decided,
-): { readonly inventory: Inventory; readonly change: ListOwnership["change"] } {
+): {
+  readonly inventory: Inventory;
+  readonly change: ListOwnership["change"];
+  readonly adoptions: readonly Adoption[];
+} {
   const ownership = eachList((list): ListOwnership =>
     writesTo(list)
       ? ownEntries({
@@ -219,13 +236,13 @@ function nextInventory(
           unreadable: (owners) => holds.unreadable(list, owners),
           nowMs,
         })
-      : { owned: inventory.entries[list], change: "None" },
+      : { owned: inventory.entries[list], change: "None", adopted: [] },
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
   const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
   const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
-  if (changes.every((change) => change === "None")) return { inventory, change: "None" };
+  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [] };
   return {
     inventory: {
       ...inventory,
@@ -236,6 +253,7 @@ function nextInventory(
       approvals: decision.approvals,
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
+    adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
   };
 }
 

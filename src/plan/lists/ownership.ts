@@ -4,12 +4,13 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { joinOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Manner, OwnedEntry } from "../../model/inventory.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import type { WantedBy } from "./owner-lookup.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 
-/** The annotation on a rule that makes entries ours that were on the list before. */
+/** The annotation on a rule or an origin that makes managed what the WAF has already. */
 export const adoptAnnotation = "wafsync.dev/adopt";
 
 export interface ListOwnership {
@@ -17,6 +18,8 @@ export interface ListOwnership {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   /** `Owners`: the same entries are managed, and only who wants them has changed. */
   readonly change: "None" | "Owners" | "Entries";
+  /** Entries that the list shows already and that become managed. */
+  readonly adopted: readonly Entry[];
 }
 
 /**
@@ -56,8 +59,9 @@ export function ownEntries(input: {
     change = "Entries";
   };
   for (const entry of adds) take(entry, "Added");
-  for (const entry of adopted(wanted, observed)) take(entry, "Adopted");
-  return { owned: change === "None" ? owned : next, change };
+  const adopted = adoptable(wanted, observed, next);
+  for (const entry of adopted) take(entry, "Adopted");
+  return { owned: change === "None" ? owned : next, change, adopted };
 }
 
 /** Makes the records of entries: one object for all entries of which the same is recorded. */
@@ -103,15 +107,28 @@ function isOf(record: OwnedEntry, { owners, retainedBy }: WantedBy): boolean {
   return record.owners === owners && record.retainedBy === retainedBy;
 }
 
-function* adopted(
+function adoptable(
   wanted: ReadonlyMap<Entry, readonly CompiledRule[]>,
   observed: ObservedEntries,
-): Generator<Entry, void, void> {
+  managed: ReadonlyMap<Entry, unknown>,
+): readonly Entry[] {
   const adopting = new Set<CompiledRule>();
+  let last: readonly CompiledRule[] | undefined;
   for (const rules of wanted.values()) {
-    for (const rule of rules) if (rule.rule.meta.annotations[adoptAnnotation] === "true") adopting.add(rule);
+    if (rules === last) continue;
+    last = rules;
+    for (const rule of rules) if (asksToAdopt(rule.rule.meta)) adopting.add(rule);
   }
-  for (const rule of adopting) for (const entry of rule.entries) if (observed.has(entry)) yield entry;
+  const found = new Set<Entry>();
+  for (const rule of adopting) {
+    for (const entry of rule.entries) if (observed.has(entry) && !managed.has(entry)) found.add(entry);
+  }
+  return [...found];
+}
+
+/** Whether a rule or an origin makes managed what the WAF has already. */
+export function asksToAdopt(meta: ResourceMeta): boolean {
+  return meta.annotations[adoptAnnotation] === "true";
 }
 
 /** True if the entry's rule was deleted and wished that its entries stay. */

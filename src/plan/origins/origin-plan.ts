@@ -15,6 +15,7 @@ import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
+import { asksToAdopt } from "../lists/ownership.ts";
 import { standingRefusal, versionOf } from "../lists/refusals.ts";
 
 type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
@@ -109,7 +110,8 @@ export function sameHost(a: string, b: string): boolean {
 }
 
 function addOrigin(origin: DeclaredOrigin): OriginOperation {
-  const reason = `wanted by WafOrigin ${nameKey(origin.meta)}`;
+  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it exists already" : "";
+  const reason = `wanted by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
   return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
 }
 

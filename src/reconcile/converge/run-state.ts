@@ -12,14 +12,14 @@ import type { Pace, RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
-import { emitApproval } from "../status/emit-events.ts";
+import { emitAdoptions, emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeList } from "./observe-waf.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { View } from "./view.ts";
-import { isSameWaf, orphansEntries } from "./view.ts";
+import { countUnmanaged, isSameWaf, orphansEntries } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
@@ -56,6 +56,7 @@ export class Run {
   #next = 0;
   #stored: Inventory;
   #revision: string;
+  readonly #unrecorded: number;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
   #confirmedMs: number | undefined;
   /** The lists that were verified to belong to the domain that was read; see `#ensureDomain`. */
@@ -74,6 +75,7 @@ export class Run {
     this.#stored = stored.inventory;
     this.#revision = stored.revision;
     this.#plan = planInstance({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
+    this.#unrecorded = stored.revision === "" ? countUnmanaged(view, this.#plan.inventory) : 0;
   }
 
   get view(): View {
@@ -211,11 +213,13 @@ export class Run {
     if (next.approvals > this.#stored.approvals && next.approval !== undefined) {
       emitApproval(this.ports.status, this.#view.gathered.instance.meta, next.approval);
     }
-    this.ledger.recorded(before, next, observed);
+    const { adoptions } = this.#plan;
+    emitAdoptions(this.ports.status, this.#view, adoptions);
+    this.ledger.recorded(before, next, observed, adoptions.length);
     this.#stored = next;
     this.#revision = saved.revision;
     this.#view = { ...this.#view, inventory: next };
-    this.#plan = { ...this.#plan, inventoryChanged: false };
+    this.#plan = { ...this.#plan, inventoryChanged: false, adoptions: [] };
     return undefined;
   }
 
@@ -253,6 +257,7 @@ export class Run {
         : summarizeLists(observed, inventory, plan.operations.slice(this.#next), plan.held),
       inventory,
       done: this.ledger.done,
+      unrecorded: this.#unrecorded,
       pace: this.#pace(),
       waiting: this.progress.waiting,
       nowMs: this.ports.clock.nowMs(),

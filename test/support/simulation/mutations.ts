@@ -284,8 +284,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "only an annotated rule adopts",
     file: "src/plan/lists/ownership.ts",
-    from: 'if (rule.rule.meta.annotations[adoptAnnotation] === "true") adopting',
-    to: "adopting",
+    from: 'return meta.annotations[adoptAnnotation] === "true";',
+    to: "return meta.name !== '';",
     foundBy: simulation,
   },
   {
