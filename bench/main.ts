@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { addresses } from "../test/support/builders/declare.ts";
 import { benchOperator } from "./operator.ts";
 import { benchLogs } from "./logs.ts";
 import { measureFloorMs } from "./serial-floor.ts";
@@ -15,10 +16,6 @@ const run = promisify(execFile);
 const bundle = join(import.meta.dirname, "../dist/wafsync.mjs");
 const addsCount = 2000;
 const key = "bench-key-0123456789";
-
-function addresses(count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`);
-}
 
 function documents(baseUrl: string): string {
   const common = "apiVersion: wafsync.dev/v1alpha1\nkind: ";

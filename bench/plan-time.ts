@@ -1,7 +1,7 @@
 // How long a plan takes, from declared resources to ordered operations.
 import { compileDesired } from "../src/plan/instance/desired.ts";
 import { planInstance } from "../src/plan/instance/plan.ts";
-import { aRule } from "../test/support/builders/declare.ts";
+import { addresses, aRule } from "../test/support/builders/declare.ts";
 import { anInventory, gathered, observed } from "../test/support/builders/gathered.ts";
 
 const entriesPerRule = 10_000;
@@ -13,8 +13,7 @@ export function measurePlanMs(count: number): number {
   for (let round = 0; round < rounds; round += 1) {
     const rules = Array.from({ length: Math.ceil(count / entriesPerRule) }, (_, rule) => {
       const size = Math.min(entriesPerRule, count - rule * entriesPerRule);
-      const addresses = Array.from({ length: size }, (_, index) => `10.${rule}.${index >> 8}.${index & 255}`);
-      return aRule(`default/rule-${rule}`, { addresses });
+      return aRule(`default/rule-${rule}`, { addresses: addresses(size, rule * entriesPerRule) });
     });
     const declared = gathered({ rules });
     const startMs = performance.now();

@@ -38,11 +38,19 @@ export const fastTests: readonly string[] = [
   "test/time-limits.test.ts",
 ];
 
-/** Suites in those folders that need a control plane, or take longer than all others together. */
-export const slowTests: readonly string[] = [
-  "test/api/admission.test.ts",
+/**
+ * Suites that try a tenth of their random cases in most runs: `npm run test:deploy` runs them once more, with all cases. See
+ * test/support/builders/case-count.ts.
+ */
+export const thoroughTests: readonly string[] = [
   "test/async/keyed-queue.test.ts",
+  "test/kube/lease-simulation.test.ts",
+  "test/kube/list-watch-model.test.ts",
   "test/model/api-key.test.ts",
-  "test/model/redactor.test.ts",
+  "test/model/entry.test.ts",
   "test/plan/instance/plan.property.test.ts",
+  "test/reconcile/logs/forward-logs-walk.test.ts",
 ];
+
+/** Suites in those folders that need a control plane, or take longer than all others together. */
+export const slowTests: readonly string[] = ["test/api/admission.test.ts"];

@@ -31,6 +31,7 @@ function check(folder: string, foundBy: string): string | undefined {
     foundBy === "simulation" ? ["scripts/simulate.ts", "--seeds", String(seeds), "--failures", "1"] : jest;
   const run = spawnSync(process.execPath, parameters, {
     cwd: folder,
+    env: { ...process.env, WAFSYNC_TEST_CASES: "all" },
     encoding: "utf8",
     maxBuffer: 1e9,
     timeout: checkMsMax,

@@ -12,7 +12,7 @@ import { findControlPlane } from "../test/support/control-plane/find.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
 import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
 import { findTools } from "../test/tools/find.ts";
-import { type Check, checks, fastTests, slowTests } from "./checks.ts";
+import { type Check, checks, fastTests, slowTests, thoroughTests } from "./checks.ts";
 
 interface Counts {
   readonly passed: number;
@@ -91,6 +91,7 @@ async function runCheck(check: Check): Promise<Counts> {
 async function runTests(
   title: string,
   parameters: readonly string[],
+  more: NodeJS.ProcessEnv = {},
 ): Promise<{ readonly counts: Counts; readonly suites: Suite[] }> {
   return stage(title, async () => {
     const folder = await mkdtemp(join(tmpdir(), "wafsync-test-"));
@@ -101,7 +102,7 @@ async function runTests(
     // Started when the first suite asks for it, and shared by all that do.
     const controlPlane = await offerControlPlane();
     const command = [...jest, workers, "--json", `--outputFile=${reportFile}`, ...parameters];
-    const exitCode = await run(command, controlPlane.environment);
+    const exitCode = await run(command, { ...controlPlane.environment, ...more });
     await controlPlane.withdraw();
     const text = await readFile(reportFile, "utf8").catch(() => undefined);
     await rm(folder, { recursive: true, force: true });
@@ -187,7 +188,8 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   await findControlPlane({ controllerManager: true });
   await findTools();
   await findCollector();
-  const tests = await runTests("Tests of deployment, and long ones", [...deployPaths, ...parameters]);
+  const paths = [...deployPaths, ...thoroughTests, ...parameters];
+  const tests = await runTests("Tests of deployment, and long ones", paths, { WAFSYNC_TEST_CASES: "all" });
   results.push(tests.counts);
   suites.push(...tests.suites);
 }

@@ -43,8 +43,9 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "Some entries are wider than the instance's guards allow, or would block a network that must stay reachable. All others count.",
-      action: "Write narrower entries, or ask the owner of the instance to change `spec.guards`.",
+        "Some entries are wider than the guards of the instance allow, overlap a special-purpose network, or would block a network that must stay reachable. All others count.",
+      action:
+        "Change the entries in `status.rejected`; each comes with what to write. Or ask the owner of the instance to change `spec.guards`.",
     },
     SourceMissing: {
       statuses: ["False"],

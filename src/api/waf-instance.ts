@@ -65,28 +65,34 @@ const guards = z.strictObject({
     .default([])
     .meta({ "x-kubernetes-list-type": "atomic" })
     .describe(
-      "Addresses and networks that must stay reachable: a Block entry that overlaps one is rejected. IP addresses of declared origins count as listed.",
+      "Addresses and networks that must stay reachable: a Block entry that overlaps one is rejected, or carved (see `onNeverBlock`). IP addresses of declared origins count as listed.",
     ),
-  minPrefixLength: z
-    .strictObject({
-      ipv4: z
-        .int()
-        .min(0)
-        .max(32)
-        .default(8)
-        .meta({ format: "int32" })
-        .describe("The shortest prefix of an IPv4 network."),
-      ipv6: z
-        .int()
-        .min(0)
-        .max(128)
-        .default(16)
-        .meta({ format: "int32" })
-        .describe("The shortest prefix of an IPv6 network."),
-    })
-    .prefault({})
-    .describe("A wider entry is rejected, in Block and in Allow alike."),
+  onNeverBlock: z
+    .enum(["Reject", "Carve"])
+    .default("Reject")
+    .describe(
+      "What happens to a Block entry that is wider than what `neverBlock` protects. `Reject`: it is rejected. `Carve`: the protected networks are cut out of it, and the rest is blocked, as up to 256 narrower networks.",
+    ),
+  minPrefixLength: prefixLengths(8, 16).describe("A wider Block entry is rejected."),
+  allowMinPrefixLength: prefixLengths(16, 32).describe("A wider Allow entry is rejected."),
+  specialPurpose: z
+    .enum(["Reject", "Allow"])
+    .default("Reject")
+    .describe(
+      "What happens to a Block or Allow entry that overlaps a special-purpose network, such as private, loopback, link-local or multicast addresses, from which no request comes over the public Internet. `Reject`: it is rejected. `Allow`: it is written like any other.",
+    ),
 });
+
+/** The shortest prefix that networks may have, by family. */
+function prefixLengths(ipv4: number, ipv6: number) {
+  const shortest = (max: number, value: number) => z.int().min(0).max(max).default(value).meta({ format: "int32" });
+  return z
+    .strictObject({
+      ipv4: shortest(32, ipv4).describe("The shortest prefix of an IPv4 network."),
+      ipv6: shortest(128, ipv6).describe("The shortest prefix of an IPv6 network."),
+    })
+    .prefault({});
+}
 
 const workloadRef = z.strictObject({
   kind: z.enum(["Deployment", "StatefulSet", "DaemonSet"]).describe("What kind of workload it is."),

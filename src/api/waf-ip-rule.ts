@@ -9,7 +9,7 @@ import { commonStatus, count } from "./status-parts.ts";
 export const addressesMax = 10_000;
 /** The longest IPv6 network. */
 const addressLengthMax = 43;
-const rejectedShownMax = 20;
+const entriesShownMax = 20;
 
 /** Checked at admission alone: elsewhere one wrong entry is reported on its rule, and stops nothing else. */
 const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
@@ -22,7 +22,7 @@ const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
   {
     cel: "!isCIDR(self) || cidr(self) == cidr(self).masked()",
     message:
-      "the network has host bits: write its first address, for example 10.0.0.0/8 instead of 10.1.2.3/8, or the address alone",
+      "the network has host bits: write its first address, for example 198.51.100.0/24 instead of 198.51.100.7/24, or the address alone",
     holds: "AdmissionOnly",
   },
 ]);
@@ -89,11 +89,22 @@ const rejectedEntry = z.object({
   message: z.string().max(1024).describe("What is wrong with it, and what to write; or what the API said."),
 });
 
+const carvedEntry = z.object({
+  entry: z.string().max(128).describe("The entry."),
+  source: z.string().max(512).describe("Where it was written: a place in `spec.addresses`, or a line of a ConfigMap."),
+  message: z.string().max(1024).describe("How many networks it is written as, and which addresses they leave out."),
+});
+
 const entryCounts = z.object({
   desired: count.describe("Entries that the rule wants."),
   synced: count.describe("Those of them that are on the WAF."),
   pending: count.describe("Those that are still to be added."),
   rejected: count.describe("Those that are not valid, or that guards or the API refused."),
+  carved: count
+    .optional()
+    .describe(
+      "Declared entries that are written as narrower networks, by `spec.guards.onNeverBlock: Carve` of the instance. `desired` counts these networks.",
+    ),
 });
 
 export const wafIpRuleStatus = z
@@ -107,10 +118,16 @@ export const wafIpRuleStatus = z
       .describe("Entries on the WAF out of those wanted, for example `120/10000`."),
     rejected: z
       .array(rejectedEntry)
-      .max(rejectedShownMax)
+      .max(entriesShownMax)
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
-      .describe(`The first ${rejectedShownMax} entries that were rejected.`),
+      .describe(`The first ${entriesShownMax} entries that were rejected.`),
+    carved: z
+      .array(carvedEntry)
+      .max(entriesShownMax)
+      .optional()
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(`The first ${entriesShownMax} entries that are written as narrower networks.`),
     expiresAt: dateTime.optional().describe("When the entries are removed, from `spec.expiresAt` or `spec.ttl`."),
     lastChangeTime: dateTime.optional().describe("When an entry of this rule was last added or removed on the WAF."),
   })

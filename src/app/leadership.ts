@@ -14,7 +14,6 @@ export interface Leadership {
   mayWrite(): boolean;
   /** Like `mayWrite`, but also true until the leadership is released: for the record of what was already done. */
   mayRecord(): boolean;
-  isLeading(): boolean;
   /** Resolves with the reason if the leadership is lost, and never otherwise. */
   readonly lost: Promise<string>;
   /** Releases the leadership once `workEnded` has resolved. */
@@ -33,7 +32,6 @@ export function soleLeadership(): Leadership {
     },
     mayWrite: () => isLeading,
     mayRecord: () => hasBegun,
-    isLeading: () => isLeading,
     lost: new Promise(() => undefined),
     end: async (workEnded) => {
       isLeading = false;
@@ -72,7 +70,6 @@ export function electedLeadership(options: {
     },
     mayWrite: () => elector.mayWrite(),
     mayRecord: () => elector.mayRecord(),
-    isLeading: () => elector.standing === "Leading",
     lost: elector.lost,
     end: async (workEnded) => {
       log.info("lease given back", { result: await elector.release(workEnded) });

@@ -14,6 +14,8 @@ export interface OpenedStore {
   readonly status: StatusPort;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
+  /** Whether there is a status of any other object. */
+  hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
   /** Removes the status of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;
   /** Why statuses and events could not be written, one sentence each. */
@@ -56,6 +58,7 @@ export async function openStore(
     inventory,
     status,
     known: async () => await listed(files),
+    hasOthers: async (objects) => await status.hasOthers(objects),
     keepOnly: async (objects) => await status.keepOnly(objects),
     problems: () => problems,
     close: async () => {
@@ -89,6 +92,7 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
       event: () => undefined,
     },
     known: async () => await listed(files),
+    hasOthers: async () => false,
     keepOnly: async () => undefined,
     problems: () => [],
     close: async () => undefined,

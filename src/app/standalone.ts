@@ -67,7 +67,6 @@ export type OpenedStandalone =
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
   const { directory, stateDirectory, environmentKey, clock } = options;
   const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
-  // Load first: creating the state directory inside this folder counts as a change, and load() waits for changes to settle.
   await source.load();
   const store = await openStore(options);
   if (!store.ok) {
@@ -83,6 +82,7 @@ export class Standalone {
   readonly #store: OpenedStore;
   readonly #wafClients: WafClients;
   readonly #ports: ReconcilePorts;
+  #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
     this.#options = options;
@@ -137,7 +137,6 @@ export class Standalone {
    * files meanwhile, so that an urgent rule does not wait for the end of a long list.
    */
   async applyOnce(onFiles: () => Promise<void>): Promise<readonly InstanceResult[]> {
-    await this.#forgetGone();
     const applied = new AbortController();
     let notified = Promise.resolve();
     const watching = this.#source.watch(
@@ -147,7 +146,9 @@ export class Standalone {
       AbortSignal.any([applied.signal, this.#options.stopping.stop]),
     );
     try {
-      return await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
+      const results = await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
+      await this.#forgetGone();
+      return results;
     } finally {
       applied.abort();
       await watching;
@@ -171,10 +172,12 @@ export class Standalone {
       for (const instance of this.#source.instances()) controller.wake(instance, reason);
     };
     const running = controller.run(stopping.stop);
-    await this.#forgetGone();
+    const forgetGone = (): void =>
+      void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
+    forgetGone();
     await this.#source.watch(() => {
       onFiles();
-      void this.#forgetGone();
+      forgetGone();
       wakeAll("files changed");
     }, stopping.stop);
     wakeAll("start");
@@ -184,15 +187,23 @@ export class Standalone {
   /** Closes everything, the lock last. */
   async close(): Promise<void> {
     await this.#source.close();
+    await this.#forgetting;
     await this.#wafClients.close();
     await this.#store.close();
   }
 
-  /** Recreating an object under the same name starts from scratch. An unreadable file is not a deletion. */
+  /**
+   * Recreating an object under the same name starts from scratch. An unreadable file is not a deletion, and what is missing may
+   * only be in the middle of a replacement.
+   */
   async #forgetGone(): Promise<void> {
-    const { items, faults } = this.#source.snapshot();
+    const declared = (): ResourceMeta[] =>
+      [...this.#source.snapshot().items.values()].flatMap((item) => ("declared" in item ? [item.declared.meta] : []));
+    if (!(await this.#store.hasOthers(declared()))) return;
+    if (!(await this.#source.settle(this.#options.stopping.stop))) return;
+    const { faults } = this.#source.snapshot();
     if (faults.some(({ severity, isTransient }) => severity === "Error" || isTransient)) return;
-    await this.#store.keepOnly([...items.values()].flatMap((item) => ("declared" in item ? [item.declared.meta] : [])));
+    await this.#store.keepOnly(declared());
   }
 
   async #previewInstance(name: ObjectName): Promise<Preview | undefined> {
@@ -234,7 +245,8 @@ export class Standalone {
           if (gathered?.key.state === "Present") redactor.add(gathered.key.key);
           return gathered;
         },
-        confirm: async (name) => await source.confirm(name),
+        confirm: async (name, how) => await source.confirm(name, how),
+        isSettled: () => source.isSettled(),
         version: () => source.version(),
       },
       inventory,

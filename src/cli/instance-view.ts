@@ -27,10 +27,15 @@ export interface ObjectView {
   /** For a rule: how many entries are not applied. */
   readonly rejectedCount: number;
   /** The first of them. */
-  readonly rejected: readonly RejectedView[];
+  readonly rejected: readonly EntryView[];
+  /** Of a rule: how many entries are written as narrower networks. */
+  readonly carvedCount: number;
+  /** The first of them. */
+  readonly carved: readonly EntryView[];
 }
 
-export interface RejectedView {
+/** An entry that is not applied as it is written, and why. */
+export interface EntryView {
   readonly entry: string;
   readonly source: string;
   readonly message: string;
@@ -135,8 +140,13 @@ function viewObject(meta: ResourceMeta, look: ObjectLook): ObjectView {
   const accepted = findCondition(conditions, "Accepted");
   const isAccepted = accepted?.status !== "False";
   const told = isAccepted || ready?.status === "False" ? ready : accepted;
-  const rejected = (status?.["rejected"] ?? []) as readonly Omit<RejectedView, "place">[];
-  const { rejected: rejectedCount } = (status?.["entries"] ?? {}) as { readonly rejected?: number };
+  const entriesOf = (field: string): readonly EntryView[] => {
+    const items = (status?.[field] ?? []) as readonly Omit<EntryView, "place">[];
+    return items.map((item) => ({ ...item, place: look.placeOf(meta, item.source) }));
+  };
+  const rejected = entriesOf("rejected");
+  const carved = entriesOf("carved");
+  const counts = (status?.["entries"] ?? {}) as { readonly rejected?: number; readonly carved?: number };
   const progress = status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
   return {
     kind: meta.kind,
@@ -148,8 +158,10 @@ function viewObject(meta: ResourceMeta, look: ObjectLook): ObjectView {
     message: told?.message ?? "",
     place: meta.location,
     isAccepted,
-    rejectedCount: rejectedCount ?? rejected.length,
-    rejected: rejected.map((item) => ({ ...item, place: look.placeOf(meta, item.source) })),
+    rejectedCount: counts.rejected ?? rejected.length,
+    rejected,
+    carvedCount: counts.carved ?? carved.length,
+    carved,
   };
 }
 

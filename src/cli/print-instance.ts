@@ -1,12 +1,12 @@
 // Formats a plan and a result for people.
-import type { InstanceView, ObjectView, OperationView } from "./instance-view.ts";
+import type { EntryView, InstanceView, ObjectView, OperationView } from "./instance-view.ts";
 import { tableLines } from "./table.ts";
 
 /** Further lines of operations are only counted; `-o json` has all of them. */
 const operationsShownMax = 40;
 /** How many operations with the same reason are shown. */
 const operationsPerReasonMax = 5;
-const rejectedShownMax = 5;
+const entriesShownMax = 5;
 const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
 
 export type Paint = (style: "red" | "green" | "yellow" | "cyan" | "bold" | "dim", text: string) => string;
@@ -19,7 +19,7 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): 
   if (view.trouble !== undefined) return [];
   const lines = [headline(view, paint)];
   const { operations, held } = view;
-  const problems = problemLines(view, paint);
+  const problems = [...carvedLines(view, paint), ...problemLines(view, paint)];
   if (operations.length + held.length === 0) {
     const isPartial = isFaulty || view.objects.some(({ isAccepted }) => !isAccepted);
     const nothing = isPartial ? "Nothing to do for the rest." : "Nothing to do: the WAF is as declared.";
@@ -102,14 +102,25 @@ function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
   return paint("bold", `  Plan: ${parts.join(", ")}, ${calls}${clear}.`);
 }
 
-function rejectedLines({ rejected, rejectedCount }: ObjectView): string[] {
-  const shown = rejected.slice(0, rejectedShownMax);
+/** The first entries of an object, each with its place and what there is to say about it. */
+function entryLines(entries: readonly EntryView[], count: number): string[] {
+  const shown = entries.slice(0, entriesShownMax);
   const lines = shown.map(({ entry, source, message, place }) => {
     const isNamed = message.includes(entry);
     return `    ${place}: ${source}: ${isNamed ? "" : `${entry}: `}${message}`;
   });
-  const left = rejectedCount - shown.length;
+  const left = count - shown.length;
   return left > 0 ? [...lines, `    … and ${left} more`] : lines;
+}
+
+/** Entries that are written otherwise than they are declared: as it should be, and still to be known. */
+function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
+  return objects.flatMap(({ kind, namespace, name, place, carved, carvedCount }) => {
+    if (carvedCount === 0) return [];
+    const what = carvedCount === 1 ? "1 entry is" : `${carvedCount} entries are`;
+    const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} written as narrower networks`;
+    return [paint("cyan", title), ...entryLines(carved, carvedCount)];
+  });
 }
 
 /** Objects with problems, and what to do. */
@@ -121,7 +132,8 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
     const count = object.rejectedCount === 1 ? "1 entry is" : `${object.rejectedCount} entries are`;
     const what = object.rejected.length === 0 ? "" : `, ${count} not applied`;
     lines.push(paint("red", `  ${place}: ${kind} ${namespace}/${name}: ${reason}${what}`));
-    lines.push(...(object.rejected.length === 0 ? [`    ${object.message}`] : rejectedLines(object)));
+    const { rejected, rejectedCount, message } = object;
+    lines.push(...(rejected.length === 0 ? [`    ${message}`] : entryLines(rejected, rejectedCount)));
   }
   return lines;
 }

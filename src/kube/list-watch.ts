@@ -27,7 +27,6 @@ const restartDelayMs = 30_000;
 export interface ListWatchProblem {
   readonly code: ApiFault["code"] | "HandlerThrew" | "TransformThrew" | "Unexpected";
   readonly message: string;
-  readonly fault?: ApiFault;
   readonly error?: unknown;
 }
 
@@ -208,7 +207,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
         return this.#deliver(effect);
       case "Report":
         this.#lastFault = effect.fault;
-        return this.#report({ code: effect.fault.code, message: effect.fault.message, fault: effect.fault });
+        return this.#report({ code: effect.fault.code, message: effect.fault.message });
       default:
         return effect satisfies never;
     }

@@ -33,7 +33,18 @@ export interface Guards {
   readonly maxRemovalPercent: number;
   /** As written by the user: networks that no Block entry may overlap. */
   readonly neverBlock: readonly string[];
-  readonly minPrefixLength: { readonly ipv4: number; readonly ipv6: number };
+  /** What becomes of a Block entry that is wider than a network of these: rejected, or the network is cut out. */
+  readonly onNeverBlock: "Reject" | "Carve";
+  /** Of Block entries. */
+  readonly minPrefixLength: PrefixLengths;
+  readonly allowMinPrefixLength: PrefixLengths;
+  /** What becomes of entries that overlap networks from which no request comes over the public Internet. */
+  readonly specialPurpose: "Reject" | "Allow";
+}
+
+export interface PrefixLengths {
+  readonly ipv4: number;
+  readonly ipv6: number;
 }
 
 export interface WorkloadRef {

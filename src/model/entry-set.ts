@@ -1,7 +1,9 @@
 // Sets of entries: what a list shows, and which networks cover or touch an address. Entries are canonical, so sets compare
 // strings; only what is not known already is ever parsed.
-import { type AddressFamily, type Network, firstAddress, lastAddress, readCanonical } from "./network.ts";
-import { type Entry, isOpaque, readObservedEntry } from "./entry.ts";
+import { type AddressRange, covers, rangeOf } from "./address-range.ts";
+import { type Entry, readObservedEntry } from "./entry.ts";
+import { type EntryHead, headOf } from "./entry-head.ts";
+import type { AddressFamily } from "./network.ts";
 
 /** Each entry of a list with its spellings there, in the list's order: the same network may be shown more than once. */
 export type ObservedList = ReadonlyMap<Entry, readonly string[]>;
@@ -24,54 +26,78 @@ export function observeSpellings(
   return observed;
 }
 
-/** A network as the interval of its addresses, written so that `<` on strings orders addresses: one character a part. */
-interface Interval {
-  readonly entry: Entry;
-  readonly first: string;
-  readonly last: string;
-}
-
 /**
  * Answers which of many networks cover or touch an entry, each in logarithmic time. IPv4 and IPv6 never overlap, and
  * opaque entries overlap nothing.
  */
 export class NetworkIndex {
   /** By family: disjoint and in order. Networks inside another one are left out, since that one answers for them. */
-  readonly #widest: Readonly<Record<AddressFamily, readonly Interval[]>>;
+  readonly #widest: Readonly<Record<AddressFamily, readonly AddressRange[]>>;
+  /** Of the same networks. */
+  readonly #heads: Readonly<Record<AddressFamily, readonly EntryHead[]>>;
 
   constructor(entries: Iterable<Entry>) {
-    const intervals: Record<AddressFamily, Interval[]> = { ipv4: [], ipv6: [] };
-    for (const entry of entries) {
-      if (isOpaque(entry)) continue;
-      const network = readCanonical(entry);
-      intervals[network.family].push(intervalOf(entry, network));
-    }
-    this.#widest = { ipv4: widestOf(intervals.ipv4), ipv6: widestOf(intervals.ipv6) };
+    const ranges = rangesByFamily(entries);
+    this.#widest = { ipv4: widestOf(ranges.ipv4), ipv6: widestOf(ranges.ipv6) };
+    const headsOf = (widest: readonly AddressRange[]): EntryHead[] => widest.map(({ entry }) => headOf(entry));
+    this.#heads = { ipv4: headsOf(this.#widest.ipv4), ipv6: headsOf(this.#widest.ipv6) };
   }
 
-  /** An indexed entry that shares an address with this one: the widest, if it lies inside several. */
+  /** False if no indexed entry overlaps the one with this head. If true, ask further: this is the quick question. */
+  mayOverlap({ family, firstBits, lastBits }: EntryHead): boolean {
+    const heads = this.#heads[family];
+    let low = 0;
+    let high = heads.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const head = heads[middle];
+      if (head !== undefined && head.lastBits < firstBits) low = middle + 1;
+      else high = middle;
+    }
+    const candidate = heads[low];
+    return candidate !== undefined && candidate.firstBits <= lastBits;
+  }
+
+  /** An indexed entry that shares an address with this one: the widest, if it lies inside several. The first of many. */
   overlaps(entry: Entry): Entry | undefined {
-    if (isOpaque(entry)) return undefined;
-    const network = readCanonical(entry);
-    const asked = intervalOf(entry, network);
-    const candidate = firstEndingAtOrAfter(this.#widest[network.family], asked.first);
-    return candidate !== undefined && candidate.first <= asked.last ? candidate.entry : undefined;
+    const range = rangeOf(entry);
+    if (range === undefined) return undefined;
+    const ranges = this.#widest[range.family];
+    const candidate = ranges[firstEndingAtOrAfter(ranges, range.first)];
+    return candidate !== undefined && candidate.first <= range.last ? candidate.entry : undefined;
   }
 
   /** The widest indexed entry that contains this one whole; it may be this one. */
   containing(entry: Entry): Entry | undefined {
-    if (isOpaque(entry)) return undefined;
-    const network = readCanonical(entry);
-    const asked = intervalOf(entry, network);
-    const candidate = firstEndingAtOrAfter(this.#widest[network.family], asked.first);
-    const contains = candidate !== undefined && candidate.first <= asked.first && asked.last <= candidate.last;
-    return contains ? candidate.entry : undefined;
+    const range = rangeOf(entry);
+    if (range === undefined) return undefined;
+    const ranges = this.#widest[range.family];
+    const candidate = ranges[firstEndingAtOrAfter(ranges, range.first)];
+    return candidate !== undefined && covers(candidate, range) ? candidate.entry : undefined;
+  }
+
+  /** The indexed entries that lie inside this one, in order, without those that lie inside another of them. */
+  inside(entry: Entry): readonly Entry[] {
+    const range = rangeOf(entry);
+    if (range === undefined) return [];
+    const ranges = this.#widest[range.family];
+    const found: Entry[] = [];
+    for (let index = firstEndingAtOrAfter(ranges, range.first); index < ranges.length; index += 1) {
+      const candidate = ranges[index];
+      if (candidate === undefined || !covers(range, candidate)) break;
+      found.push(candidate.entry);
+    }
+    return found;
   }
 }
 
-function intervalOf(entry: Entry, network: Network): Interval {
-  const first = String.fromCharCode(...firstAddress(network));
-  return { entry, first, last: String.fromCharCode(...lastAddress(network)) };
+function rangesByFamily(entries: Iterable<Entry>): Record<AddressFamily, AddressRange[]> {
+  const ranges: Record<AddressFamily, AddressRange[]> = { ipv4: [], ipv6: [] };
+  for (const entry of entries) {
+    const range = rangeOf(entry);
+    if (range !== undefined) ranges[range.family].push(range);
+  }
+  return ranges;
 }
 
 /**
@@ -79,50 +105,46 @@ function intervalOf(entry: Entry, network: Network): Interval {
  * are left out. Takes as long as sorting them.
  */
 export function narrowestContainers(entries: Iterable<Entry>): ReadonlyMap<Entry, Entry> {
-  const intervals: Record<AddressFamily, Interval[]> = { ipv4: [], ipv6: [] };
-  for (const entry of new Set(entries)) {
-    if (isOpaque(entry)) continue;
-    const network = readCanonical(entry);
-    intervals[network.family].push(intervalOf(entry, network));
-  }
+  const ranges = rangesByFamily(new Set(entries));
   const containers = new Map<Entry, Entry>();
   for (const family of ["ipv4", "ipv6"] as const) {
-    const open: Interval[] = [];
-    for (const interval of sortParentsFirst(intervals[family])) {
-      while ((open.at(-1)?.last ?? interval.first) < interval.first) open.pop();
+    const open: AddressRange[] = [];
+    for (const range of sortParentsFirst(ranges[family])) {
+      while ((open.at(-1)?.last ?? range.first) < range.first) open.pop();
       const container = open.at(-1);
-      if (container !== undefined) containers.set(interval.entry, container.entry);
-      open.push(interval);
+      if (container !== undefined) containers.set(range.entry, container.entry);
+      open.push(range);
     }
   }
   return containers;
 }
 
 /** Two networks are nested or disjoint, so in order of their first address, the wider one first, parents precede. */
-function sortParentsFirst(intervals: Interval[]): Interval[] {
-  return intervals.sort((a, b) => compareText(a.first, b.first) || compareText(b.last, a.last));
+function sortParentsFirst(ranges: AddressRange[]): AddressRange[] {
+  return ranges.sort((a, b) => compareText(a.first, b.first) || compareText(b.last, a.last));
 }
 
-function widestOf(intervals: Interval[]): readonly Interval[] {
-  sortParentsFirst(intervals);
-  const widest: Interval[] = [];
-  for (const interval of intervals) {
+function widestOf(ranges: AddressRange[]): readonly AddressRange[] {
+  sortParentsFirst(ranges);
+  const widest: AddressRange[] = [];
+  for (const range of ranges) {
     const previous = widest.at(-1);
-    if (previous === undefined || interval.first > previous.last) widest.push(interval);
+    if (previous === undefined || range.first > previous.last) widest.push(range);
   }
   return widest;
 }
 
-function firstEndingAtOrAfter(intervals: readonly Interval[], address: string): Interval | undefined {
+/** A place in `ranges`, which are disjoint and in order; their number if all end before the address. */
+function firstEndingAtOrAfter(ranges: readonly AddressRange[], address: string): number {
   let low = 0;
-  let high = intervals.length;
+  let high = ranges.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const interval = intervals[middle];
-    if (interval !== undefined && interval.last < address) low = middle + 1;
+    const range = ranges[middle];
+    if (range !== undefined && range.last < address) low = middle + 1;
     else high = middle;
   }
-  return intervals[low];
+  return low;
 }
 
 function compareText(a: string, b: string): number {

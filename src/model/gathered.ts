@@ -40,5 +40,17 @@ export interface Gathered {
 
 /** What a fresh read where the resources live came to; without a picture if the instance is no more. */
 export type ConfirmedGathering =
-  | { readonly state: "Read"; readonly gathered: Gathered | undefined }
+  | {
+      readonly state: "Read";
+      readonly gathered: Gathered | undefined;
+      /** Objects may be missing because they are being replaced: nothing may be removed on the strength of this read. */
+      readonly isUnsettled?: true;
+    }
   | { readonly state: "Failed"; readonly problem: string };
+
+export interface ConfirmOptions {
+  /** Waits, if need be, until what is missing counts as deleted. */
+  readonly beforeRemovals?: boolean;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal;
+}

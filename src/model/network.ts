@@ -30,6 +30,12 @@ const ipv6Alphabet = /^[0-9a-fA-F:]+$/;
 const strictPrefixLength = /^(?:0|[1-9]\d{0,2})$/;
 const lenientPrefixLength = /^\d{1,4}$/;
 
+const dotCode = 46;
+const zeroCode = 48;
+const colonCode = 58;
+/** Of `a`: canonical texts are in lower case. */
+const letterCode = 97;
+
 /** `32` or `128`: the prefix length of one address. */
 export function prefixLengthMax(family: AddressFamily): number {
   return shapes[family].prefixLengthMax;
@@ -62,24 +68,60 @@ export function readNetwork(text: string, mode: "strict" | "lenient"): Network |
   return prefixLength > address.prefixLength ? undefined : { ...address, prefixLength };
 }
 
-/** Takes a canonical text apart, in a quarter of the time that a full check takes. Not for any other text. */
+/**
+ * Takes a canonical text apart, many times faster than a full check does: the guards read every entry in every run. Not for
+ * any other text.
+ */
 export function readCanonical(text: string): Network {
-  const [address = "", length] = text.split("/");
-  const family = address.includes(":") ? "ipv6" : "ipv4";
-  const parts = family === "ipv4" ? address.split(".").map(Number) : expandedGroups(address);
-  return { family, parts, prefixLength: length === undefined ? prefixLengthMax(family) : Number(length) };
+  const slash = text.indexOf("/");
+  const end = slash < 0 ? text.length : slash;
+  const family = text.includes(":") ? "ipv6" : "ipv4";
+  const parts = family === "ipv4" ? canonicalOctets(text, end) : canonicalGroups(text, end);
+  return { family, parts, prefixLength: slash < 0 ? prefixLengthMax(family) : Number(text.slice(slash + 1)) };
 }
 
-/** Fills in from both ends; `::` leaves an empty group, where either side stops. */
-function expandedGroups(address: string): number[] {
-  const groups = address.split(":");
-  const parts = Array<number>(groupCount).fill(0);
-  let front = 0;
-  for (; groups[front]; front++) parts[front] = Number.parseInt(groups[front] ?? "", 16);
-  for (let back = 1; back <= groupCount - front && groups.at(-back); back++) {
-    parts[groupCount - back] = Number.parseInt(groups.at(-back) ?? "", 16);
+function canonicalOctets(text: string, end: number): number[] {
+  const octets = [0, 0, 0, 0];
+  let place = 0;
+  let octet = 0;
+  for (let index = 0; index < end; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code === dotCode) {
+      octets[place++] = octet;
+      octet = 0;
+    } else octet = octet * 10 + (code - zeroCode);
   }
-  return parts;
+  octets[place] = octet;
+  return octets;
+}
+
+/** Groups are read from the front; those behind `::` then move to the back. */
+function canonicalGroups(text: string, end: number): number[] {
+  const groups = [0, 0, 0, 0, 0, 0, 0, 0];
+  let place = 0;
+  let group = 0;
+  let gap = groupCount;
+  for (let index = 0; index < end; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code !== colonCode) {
+      group = (group << 4) | (code < letterCode ? code - zeroCode : code - letterCode + 10);
+      continue;
+    }
+    const isGap = text.charCodeAt(index + 1) === colonCode;
+    // A text that begins with `::` has no group in front of it.
+    if (index > 0) groups[place++] = group;
+    group = 0;
+    if (!isGap) continue;
+    gap = place;
+    index += 1;
+  }
+  const isOpen = gap === place && text.charCodeAt(end - 1) === colonCode;
+  if (!isOpen) groups[place++] = group;
+  for (let from = place - 1, to = groupCount - 1; from >= gap && from < to; from -= 1, to -= 1) {
+    groups[to] = groups[from] ?? 0;
+    groups[from] = 0;
+  }
+  return groups;
 }
 
 /** Replaces the dotted tail of `::ffff:192.0.2.1` by two groups; ipaddr.js reads some such tails in a way of its own. */
@@ -123,6 +165,19 @@ export function firstAddress(network: Network): number[] {
 
 export function lastAddress(network: Network): number[] {
   return network.parts.map((part, position) => part | hostMask(network, position));
+}
+
+/** The two networks that a network without host bits consists of; undefined for a single address. */
+export function halvesOf({ family, parts, prefixLength }: Network): readonly [Network, Network] | undefined {
+  if (prefixLength === prefixLengthMax(family)) return undefined;
+  const { bitsPerPart } = shapes[family];
+  const place = Math.floor(prefixLength / bitsPerPart);
+  const bit = 1 << (bitsPerPart - 1 - (prefixLength % bitsPerPart));
+  const upper = parts.map((part, position) => (position === place ? part | bit : part));
+  return [
+    { family, parts, prefixLength: prefixLength + 1 },
+    { family, parts: upper, prefixLength: prefixLength + 1 },
+  ];
 }
 
 /** The bits of one part that the prefix length leaves to the hosts. */

@@ -2,7 +2,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import type { ConfirmedGathering, Gathered } from "../model/gathered.ts";
+import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
@@ -14,7 +14,9 @@ export interface SourcePort {
   /** All that belongs to the instance, as last seen; undefined if there is no such instance. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   /** The same, read afresh where it lives: before removals, so that a stale cache cannot unblock anyone. */
-  confirm(instance: ObjectName): Promise<ConfirmedGathering>;
+  confirm(instance: ObjectName, options: ConfirmOptions): Promise<ConfirmedGathering>;
+  /** False while what is missing may only be in the middle of a replacement. Absent where changes are atomic. */
+  isSettled?(): boolean;
   /** Grows whenever what `gather` would answer may have changed. Cheap: asked before every call. */
   version(instance: ObjectName): number;
   /**

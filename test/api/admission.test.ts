@@ -115,8 +115,10 @@ await describeWithControlPlane("admission", (cluster) => {
   });
 
   test("host bits are refused with what to write", async () => {
-    const refused = await refusedAddresses(["192.0.2.1", "10.1.2.3/8"]);
-    expect([...refused]).toEqual([[1, expect.stringContaining("write its first address, for example 10.0.0.0/8")]]);
+    const refused = await refusedAddresses(["192.0.2.1", "198.51.100.7/24"]);
+    expect([...refused]).toEqual([
+      [1, expect.stringContaining("write its first address, for example 198.51.100.0/24")],
+    ]);
   });
 
   test("addresses are refused exactly where the parser of entries refuses them", async () => {

@@ -40,7 +40,15 @@ test("an instance has every default filled in", () => {
     blocklist: { policy: "Additive" },
     allowlist: { policy: "Additive" },
     origins: { policy: "Additive" },
-    guards: { maxRemovals: 100, maxRemovalPercent: 30, neverBlock: [], minPrefixLength: { ipv4: 8, ipv6: 16 } },
+    guards: {
+      maxRemovals: 100,
+      maxRemovalPercent: 30,
+      neverBlock: [],
+      onNeverBlock: "Reject",
+      minPrefixLength: { ipv4: 8, ipv6: 16 },
+      allowMinPrefixLength: { ipv4: 16, ipv6: 32 },
+      specialPurpose: "Reject",
+    },
     cacheClear: { afterRolloutOf: [], minInterval: "60s" },
     logs: { enabled: false, interval: "5m", lookback: "2d", output: "Stdout" },
     deletionPolicy: "Delete",
@@ -60,7 +68,7 @@ test("a rule has every default filled in", () => {
 });
 
 test("addresses are not judged here, however wrong they are", () => {
-  const addresses = ["not an address", "10.1.2.3/8", "x".repeat(100), ""];
+  const addresses = ["not an address", "198.51.100.7/24", "x".repeat(100), ""];
   expect(specOf(ruleDocument({ addresses }))).toMatchObject({ addresses });
 });
 

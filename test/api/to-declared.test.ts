@@ -70,7 +70,15 @@ test("an instance with nothing but what it needs declares all defaults", () => {
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },
-    guards: { maxRemovals: 100, maxRemovalPercent: 30, neverBlock: [], minPrefixLength: { ipv4: 8, ipv6: 16 } },
+    guards: {
+      maxRemovals: 100,
+      maxRemovalPercent: 30,
+      neverBlock: [],
+      onNeverBlock: "Reject",
+      minPrefixLength: { ipv4: 8, ipv6: 16 },
+      allowMinPrefixLength: { ipv4: 16, ipv6: 32 },
+      specialPurpose: "Reject",
+    },
     cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
     logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },
     deletionPolicy: "Delete",
@@ -117,7 +125,6 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
     addressesFrom: [{ configMapKeyRef: { name: "list", key: "ips.txt" } }],
     expiresAt: "2030-01-31T18:00:00+01:00",
     priority: 7,
-    description: "Office",
     deletionPolicy: "Retain",
   });
   expect(toDeclaredRule(resourceOf(document, "WafIpRule"), "a.yaml:1")).toEqual({
@@ -129,7 +136,6 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
     expiresAtMs: Date.parse("2030-01-31T17:00:00Z"),
     ttlMs: undefined,
     priority: 7,
-    description: "Office",
     deletionPolicy: "Retain",
   });
 });

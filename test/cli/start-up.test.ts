@@ -1,6 +1,6 @@
 // What each command really loads of the bundle, from which its start-up time and its memory follow. Bytes and packages are
 // the same on every machine and under any load, as milliseconds are not.
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { builtBundle } from "../support/processes/built-program.ts";
@@ -123,4 +123,25 @@ describe("the bundle", () => {
     expect(cluster).toMatchObject({ code: 2, packages: expect.arrayContaining(["@kubernetes/client-node"]) });
     expect(cluster.packages).not.toContain("echarts");
   });
+
+  test("keeps compiled code in the cache folder of the user, and prints nothing about it", async () => {
+    const options = { program: bundle().program, environment: { HOME: scratch.path }, isIsolated: true };
+    await mkdir(join(scratch.path, ".cache"));
+    for (let run = 1; run <= 2; run += 1) {
+      expect(await runWafsync(["--version"], options)).toMatchObject({ code: 0, stderr: "" });
+      const files = await readdir(join(scratch.path, ".cache/wafsync/compiled-code"), { recursive: true });
+      expect(files.length).toBeGreaterThan(5);
+    }
+  });
+
+  test.each(["/dev/null", "/proc", "/proc/1/nowhere", "/nowhere/at/all", "relative"])(
+    "works the same, and as silently, where no cache folder can be created, such as %s",
+    async (place) => {
+      for (const environment of [{ HOME: place }, { XDG_CACHE_HOME: place }, { XDG_CACHE_HOME: `${place}/cache` }]) {
+        const options = { program: bundle().program, environment, workingDirectory: scratch.path, isIsolated: true };
+        expect(await runWafsync(["--version"], options)).toMatchObject({ code: 0, stderr: "" });
+      }
+      expect(await readdir(scratch.path)).not.toContain("relative");
+    },
+  );
 });

@@ -124,8 +124,8 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
       [
         "host bits",
         "WafIpRule",
-        { addresses: ["10.1.2.3/8"] },
-        /spec\.addresses\[0\]: Invalid value: "10\.1\.2\.3\/8": the network has host bits: write its first address/,
+        { addresses: ["198.51.100.7/24"] },
+        /spec\.addresses\[0\]: Invalid value: "198\.51\.100\.7\/24": the network has host bits: write its first address/,
       ],
       [
         "10,001 addresses",

@@ -112,7 +112,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s", (signal) => {
     await using _folder = folder;
     expect(delay).toBeUndefined();
     expect(finished.signal).toBeUndefined();
-    expect(finished.stderr).toContain("run the command again to go on");
+    expect(finished.stderr).toContain("run the command again to continue");
     expect(finished.code).toBe(130);
     await expectGoesOn(folder);
   });

@@ -14,6 +14,7 @@ import { createReflector, type ObjectChange } from "../../src/kube/reflector.ts"
 import { createObjectStore } from "../../src/kube/store.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { testObject, type TestObject } from "../support/fakes/scripted-api-server.ts";
+import { caseCount } from "../support/builders/case-count.ts";
 
 type ChangeEvent = Extract<WatchEvent, { object: unknown }>;
 interface HistoryEntry {
@@ -270,7 +271,7 @@ const contentsOf = (objects: Iterable<TestObject>): string[] =>
     .sort();
 
 test("whatever happens, the store and whoever listens end up with what the server has", () => {
-  for (let seed = 1; seed <= 800; seed += 1) {
+  for (let seed = 1; seed <= caseCount(800); seed += 1) {
     const world = new World(seed);
     const { random, server } = world;
     for (let turn = 0; turn < 150; turn += 1) {

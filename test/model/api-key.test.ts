@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { ApiKey, apiKeyLengthMax, validateApiKey } from "../../src/model/api-key.ts";
+import { caseCount } from "../support/builders/case-count.ts";
 
 const secret = `K3y/+%"&<é=7f3a9c0d`;
 const key = new ApiKey(secret);
@@ -121,7 +122,7 @@ describe("redaction", () => {
           expect(redacted).not.toContain(spelt);
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: caseCount(1500) },
     );
   });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
+import { headOf } from "../../src/model/entry-head.ts";
 import { NetworkIndex, narrowestContainers, observeSpellings } from "../../src/model/entry-set.ts";
 import { type Entry, familyOf, readObservedEntry } from "../../src/model/entry.ts";
 import { anyNetwork, ipv4Network, ipv6Network, written } from "../support/builders/arbitraries.ts";
@@ -96,6 +97,22 @@ describe("an index of networks", () => {
     expect(index.containing("192.0.2.1" as Entry)).toBe("0.0.0.0/0");
   });
 
+  test("lists the networks inside an entry in order, the widest of nested ones, and none that is around it", () => {
+    const index = new NetworkIndex(
+      entries("192.0.2.7", "192.0.2.128/25", "192.0.2.129", "192.0.3.0/24", "2001:db8::/32"),
+    );
+    expect(index.inside("192.0.2.0/24" as Entry)).toEqual(["192.0.2.7", "192.0.2.128/25"]);
+    expect(index.inside("192.0.2.0/23" as Entry)).toEqual(["192.0.2.7", "192.0.2.128/25", "192.0.3.0/24"]);
+    expect(index.inside("192.0.2.129" as Entry)).toEqual([]);
+    expect(index.inside("2001:db8::/32" as Entry)).toEqual(["2001:db8::/32"]);
+    expect(index.inside("?office" as Entry)).toEqual([]);
+  });
+
+  test("names the first of several that an entry overlaps", () => {
+    const index = new NetworkIndex(entries("198.51.100.0/24", "192.0.2.0/24", "203.0.113.0/24"));
+    expect(index.overlaps("192.0.0.0/4" as Entry)).toBe("192.0.2.0/24");
+  });
+
   test("agrees with a look at every network", () => {
     const family = fc.constantFrom(ipv4Network, ipv6Network, anyNetwork);
     const drawn = family.chain((network) => fc.tuple(fc.array(network, { maxLength: 40 }), network));
@@ -108,10 +125,17 @@ describe("an index of networks", () => {
         const overlapping = index.overlaps(entry);
         expect(overlapping !== undefined).toBe(indexed.some((other) => overlap(other, entry)));
         if (overlapping !== undefined) expect(indexed.includes(overlapping) && overlap(overlapping, entry)).toBe(true);
+        if (!index.mayOverlap(headOf(entry))) expect(overlapping).toBeUndefined();
+        if (familyOf(entry) === "ipv4") expect(index.mayOverlap(headOf(entry))).toBe(overlapping !== undefined);
 
         const containing = index.containing(entry);
         expect(containing !== undefined).toBe(indexed.some((other) => contains(other, entry)));
         if (containing !== undefined) expect(indexed.includes(containing) && contains(containing, entry)).toBe(true);
+
+        const inside = new Set(indexed.filter((other) => contains(entry, other)));
+        const widest = [...inside].filter((one) => ![...inside].some((other) => other !== one && contains(other, one)));
+        const isAround = containing !== undefined && containing !== entry;
+        expect(new Set(index.inside(entry))).toEqual(new Set(isAround ? [] : widest));
       }),
       { numRuns: 500 },
     );

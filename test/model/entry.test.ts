@@ -13,6 +13,7 @@ import {
 import { readCanonical, readNetwork } from "../../src/model/network.ts";
 import { anyNetwork, spelling, written } from "../support/builders/arbitraries.ts";
 import { verdicts } from "../support/builders/verdicts.ts";
+import { caseCount } from "../support/builders/case-count.ts";
 
 function entryOf(text: string): Entry {
   const parsed = parseDeclaredEntry(text);
@@ -83,7 +84,7 @@ describe("a declared entry", () => {
         const isMapped = !parsed.ok && parsed.fault.code === "MappedIPv4";
         expect(parsed.ok || isMapped).toBe(isIP(text) !== 0);
       }),
-      { numRuns: 1500 },
+      { numRuns: caseCount(1500) },
     );
   });
 
@@ -97,7 +98,7 @@ describe("a declared entry", () => {
         expect(readObservedEntry(text)).toBe(entry);
         expect(entry).not.toMatch(/[A-Z]|\/32$(?<=\.\d+\/32)|\/128$/u);
       }),
-      { numRuns: 800 },
+      { numRuns: caseCount(800) },
     );
   });
 

@@ -51,6 +51,29 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
+  test("what the guards carve and reject is in the status of the rule, and the rest is on the WAF", async () => {
+    const guards = { neverBlock: ["203.0.113.5"], onNeverBlock: "Carve" };
+    const { namespace, waf } = await world().newInstance("guarded", { guards });
+    await world().apply(rule(namespace, "wide", ["203.0.113.0/29", "10.0.0.0/8"]));
+    await world().eventually(
+      "the rule is written around what is protected",
+      async () => (await ruleCondition(namespace, "wide", "Ready")) === "False GuardRejected",
+    );
+    expect(waf.view.blocklist.toSorted()).toEqual(["203.0.113.0/30", "203.0.113.4", "203.0.113.6/31"]);
+    const wide = await world().read("WafIpRule", namespace, "wide");
+    expect(wide?.status).toMatchObject({
+      entries: { desired: 3, synced: 3, pending: 0, rejected: 1, carved: 1 },
+      rejected: [{ entry: "10.0.0.0/8", source: "spec.addresses[1]" }],
+      carved: [{ entry: "203.0.113.0/29", source: "spec.addresses[0]" }],
+    });
+
+    const patch = JSON.stringify({ spec: { guards: { specialPurpose: "Allow" } } });
+    const patched = ["patch", "wafinstance", "waf", "-n", namespace, "--type=merge", "-p", patch];
+    await world().cluster.expectKubectl(patched);
+    await world().allReady(namespace);
+    expect(waf.view.has("blocklist", "10.0.0.0/8")).toBe(true);
+  }, 90_000);
+
   test("a rule without its instance says so, and attaches when that comes", async () => {
     const namespace = await world().newNamespace("late");
     const waf = world().newWaf();

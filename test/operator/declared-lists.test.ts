@@ -60,7 +60,6 @@ await describeOperator("declared lists", (world) => {
     { count: 50, stopped: false },
     { count: 50, stopped: true },
     { count: 1000, stopped: false },
-    { count: 1000, stopped: true },
   ])("with $count rules, operator stopped: $stopped", ({ count, stopped }) => {
     const during = async (act: () => Promise<void>): Promise<void> => await (stopped ? whileStopped(act) : act());
     const places = range(count);

@@ -1,6 +1,6 @@
 // The desired state of one instance: what should be on each list, which rules want each entry, and what came of each rule.
 //
-//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ lists
+//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ carved ──▶ lists
 //
 // An entry that is refused at any of these steps is reported on its rule and stops nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
@@ -11,12 +11,13 @@ import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { decideAttachment } from "../access/attach.ts";
 import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
+import { replaceCarved } from "../lists/carved-entries.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
 import { describeRejected } from "../lists/compiled-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
-import { compileGuards, guardObjection } from "../lists/guards.ts";
+import { compileGuards, guardEntries } from "../lists/guards.ts";
 import type { Hold } from "../lists/holds.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
@@ -62,7 +63,8 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, gathered, guards, nowMs, holds));
   const holders = holdersOf(holds, gathered, managed);
-  const { rules, hasConflicts } = settleConflicts(drafts, holders, sourcesOf(gathered));
+  const settled = settleConflicts(drafts, holders, sourcesOf(gathered));
+  const rules = replaceCarved(settled.rules);
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -70,7 +72,7 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
     rules,
     compiledOrigins: origins.compiled,
     holds,
-    dependsOnManaged: hasConflicts || holds.some(({ scope }) => scope.kind === "Source"),
+    dependsOnManaged: settled.hasConflicts || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
@@ -149,7 +151,7 @@ function draftRule(
   const { rule } = gatheredRule;
   const list = listOf(rule);
   const id = nameKey(rule.meta);
-  const base = { rule, id, list, parts: [], rejected: [], expired: false, entries: new Set<Entry>() };
+  const base = { rule, id, list, parts: [], rejected: [], carved: [], expired: false, entries: new Set<Entry>() };
   const labels = gathered.namespaceLabels.get(rule.meta.namespace);
   const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
   if (attachment.state !== "Allowed") {
@@ -161,24 +163,19 @@ function draftRule(
   const read = readRuleEntries(gatheredRule);
   const expiresAtMs = expiryOf(rule);
   const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
-  const refused: RejectedEntry[] = [];
-  const entries = new Set<Entry>();
-  for (const [entry, source] of read.entries) {
-    const objection = guardObjection(guards, list, entry);
-    if (objection === undefined) entries.add(entry);
-    else refused.push({ entry, source, message: objection });
-  }
+  const guarded = guardEntries(guards, list, read.entries);
   if (!expired) holds.push(...holdsOf(id, list, read));
   return {
     ...base,
     ...verdictOf(
       read.missing.map(({ problem }) => problem),
       read.invalid,
-      refused,
+      guarded.rejected,
     ),
     parts: read.parts,
-    entries: expired ? new Set() : entries,
-    rejected: [...read.invalid, ...refused],
+    entries: expired ? new Set() : guarded.entries,
+    rejected: [...read.invalid, ...guarded.rejected],
+    carved: expired ? [] : guarded.carved,
     expiresAtMs,
     expired,
   };

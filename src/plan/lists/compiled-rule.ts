@@ -6,6 +6,16 @@ import { asSentence } from "../../model/sentence.ts";
 
 export type RuleVerdict = "Accepted" | "NotAllowed" | "SourceMissing" | "InvalidEntries" | "GuardRejected" | "Conflict";
 
+/** A Block entry that is written as narrower networks, since some of its addresses must stay reachable. */
+export interface CarvedEntry {
+  readonly entry: Entry;
+  readonly source: string;
+  /** What must stay reachable. */
+  readonly leftOut: readonly Entry[];
+  /** The rest of the entry: never an empty array. */
+  readonly pieces: readonly Entry[];
+}
+
 export interface CompiledRule {
   readonly rule: DeclaredRule;
   /** `namespace/name`. */
@@ -15,11 +25,12 @@ export interface CompiledRule {
   readonly verdict: RuleVerdict;
   /** What is wrong, for a person; empty for `Accepted`. */
   readonly message: string;
-  /** What it wants on its list; nothing once it has expired. */
+  /** What it wants on its list, with the pieces of carved entries in their place; nothing once it has expired. */
   readonly entries: ReadonlySet<Entry>;
   /** Where its entries come from, refused ones among them: tells the owners of an entry without a walk through the sources. */
   readonly parts: readonly RulePart[];
   readonly rejected: readonly RejectedEntry[];
+  readonly carved: readonly CarvedEntry[];
   readonly expiresAtMs: number | undefined;
   readonly expired: boolean;
 }
@@ -36,4 +47,13 @@ export function describeRejected(rejected: readonly RejectedEntry[]): string {
   if (first === undefined) return "";
   const count = rejected.length === 1 ? "1 entry is" : `${rejected.length} entries are`;
   return `${count} not applied. ${first.source}: ${asSentence(first.message)}`;
+}
+
+/** One sentence on a carved entry: what it became, and why. */
+export function describeCarved({ entry, leftOut, pieces }: CarvedEntry): string {
+  const first = leftOut[0] ?? "";
+  const others = leftOut.length - 1;
+  const what = others === 0 ? first : `${first} and ${others} more`;
+  const networks = pieces.length === 1 ? "1 network" : `${pieces.length} networks`;
+  return `${entry} is written as ${networks}, without ${what}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).`;
 }

@@ -39,6 +39,7 @@ export function settleConflicts(
   const actions = new Set(rules.map((rule) => rule.list));
   if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
   const winners = new Map<Entry, Winner>();
+  const pieces = piecesOf(rules);
   let hasConflicts = false;
   for (const rule of rules) {
     const first: Winner = { rule, why: "First" };
@@ -47,7 +48,7 @@ export function settleConflicts(
       if (other === undefined) winners.set(entry, first);
       if (other === undefined || other.rule.list === rule.list) continue;
       hasConflicts = true;
-      const holding = holderOf(entry, holders.managed);
+      const holding = holderOf(entry, holders.managed, pieces);
       if (holding === undefined) continue;
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
@@ -55,9 +56,18 @@ export function settleConflicts(
   return { rules: rules.map((rule) => withoutLost(rule, winners, holders, sourceOf)), hasConflicts };
 }
 
+type Pieces = ReadonlyMap<Entry, readonly Entry[]>;
+
+const noPieces: Pieces = new Map();
+
+/** What is on the blocklist in the place of carved entries. */
+function piecesOf(rules: readonly CompiledRule[]): Pieces {
+  return new Map(rules.flatMap(({ carved }) => carved.map(({ entry, pieces }) => [entry, pieces] as const)));
+}
+
 /** The only list on which the entry is managed. */
-function holderOf(entry: Entry, managed: Holders["managed"]): ListName | undefined {
-  const isBlocked = managed?.blocklist.has(entry) === true;
+function holderOf(entry: Entry, managed: Holders["managed"], pieces: Pieces): ListName | undefined {
+  const isBlocked = (pieces.get(entry) ?? [entry]).some((piece) => managed?.blocklist.has(piece));
   if (isBlocked === (managed?.allowlist.has(entry) === true)) return undefined;
   return isBlocked ? "blocklist" : "allowlist";
 }
@@ -72,7 +82,7 @@ function withoutLost(
   const lost: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     const winner = winners.get(entry);
-    const awaited = holderOf(entry, managed) === opposite ? awaiting?.(opposite, entry) : undefined;
+    const awaited = holderOf(entry, managed, noPieces) === opposite ? awaiting?.(opposite, entry) : undefined;
     if (winner !== undefined && winner.rule.list !== rule.list) {
       lost.push({ entry, source: sourceOf(rule, entry), message: lostTo(entry, winner, rule) });
     } else if (awaited !== undefined) {

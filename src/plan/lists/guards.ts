@@ -1,12 +1,22 @@
 // The guards on single entries: what a rule may never put on a list, whoever wrote it.
-import type { DeclaredOrigin, DeclaredInstance, ListName } from "../../model/declared.ts";
+import { carve } from "../../model/carve.ts";
+import type { DeclaredOrigin, DeclaredInstance, Guards, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import { familyOf, parseDeclaredEntry, prefixLengthOf } from "../../model/entry.ts";
+import { parseDeclaredEntry } from "../../model/entry.ts";
+import type { EntryHead } from "../../model/entry-head.ts";
+import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import { asSentence } from "../../model/sentence.ts";
+import type { CarvedEntry } from "./compiled-rule.ts";
+import type { RejectedEntry } from "./rule-entries.ts";
+import { specialPurposeObjection } from "./special-purpose.ts";
+
+/** A carved entry becomes at most so many networks: each is one call of the API. */
+const piecesMax = 256;
 
 export interface EntryGuards {
-  readonly minPrefixLength: { readonly ipv4: number; readonly ipv6: number };
+  readonly declared: Guards;
+  /** Networks that no Block entry may overlap. */
   readonly neverBlock: NetworkIndex;
   /** Items of `guards.neverBlock` that are no addresses: a guard that can't be read must be seen, not skipped. */
   readonly faults: readonly string[];
@@ -28,18 +38,90 @@ export function compileGuards(instance: DeclaredInstance, origins: readonly Decl
     const parsed = parseDeclaredEntry(origin.host);
     if (parsed.ok) networks.push(parsed.entry);
   }
-  return { minPrefixLength: instance.guards.minPrefixLength, neverBlock: new NetworkIndex(networks), faults };
+  return { declared: instance.guards, neverBlock: new NetworkIndex(networks), faults };
 }
 
-/** Why the guards refuse the entry on that list, in a sentence, or undefined if they do not. */
-export function guardObjection(guards: EntryGuards, list: ListName, entry: Entry): string | undefined {
-  const family = familyOf(entry);
-  const shortest = guards.minPrefixLength[family];
-  if (prefixLengthOf(entry) < shortest) {
-    return `${entry} is wider than /${shortest}, the widest that spec.guards.minPrefixLength.${family} of the instance lets through: write narrower networks.`;
+export interface GuardedEntries {
+  /** As declared: the carved ones are among them. */
+  readonly entries: ReadonlySet<Entry>;
+  readonly rejected: readonly RejectedEntry[];
+  readonly carved: readonly CarvedEntry[];
+}
+
+/** Asks the guards about all entries of one rule, each with its source. */
+export function guardEntries(
+  guards: EntryGuards,
+  list: ListName,
+  declared: ReadonlyMap<Entry, string>,
+): GuardedEntries {
+  const entries = new Set<Entry>();
+  const rejected: RejectedEntry[] = [];
+  const carved: CarvedEntry[] = [];
+  for (const [entry, source] of declared) {
+    const finding = guardEntry(guards, list, entry);
+    if (finding.kind === "Rejected") {
+      rejected.push({ entry, source, message: finding.message });
+      continue;
+    }
+    entries.add(entry);
+    if (finding.kind === "Carved") carved.push({ entry, source, leftOut: finding.leftOut, pieces: finding.pieces });
   }
-  if (list === "allowlist") return undefined;
-  const kept = guards.neverBlock.overlaps(entry);
-  if (kept === undefined) return undefined;
-  return `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin): take it out of the rule.`;
+  return { entries, rejected, carved };
+}
+
+type Finding =
+  | { readonly kind: "Accepted" }
+  | { readonly kind: "Rejected"; readonly message: string }
+  | { readonly kind: "Carved"; readonly leftOut: readonly Entry[]; readonly pieces: readonly Entry[] };
+
+const accepted: Finding = { kind: "Accepted" };
+
+function rejectedFor(message: string): Finding {
+  return { kind: "Rejected", message };
+}
+
+function guardEntry({ declared, neverBlock }: EntryGuards, list: ListName, entry: Entry): Finding {
+  const head = headOf(entry);
+  const objection = widthObjection(declared, list, entry, head) ?? purposeObjection(declared, entry, head);
+  if (objection !== undefined) return rejectedFor(objection);
+  if (list === "allowlist" || !neverBlock.mayOverlap(head)) return accepted;
+  return guardReachable(declared, neverBlock, entry);
+}
+
+function widthObjection(
+  guards: Guards,
+  list: ListName,
+  entry: Entry,
+  { family, prefixLength }: EntryHead,
+): string | undefined {
+  const field = list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength";
+  const shortest = guards[field][family];
+  if (prefixLength >= shortest) return undefined;
+  return `${entry} is wider than /${shortest}, the widest that spec.guards.${field}.${family} of the instance lets through: write narrower networks.`;
+}
+
+function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string | undefined {
+  return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, head);
+}
+
+/** Nothing that must stay reachable is blocked: such an entry is rejected, or carved if it is wider. */
+function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry): Finding {
+  const kept = neverBlock.overlaps(entry);
+  if (kept === undefined) return accepted;
+  const objection = `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin)`;
+  const remove = `${objection}: take it out of the rule.`;
+  if (neverBlock.containing(entry) !== undefined) return rejectedFor(remove);
+  if (guards.onNeverBlock === "Reject") {
+    return rejectedFor(
+      `${objection}: write narrower networks that leave it out, or set spec.guards.onNeverBlock of the instance to Carve.`,
+    );
+  }
+  const leftOut = neverBlock.inside(entry);
+  const pieces = carve(entry, leftOut, piecesMax);
+  if (pieces === undefined) {
+    return rejectedFor(
+      `${objection}. Without all ${leftOut.length} such networks in it, it would become more than ${piecesMax} networks: write narrower networks that leave them out.`,
+    );
+  }
+  return pieces.length === 0 ? rejectedFor(remove) : { kind: "Carved", leftOut, pieces };
 }

@@ -15,6 +15,8 @@ export interface WantedBy {
 interface Part {
   readonly owner: EntryOwner;
   readonly entries: RulePart["entries"];
+  /** The carved entries of the rule by the pieces that are written in their place. */
+  readonly carvedBy: ReadonlyMap<Entry, readonly Entry[]>;
 }
 
 /** What a combination of rules has said about entries so far. */
@@ -55,12 +57,20 @@ export class OwnerLookup {
   }
 }
 
-function partsOf({ id, parts }: CompiledRule): Part[] {
-  return parts.map(({ source, entries }) => ({ owner: { kind: "WafIpRule", name: id, source }, entries }));
+function partsOf({ id, parts, carved }: CompiledRule): Part[] {
+  const carvedBy = new Map<Entry, Entry[]>();
+  for (const { entry, pieces } of carved) {
+    for (const piece of pieces) carvedBy.set(piece, [...(carvedBy.get(piece) ?? []), entry]);
+  }
+  return parts.map(({ source, entries }) => ({ owner: { kind: "WafIpRule", name: id, source }, entries, carvedBy }));
+}
+
+function hasEntry({ entries, carvedBy }: Part, entry: Entry): boolean {
+  return entries.has(entry) || carvedBy.get(entry)?.some((carved) => entries.has(carved)) === true;
 }
 
 function answerOf({ parts, retainedBy, known }: Combination, entry: Entry): WantedBy {
-  const key = parts.map(({ entries }) => (entries.has(entry) ? "1" : "0")).join("");
+  const key = parts.map((part) => (hasEntry(part, entry) ? "1" : "0")).join("");
   const answer = known.get(key);
   if (answer !== undefined) return answer;
   const owners = parts.filter((_, index) => key[index] === "1").map(({ owner }) => owner);

@@ -9,6 +9,7 @@ import { clearDueCaches } from "./clear-caches.ts";
 import { noteWrite } from "./instance-memory.ts";
 import type { Run } from "./run-state.ts";
 import type { OriginOperation } from "./write-ledger.ts";
+import { isRemoval } from "./write-ledger.ts";
 
 /** Writes in a row whose outcome stayed unknown before the whole instance backs off. */
 const unknownMax = 3;
@@ -40,10 +41,12 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const cleared = await clearDueCaches(run);
     if (cleared !== undefined) return cleared;
     const { operation } = run;
-    if (operation === undefined) return undefined;
+    // What guards hold may be half a change: it is reported as held once the change is whole.
+    if (operation === undefined && !(run.isUnsettled && run.plan.held !== undefined)) return undefined;
     // Confirm the declared state before a removal, and before the first write of this process.
-    if (!run.isConfirmedFor(operation)) {
-      const ended = (await run.confirm()) ?? (await run.record());
+    if (operation === undefined || !run.isConfirmedFor(operation)) {
+      const beforeRemovals = operation === undefined || isRemoval(operation);
+      const ended = (await run.confirm({ beforeRemovals })) ?? (await run.record());
       if (ended !== undefined) return ended;
       continue;
     }
@@ -107,7 +110,7 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   run.advance();
   const inventory = ledger.refused(operation, message, view, ports.clock.nowMs());
   // The refusal of an origin is taken at its word, so it must come from this WAF and no other.
-  if (isOriginOperation(operation)) run.doubtDomain();
+  if (isOriginOperation(operation)) run.domain.doubt();
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
   const isAdopted = operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.manner === "Adopted";
   if (isAdopted) emitOriginAdopted(run, operation);

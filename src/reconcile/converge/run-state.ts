@@ -1,6 +1,6 @@
 // The state of one reconcile run: its view, and the plan that belongs to it. Whatever the run learns goes through `see`, which
 // plans again, so a plan never belongs to another view. `record` stores the inventory ahead of the writes that it allows.
-import type { Gathered } from "../../model/gathered.ts";
+import type { ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -14,6 +14,7 @@ import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
 import { emitAdoptions, emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
+import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeList } from "./observe-waf.ts";
@@ -24,6 +25,8 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
+/** How often a run waits for declared objects that keep changing before it starts again. */
+const settleRoundsMax = 1_000;
 /** Fewer writes than this say nothing about the pace. */
 const paceFrom = 5;
 
@@ -46,6 +49,7 @@ export class Run {
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
   readonly ledger: WriteLedger;
+  readonly domain: DomainCheck;
   readonly clears = new ClearSchedule();
   readonly progress: ProgressReporter;
   readonly #startedMs: number;
@@ -59,8 +63,6 @@ export class Run {
   readonly #unrecorded: number;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
   #confirmedMs: number | undefined;
-  /** The lists that were verified to belong to the domain that was read; see `#ensureDomain`. */
-  #listsOfDomain: View["observed"]["lists"] | undefined;
 
   constructor({ name, ports, memory, waf, startedMs, view, stored, followsSource }: RunStart) {
     this.name = name;
@@ -68,6 +70,7 @@ export class Run {
     this.memory = memory;
     this.waf = waf;
     this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
+    this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, startedMs);
     this.#startedMs = startedMs;
     this.#followsSource = followsSource;
@@ -154,23 +157,39 @@ export class Run {
   }
 
   /**
-   * True if the plan must not be trusted before a fresh read: it would be the first write of this process. An empty revision also means "just released", which a stale cache
-   * would adopt again; and a stale cache may lack the rule or origin that retains what the plan drops.
+   * True if the plan must not be trusted before a fresh read: it would be the first write of this process, or a stale cache
+   * may lack the rule or origin that retains what the plan drops.
    */
   needsConfirmation(): boolean {
-    const writes = this.#plan.inventoryChanged || this.#plan.operations.length > 0;
-    if (writes && !this.isFresh) return true;
-    return this.#revision === "" || orphansEntries(this.#view, this.#plan);
+    const isUnrecorded = this.#plan.inventoryChanged || this.#view.inventory !== this.#stored;
+    if ((isUnrecorded || this.#plan.operations.length > 0) && !this.isFresh) return true;
+    return orphansEntries(this.#view, this.#plan);
+  }
+
+  /** Entries that the plan gives up may belong to a rule that is just being replaced: waits until that is over. */
+  async #settleOrphans(): Promise<RunResult | undefined> {
+    for (let round = 0; this.isUnsettled && orphansEntries(this.#view, this.#plan); round += 1) {
+      if (this.ports.stopping.aborted) return { kind: "Interrupted" };
+      if (round >= settleRoundsMax) return { kind: "Outdated" };
+      const ended = this.isOutdated() ? await this.refresh() : await this.confirm({ beforeRemovals: true });
+      if (ended !== undefined) return ended;
+    }
+    return undefined;
+  }
+
+  /** True while what is missing may only be in the middle of a replacement. */
+  get isUnsettled(): boolean {
+    return this.#followsSource && this.#confirmedMs === undefined && this.ports.source.isSettled?.() === false;
   }
 
   /** Reads the declared state where it lives. If that fails, no removal is planned, and a new process writes nothing. */
-  async confirm(): Promise<RunResult | undefined> {
+  async confirm(options: ConfirmOptions = {}): Promise<RunResult | undefined> {
     if (!this.#followsSource) {
       this.#confirmedMs = this.ports.clock.nowMs();
       return undefined;
     }
-    const confirmed = await this.ports.source.confirm(this.name);
-    this.#confirmedMs = this.ports.clock.nowMs();
+    const confirmed = await this.ports.source.confirm(this.name, { ...options, signal: this.ports.stopping });
+    this.#confirmedMs = "isUnsettled" in confirmed ? undefined : this.ports.clock.nowMs();
     let { gathered } = this.#view;
     if (confirmed.state === "Read") {
       const ended = this.#endedBy(confirmed.gathered);
@@ -203,8 +222,12 @@ export class Run {
   /** Stores the inventory of the plan, before anything of the plan is done. */
   async record(): Promise<RunResult | undefined> {
     if (!this.#plan.inventoryChanged && this.#view.inventory === this.#stored) return undefined;
-    const foreign = this.#followsFromLists() ? await this.#ensureDomain() : undefined;
-    if (foreign !== undefined) return foreign;
+    const ended =
+      (await this.#settleOrphans()) ??
+      (this.#followsFromLists()
+        ? await this.domain.ensure(this.#view.observed, { signal: this.ports.abandon })
+        : undefined);
+    if (ended !== undefined) return ended;
     const { inventory: before, observed } = this.#view;
     const next = this.#plan.inventory;
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
@@ -223,17 +246,9 @@ export class Run {
     return undefined;
   }
 
-  /** Something was taken at the API's word: the domain is read again before the next record. */
-  doubtDomain(): void {
-    this.#listsOfDomain = undefined;
-  }
-
   /** Each accepted write names the domain that it was done for. Another one than was read ends the run. */
   movedDomain(domain: string): RunResult | undefined {
-    const { observed } = this.#view;
-    if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
-    const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
-    return { kind: "Blocked", blocker: "DomainChanged", message };
+    return this.domain.movedFrom(this.#view.observed, domain);
   }
 
   /** What the run knows now. */
@@ -281,19 +296,5 @@ export class Run {
   /** False if nothing is to be recorded but who wants the entries. */
   #followsFromLists(): boolean {
     return this.#view.inventory !== this.#stored || !this.#plan.onlyOwnersChanged;
-  }
-
-  /**
-   * Lists don't say whose they are. If the key was given to another WAF since the domain was read, what they show must not
-   * drop anything from the inventory: so the domain is read again before the first record that follows from them.
-   */
-  async #ensureDomain(): Promise<RunResult | undefined> {
-    const { lists } = this.#view.observed;
-    if (this.#listsOfDomain === lists) return undefined;
-    const read = await this.waf.readOrigins({ signal: this.ports.abandon });
-    if (!read.ok) return resultOfFault(read.fault);
-    const moved = this.movedDomain(read.value.domain);
-    if (moved === undefined) this.#listsOfDomain = lists;
-    return moved;
   }
 }

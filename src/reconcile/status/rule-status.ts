@@ -5,18 +5,23 @@ import type { ListName } from "../../model/declared.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { ruleProgress } from "../../plan/instance/progress.ts";
+import { describeCarved } from "../../plan/lists/compiled-rule.ts";
+import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
 import { asSentence, shortened } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
 import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 
-const rejectedShownMax = 20;
+const entriesShownMax = 20;
 const entryLengthMax = 128;
 const sourceLengthMax = 512;
 const messageLengthMax = 1024;
-/** A status is for reading: where the items are long, fewer are shown. */
-const rejectedBytesMax = 6_000;
+/** A status is for reading: where entries, sources and messages are long, fewer entries are shown. */
+const entriesBytesMax = 6_000;
+/** One entry is always shown, however long everything is. */
+const entriesBytesMin = 2_000;
+const entriesAndConditionsBytesMax = 7_500;
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
@@ -36,7 +41,7 @@ export function ruleStatus(
     ...before,
     observedGeneration: meta.generation,
     conditions: [...conditions],
-    rejected: rejectedOf(rule, progress),
+    ...shownEntries(rule, progress, entriesAndConditionsBytesMax - bytesOf(conditions)),
     expiresAt: rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
     ...(progress === undefined ? {} : countsOf(rule, progress)),
@@ -50,26 +55,52 @@ function progressOf(rule: CompiledRule, { observed, plan }: RunFacts): RuleProgr
 function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
   const { desired, synced, pending, refused } = progress;
   return {
-    entries: { desired, synced, pending, rejected: rule.rejected.length + refused.length },
+    entries: {
+      desired,
+      synced,
+      pending,
+      rejected: rule.rejected.length + refused.length,
+      ...(rule.carved.length === 0 ? {} : { carved: rule.carved.length }),
+    },
     progress: `${synced}/${desired}`,
   };
 }
 
-function rejectedOf(rule: CompiledRule, progress: RuleProgress | undefined): WafIpRuleStatus["rejected"] {
+/** What is rejected comes first: a person has to do something about it. */
+function shownEntries(
+  rule: CompiledRule,
+  progress: RuleProgress | undefined,
+  bytesLeft: number,
+): Pick<WafIpRuleStatus, "rejected" | "carved"> {
+  const bytesMax = Math.max(entriesBytesMin, Math.min(entriesBytesMax, bytesLeft));
   const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
+  const rejected = firstEntries([...rule.rejected, ...refused], bytesMax);
+  const carvedItems = rule.carved.slice(0, entriesShownMax);
+  const carved = firstEntries(
+    carvedItems.map((item) => ({ ...item, message: describeCarved(item) })),
+    bytesMax - bytesOf(rejected),
+  );
+  return { rejected, carved: carved.length === 0 ? undefined : carved };
+}
+
+function firstEntries(items: readonly RejectedEntry[], bytesMax: number): WafIpRuleStatus["rejected"] {
   const shown: WafIpRuleStatus["rejected"] = [];
   let bytes = 0;
-  for (const { entry, source, message } of [...rule.rejected, ...refused].slice(0, rejectedShownMax)) {
+  for (const { entry, source, message } of items.slice(0, entriesShownMax)) {
     const item = {
       entry: shortened(entry, entryLengthMax),
       source: shortened(source, sourceLengthMax),
       message: shortened(message, messageLengthMax),
     };
-    bytes += Buffer.byteLength(JSON.stringify(item));
-    if (shown.length > 0 && bytes > rejectedBytesMax) break;
+    bytes += bytesOf(item);
+    if (bytes > bytesMax) break;
     shown.push(item);
   }
   return shown;
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 function acceptRule(rule: CompiledRule): AcceptedFinding {

@@ -1,7 +1,8 @@
 // Parses Secrets, ConfigMaps and Namespaces as far as wafsync needs them. Strict, because a misspelt field would hide an API
 // key or a list of addresses. Messages never quote a value.
-import { parseMetadata } from "../../api/parse-metadata.ts";
+import { type ParsedMetadata, parseMetadata } from "../../api/parse-metadata.ts";
 import { type ResourceFault, nameOfValue, resourceFault, unknownFieldFault } from "../../api/resource-fault.ts";
+import { withoutNulls } from "../../api/without-nulls.ts";
 import { ApiKey } from "../../model/api-key.ts";
 import { type CoreObject, defaultNamespace } from "./directory-item.ts";
 
@@ -18,7 +19,7 @@ const namespaceLengthMax = 63;
 /** `data` is base64, `stringData` is plain text and takes precedence, as in Kubernetes. */
 export function readSecret(object: Mapping): ReadCoreObject {
   const faults = unknownFields(object, ["type", "data", "stringData", "immutable"]);
-  const metadata = parseMetadata(object["metadata"], defaultNamespace);
+  const metadata = metadataOf(object);
   if (!metadata.ok) faults.push(...metadata.faults);
   const data = new Map<string, ApiKey>();
   for (const [key, text] of stringEntries(object, "data", faults)) {
@@ -34,7 +35,7 @@ export function readSecret(object: Mapping): ReadCoreObject {
 
 export function readConfigMap(object: Mapping): ReadCoreObject {
   const faults = unknownFields(object, ["data", "binaryData", "immutable"]);
-  const metadata = parseMetadata(object["metadata"], defaultNamespace);
+  const metadata = metadataOf(object);
   if (!metadata.ok) faults.push(...metadata.faults);
   const data = Object.fromEntries(stringEntries(object, "data", faults));
   if (!metadata.ok || faults.length > 0) return { ok: false, faults };
@@ -44,7 +45,7 @@ export function readConfigMap(object: Mapping): ReadCoreObject {
 
 /** A Namespace has no namespace: here its own name takes that place. */
 export function readNamespace(object: Mapping): ReadCoreObject {
-  const metadata = parseMetadata(object["metadata"], defaultNamespace);
+  const metadata = metadataOf(object);
   if (!metadata.ok) return metadata;
   const { name, labels } = metadata.metadata;
   if (name.length > namespaceLengthMax) {
@@ -52,6 +53,11 @@ export function readNamespace(object: Mapping): ReadCoreObject {
     return { ok: false, faults: [resourceFault(["metadata", "name"], message)] };
   }
   return { ok: true, object: { kind: "Namespace", name: { namespace: name, name }, labels } };
+}
+
+/** `kubectl create --dry-run` writes `creationTimestamp: null`: a field that is null counts as absent, as at the API server. */
+function metadataOf(object: Mapping): ParsedMetadata {
+  return parseMetadata(withoutNulls(object["metadata"]), defaultNamespace);
 }
 
 function unknownFields(object: Mapping, fields: readonly string[]): ResourceFault[] {

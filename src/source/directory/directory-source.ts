@@ -2,13 +2,14 @@
 // changes. One scan runs at a time. A snapshot is immutable and replaced as a whole, so readers need no lock.
 import { resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
-import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
+import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { gatherInstance, unattachedOf } from "./gather.ts";
 import type { Unattached } from "./gather.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
 import type { FileCache } from "./read-directory.ts";
+import { QuietPeriod } from "./quiet-period.ts";
 import { emptySnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { faultText } from "./source-fault.ts";
@@ -17,8 +18,10 @@ import type { SourceFault } from "./source-fault.ts";
 /** `load` scans again, at most this many times in all, while files change during the scan. */
 const scansMax = 8;
 const rescanDelayMs = 50;
-/** A missing object counts as deleted once no file has changed for this long. */
-const quietMsDefault = 150;
+/** A missing object counts as deleted once no file has changed for this long. Additions do not wait. */
+const quietMsDefault = 3_000;
+/** Removals wait no longer for files that keep changing: they are held with a message. */
+const quietWaitMsMax = 60_000;
 
 /** Log messages are constant; values are fields. */
 export interface SourceLogger {
@@ -52,8 +55,15 @@ export interface DirectorySource {
   instances(): ObjectName[];
   /** Everything that belongs to the instance, from the last snapshot; the same object until the version changes. */
   gather(instance: ObjectName): Promise<Gathered | undefined>;
-  /** The same after another `load`. */
-  confirm(instance: ObjectName): Promise<ConfirmedGathering>;
+  /**
+   * The same after another `load`. Before removals it waits until no file has changed for the quiet period, or until the
+   * meaning of the files changes, which the caller may have to act on first.
+   */
+  confirm(instance: ObjectName, options?: ConfirmOptions): Promise<ConfirmedGathering>;
+  /** Whether no file has changed for the quiet period. */
+  isSettled(): boolean;
+  /** Resolves once no file has changed for the quiet period: true; false if it was aborted, or the files keep changing. */
+  settle(signal: AbortSignal): Promise<boolean>;
   /** Everything that refers to an instance that is not declared. */
   unattached(): Unattached[];
   faults(): readonly SourceFault[];
@@ -64,6 +74,13 @@ export interface DirectorySource {
   watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void>;
   /** Ends all watches. */
   close(): Promise<void>;
+}
+
+const keepsChanging =
+  "The files of the directory keep changing: no entry is removed until they have been unchanged for a few seconds.";
+
+function withProblem(gathered: Gathered | undefined, problem: string): Gathered | undefined {
+  return gathered === undefined ? undefined : { ...gathered, brokenSources: [...gathered.brokenSources, problem] };
 }
 
 export function createDirectorySource(options: DirectorySourceOptions): DirectorySource {
@@ -78,12 +95,16 @@ class WatchedDirectory implements DirectorySource {
   readonly #closing = new AbortController();
   readonly #watching = new Set<Promise<void>>();
   readonly #gathered = new Map<string, Gathered | undefined>();
+  readonly #quiet: QuietPeriod;
+  /** Aborts at the next change of the version. */
+  #changing = new AbortController();
   #snapshot: DirectorySnapshot = emptySnapshot;
   #version = 0;
   #lastLoad: Promise<unknown> = Promise.resolve();
 
   constructor(options: DirectorySourceOptions) {
     this.#options = options;
+    this.#quiet = new QuietPeriod(options.quietMs ?? quietMsDefault);
     this.#directory = resolve(options.directory);
     this.#skip = options.stateDirectory === undefined ? [] : [resolve(options.stateDirectory)];
   }
@@ -116,11 +137,41 @@ class WatchedDirectory implements DirectorySource {
     return gathered;
   }
 
-  async confirm(instance: ObjectName): Promise<ConfirmedGathering> {
-    const { faults } = await this.load();
-    const whole = faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
-    if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
-    return { state: "Read", gathered: await this.gather(instance) };
+  async confirm(instance: ObjectName, options: ConfirmOptions = {}): Promise<ConfirmedGathering> {
+    const { clock } = this.#options;
+    const { beforeRemovals = false, signal } = options;
+    const untilMs = clock.monotonicMs() + quietWaitMsMax;
+    const stop = AbortSignal.any([
+      this.#changing.signal,
+      this.#closing.signal,
+      ...(signal === undefined ? [] : [signal]),
+    ]);
+    for (;;) {
+      const { faults } = await this.load();
+      const whole = faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
+      if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
+      const gathered = await this.gather(instance);
+      if (this.isSettled()) return { state: "Read", gathered };
+      if (!beforeRemovals || stop.aborted) return { state: "Read", gathered, isUnsettled: true };
+      if (clock.monotonicMs() >= untilMs) return { state: "Read", gathered: withProblem(gathered, keepsChanging) };
+      await clock.sleep(this.#quiet.leftMs, stop);
+    }
+  }
+
+  isSettled(): boolean {
+    return this.#quiet.leftMs === 0;
+  }
+
+  async settle(signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + quietWaitMsMax;
+    const stop = AbortSignal.any([this.#closing.signal, signal]);
+    await this.load();
+    while (!this.isSettled() && !stop.aborted && clock.monotonicMs() < untilMs) {
+      await clock.sleep(this.#quiet.leftMs, stop);
+      await this.load();
+    }
+    return this.isSettled() && !stop.aborted;
   }
 
   unattached(): Unattached[] {
@@ -139,7 +190,7 @@ class WatchedDirectory implements DirectorySource {
     const { watchDirectory } = await import("./watch-directory.ts");
     if (stop.aborted) return;
     const scan = async (): Promise<"Settled" | "Rescan"> => {
-      // Without waiting for stable files: a new address is blocked at once, and removals are blocked until the next scan.
+      // Without waiting for stable files: a new address is blocked at once.
       const snapshot = await this.#inTurn(async () => await this.#scan());
       if (this.#version !== seen && !stop.aborted) {
         seen = this.#version;
@@ -189,13 +240,16 @@ class WatchedDirectory implements DirectorySource {
   }
 
   async #scan(): Promise<DirectorySnapshot> {
-    const { clock, quietMs = quietMsDefault } = this.#options;
-    const nowMs = clock.nowMs();
-    const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache, nowMs, quietMs };
-    const snapshot = await readDirectory(reading);
+    const { clock } = this.#options;
+    const startMs = clock.monotonicMs();
+    const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache };
+    const { snapshot, stamp } = await readDirectory(reading);
+    this.#quiet.scanned(stamp, startMs, clock.monotonicMs());
     if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
       this.#version += 1;
       this.#gathered.clear();
+      this.#changing.abort();
+      this.#changing = new AbortController();
     }
     // Lines and file names may have changed although the meaning has not.
     this.#snapshot = snapshot;

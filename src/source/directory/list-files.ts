@@ -1,9 +1,10 @@
 // Finds the YAML and JSON files below a folder. Symbolic links are followed, because a mounted ConfigMap consists of them,
 // but no folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted
 // ConfigMap, `.git`, and the temporary files of editors.
+import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
-import type { BigIntStats, Dirent } from "node:fs";
-import { dirname, join } from "node:path";
+import type { Dirent } from "node:fs";
+import { join } from "node:path";
 import { sourceFault } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
 import { accessFault, fileStamp } from "./source-file.ts";
@@ -13,20 +14,13 @@ export const filesMax = 10_000;
 export const folderDepthMax = 32;
 const foldersMax = 10_000;
 const entriesPerFolderMax = 100_000;
-/** File systems take time stamps from a clock that ticks every few milliseconds. */
-const oneTickNs = 10_000_000n;
 
 export interface FoundFiles {
   /** Ordered by name, so that every scan sees them in the same order. */
   readonly files: readonly FoundFile[];
   readonly faults: readonly SourceFault[];
-  /** The file or folder that changed last, and when: milliseconds since 1970. */
-  readonly latest: LatestChange | undefined;
-}
-
-export interface LatestChange {
-  readonly file: string;
-  readonly changedMs: number;
+  /** Differs once any of the files or folders has changed, and is equal otherwise. */
+  readonly stamp: string;
 }
 
 interface Folder {
@@ -46,7 +40,7 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
     visited: new Set(),
     waiting: [{ file: "", path: directory, depth: 0 }],
     skipped: new Set(skip),
-    latest: undefined,
+    folders: [],
   };
   const { files, faults, visited, waiting, skipped } = walk;
   for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
@@ -64,7 +58,8 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
       break;
     }
   }
-  return { files: files.sort((left, right) => (left.file < right.file ? -1 : 1)), faults, latest: walk.latest };
+  files.sort((left, right) => (left.file < right.file ? -1 : 1));
+  return { files, faults, stamp: stampOf(walk) };
 }
 
 interface Walk {
@@ -73,12 +68,15 @@ interface Walk {
   readonly visited: Set<string>;
   readonly waiting: Folder[];
   readonly skipped: ReadonlySet<string>;
-  latest: LatestChange | undefined;
+  /** One line for each folder: it also changes when files of other kinds come and go. */
+  readonly folders: string[];
 }
 
-function noteChange(walk: Walk, file: string, { ctimeNs }: BigIntStats): void {
-  const changedMs = Number(ctimeNs / 1_000_000n);
-  if (walk.latest === undefined || changedMs > walk.latest.changedMs) walk.latest = { file, changedMs };
+function stampOf({ files, folders }: Walk): string {
+  const hash = createHash("sha256");
+  for (const line of folders) hash.update(`${line}\0`);
+  for (const { file, stamp } of files) hash.update(`${file} ${stamp}\0`);
+  return hash.digest("hex");
 }
 
 async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
@@ -88,8 +86,7 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
     const identity = `${stats.dev} ${stats.ino}`;
     if (walk.visited.has(identity)) return;
     walk.visited.add(identity);
-    if (!(await isOfSkippedFolder(folder, stats, walk)))
-      noteChange(walk, folder.file === "" ? "." : folder.file, stats);
+    walk.folders.push(`${folder.file} ${fileStamp(stats)}`);
     entries = await readdir(folder.path, { withFileTypes: true });
   } catch (error) {
     walk.faults.push(folderFault(folder, error));
@@ -112,18 +109,6 @@ async function visitFolder(folder: Folder, walk: Walk): Promise<void> {
   }
 }
 
-/** True if the ctime of the folder changed only because wafsync created its state directory there. */
-async function isOfSkippedFolder({ path }: Folder, { ctimeNs }: BigIntStats, { skipped }: Walk): Promise<boolean> {
-  for (const own of skipped) {
-    if (dirname(own) !== path) continue;
-    const made = await stat(own, { bigint: true }).catch(() => undefined);
-    if (made === undefined) continue;
-    const apartNs = ctimeNs - made.birthtimeNs;
-    if (apartNs >= -oneTickNs && apartNs <= oneTickNs) return true;
-  }
-  return false;
-}
-
 async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<void> {
   const file = folder.file === "" ? entry.name : `${folder.file}/${entry.name}`;
   const path = join(folder.path, entry.name);
@@ -136,7 +121,6 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
     if (stats.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
     else if (named && stats.isFile()) {
       files.push({ file, path, stamp: fileStamp(stats) });
-      noteChange(walk, file, stats);
     } else if (named) faults.push(sourceFault(file, "not a regular file"));
   } catch (error) {
     // Dangling links that are not named like a YAML file are ignored.

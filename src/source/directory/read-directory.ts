@@ -1,6 +1,6 @@
 // One scan of a directory: finds the files, reads those that changed since the last scan, and assembles the snapshot. What
 // was read is cached by the stamp of its file, so that a scan of unchanged files only lists their names.
-import { type LatestChange, listSourceFiles } from "./list-files.ts";
+import { listSourceFiles } from "./list-files.ts";
 import { readDocument } from "./read-document.ts";
 import { assembleSnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
@@ -30,21 +30,19 @@ export interface DirectoryReading {
   /** Absolute paths of folders to leave out. */
   readonly skip: readonly string[];
   readonly cache: FileCache;
-  /** By the wall clock, in milliseconds since 1970. */
-  readonly nowMs: number;
-  /**
-   * A more recent change may be incomplete: a file may still be copied, or may have been deleted to be written again. What
-   * exists counts immediately, but what is missing does not count as deleted yet: removals are blocked.
-   */
-  readonly quietMs: number;
+}
+
+export interface ReadDirectory {
+  readonly snapshot: DirectorySnapshot;
+  /** Equal for two scans between which no file and no folder changed. */
+  readonly stamp: string;
 }
 
 /** The current state of the directory. Never throws: what cannot be read is a fault of the snapshot. */
-export async function readDirectory(reading: DirectoryReading): Promise<DirectorySnapshot> {
-  const { directory, skip, cache } = reading;
+export async function readDirectory({ directory, skip, cache }: DirectoryReading): Promise<ReadDirectory> {
   const found = await listSourceFiles(directory, skip);
   const items: DirectoryItem[] = [];
-  const faults = [...found.faults, ...quietPeriodFault(found.latest, reading)];
+  const faults = [...found.faults];
   const present = new Set<string>();
   for (const file of found.files) {
     present.add(file.file);
@@ -60,14 +58,7 @@ export async function readDirectory(reading: DirectoryReading): Promise<Director
     }
   }
   for (const file of cache.keys()) if (!present.has(file)) cache.delete(file);
-  return assembleSnapshot(items, faults);
-}
-
-function quietPeriodFault(latest: LatestChange | undefined, { nowMs, quietMs }: DirectoryReading): SourceFault[] {
-  // A change time in the future comes from another clock: waiting for it could take for ever.
-  if (latest === undefined || Math.abs(nowMs - latest.changedMs) >= quietMs) return [];
-  const message = "changed a moment ago: no entry is removed until the files stop changing";
-  return [sourceFault(latest.file, message, { severity: "Note", isTransient: true })];
+  return { snapshot: assembleSnapshot(items, faults), stamp: found.stamp };
 }
 
 /** Whether another scan will probably succeed where this one failed. */

@@ -6,6 +6,8 @@ import { makeFolder, removeFileDurably, removeLeftOvers, writeFileAtomically } f
 import { type ProcessLock, lockFolder } from "./process-lock.ts";
 
 const nameLengthMax = 255;
+/** The state belongs to one machine, and usually lies in a folder that is under version control. */
+const ignoreAll = "# Made by wafsync.\n*\n";
 
 /** The result of reading, writing or removing a file; `problem` is one sentence. */
 export type FileResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
@@ -42,6 +44,7 @@ export async function openStateDirectory(options: {
 }): Promise<OpenedState> {
   const path = resolve(options.path);
   try {
+    const isNew = await isMissing(path);
     await makeFolder(path);
     const lock = await lockFolder(path, options.processId, options.clock);
     if (!lock.ok) {
@@ -50,10 +53,19 @@ export async function openStateDirectory(options: {
       return { ok: false, problem: `The state directory ${path} is in use by ${who}: ${hint}.` };
     }
     await removeLeftOvers(path);
+    // Only with the folder: who keeps the state in Git on purpose may remove the file.
+    if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
     return { ok: true, state: new LockedDirectory(path, lock) };
   } catch (error) {
     return { ok: false, problem: `The state directory ${path} cannot be used: ${reasonOf(error)}.` };
   }
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === "ENOENT",
+  );
 }
 
 /** The directory without a lock, read-only: for a dry run next to a running process. */

@@ -24,6 +24,8 @@ export interface StatusFiles {
   write(object: ResourceRef, status: Status): Promise<void>;
   /** Appends a line to the events soon. */
   event(object: ResourceRef, event: { readonly type: string; readonly reason: string; readonly message: string }): void;
+  /** Whether there is a status of any other object. */
+  hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
   /** Removes the status of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;
   /** Resolves when everything is written. */
@@ -87,23 +89,33 @@ class WrittenStatus implements StatusFiles {
     });
   }
 
+  async hasOthers(objects: readonly ResourceRef[]): Promise<boolean> {
+    return (await this.#others(objects)).length > 0;
+  }
+
   async keepOnly(objects: readonly ResourceRef[]): Promise<void> {
-    const kept = new Set(objects.map((object) => fileOf(object).join("/")));
     const { state } = this.#options;
-    for (const kind of resourceKinds) {
-      for (const namespace of await this.#list([folder, kind])) {
-        for (const file of await this.#list([folder, kind, namespace])) {
-          const path = [folder, kind, namespace, file];
-          if (!kept.has(path.join("/"))) await this.#inTurn(async () => await state.remove(path));
-        }
-      }
-    }
+    for (const path of await this.#others(objects)) await this.#inTurn(async () => await state.remove(path));
     const keptKeys = new Set(objects.map(resourceKey));
     for (const key of this.#known.keys()) if (!keptKeys.has(key)) this.#known.delete(key);
   }
 
   async flush(): Promise<void> {
     await this.#last;
+  }
+
+  async #others(objects: readonly ResourceRef[]): Promise<FilePath[]> {
+    const kept = new Set(objects.map((object) => fileOf(object).join("/")));
+    const others: FilePath[] = [];
+    for (const kind of resourceKinds) {
+      for (const namespace of await this.#list([folder, kind])) {
+        for (const file of await this.#list([folder, kind, namespace])) {
+          const path = [folder, kind, namespace, file];
+          if (!kept.has(path.join("/"))) others.push(path);
+        }
+      }
+    }
+    return others;
   }
 
   async #inTurn(act: () => Promise<FileResult<void>>): Promise<void> {

@@ -23,7 +23,7 @@ describe("A compiled rule", () => {
   });
 
   test("keeps its good entries when others can't be read, and says where those are", () => {
-    const rule = aRule("feed", { addresses: ["192.0.2.1", "10.0.0.1/8"], texts: ["192.0.2.2\nnonsense\n"] });
+    const rule = aRule("feed", { addresses: ["192.0.2.1", "198.51.100.7/24"], texts: ["192.0.2.2\nnonsense\n"] });
     const { rules, holds } = desiredOf({ rules: [rule] });
     expect(rules[0]).toMatchObject({ verdict: "InvalidEntries" });
     expect([...(rules[0]?.entries ?? [])]).toEqual(["192.0.2.1", "192.0.2.2"]);
@@ -123,7 +123,7 @@ describe("The end of a rule", () => {
 describe("The guards on single entries", () => {
   const instance = anInstance({ guards: { neverBlock: ["192.0.2.0/24", "2001:db8::1"] } });
 
-  test.each(["192.0.2.7", "192.0.2.0/24", "192.0.0.0/16", "2001:db8::/32"])("refuse to block %s", (text) => {
+  test.each(["192.0.2.7", "192.0.2.0/24", "192.0.2.0/23", "2001:db8::/32"])("refuse to block %s", (text) => {
     const { rules } = desiredOf({ instance, rules: [blocking("a", [text, "203.0.113.9"])] });
     expect(rules[0]).toMatchObject({
       verdict: "GuardRejected",
@@ -158,14 +158,19 @@ describe("The guards on single entries", () => {
   });
 
   test.each([
-    ["0.0.0.0/7", "Block", false],
-    ["0.0.0.0/7", "Allow", false],
-    ["10.0.0.0/8", "Block", true],
-    ["2000::/15", "Block", false],
-    ["2001::/16", "Allow", true],
-  ] as const)("on %s (%s) let it through: %s", (text, action, passes) => {
+    ["202.0.0.0/7", "Block", "minPrefixLength.ipv4"],
+    ["203.0.0.0/8", "Block", undefined],
+    ["203.0.0.0/15", "Allow", "allowMinPrefixLength.ipv4"],
+    ["203.0.0.0/16", "Allow", undefined],
+    ["2600::/15", "Block", "minPrefixLength.ipv6"],
+    ["2600::/16", "Block", undefined],
+    ["2600::/31", "Allow", "allowMinPrefixLength.ipv6"],
+    ["2600::/32", "Allow", undefined],
+  ] as const)("refuse %s (%s) for its width by %s", (text, action, field) => {
     const { rules } = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] });
-    expect(rules[0]?.verdict).toBe(passes ? "Accepted" : "GuardRejected");
+    expect(rules[0]?.verdict).toBe(field === undefined ? "Accepted" : "GuardRejected");
+    const widest = `${text} is wider than /${Number(text.split("/")[1]) + 1}, the widest that spec.guards.${field}`;
+    if (field !== undefined) expect(rules[0]?.message).toContain(widest);
   });
 
   test("that can't be read are a fault of the instance", () => {

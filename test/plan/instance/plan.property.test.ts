@@ -14,20 +14,21 @@ import type { Plan } from "../../../src/plan/instance/plan.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../../support/builders/declare.ts";
 import { anOwnedOrigin } from "../../support/builders/owned.ts";
-import { anInventory, entry, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
+import { anInventory, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
+import { caseCount } from "../../support/builders/case-count.ts";
 
 /** Few texts, so that rules, lists and inventory meet; nested ones and other spellings among them. */
 const declaredTexts = [
-  "10.0.0.0/8",
-  "10.1.0.0/16",
-  "10.1.1.1",
-  "10.1.1.2",
+  "198.18.0.0/16",
+  "198.18.1.0/24",
+  "198.18.1.1",
+  "198.18.1.2",
   "192.0.2.1",
   "192.0.2.0/24",
   "2001:db8::/32",
   "2001:db8::1",
 ];
-const shownTexts = [...declaredTexts, "192.0.2.1/32", "10.1.2.3/8", "2001:DB8::1", "203.0.113.9", "nonsense"];
+const shownTexts = [...declaredTexts, "192.0.2.1/32", "198.18.2.3/16", "2001:DB8::1", "203.0.113.9", "nonsense"];
 const hosts = ["a.example", "b.example", "192.0.2.1", "primary.example"];
 const originType = fc.constantFrom<OriginType>("Alternate", "Backup");
 const optionally = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
@@ -96,13 +97,19 @@ function worlds(policies: readonly ListPolicy[], brokenSources = false): fc.Arbi
       owned: fc.tuple(owned, owned),
       ownedOrigins: fc.dictionary(fc.constantFrom(...hosts), ownedOrigin, { maxKeys: 3, noNullPrototype: true }),
       primary: fc.constantFrom("primary.example", "a.example"),
+      onNeverBlock: fc.constantFrom("Reject" as const, "Carve" as const),
       broken: brokenSources ? fc.constantFrom([], ["a.yaml can't be read."]) : fc.constant([]),
     })
     .map((draft) => ({
       gathered: gathered({
         instance: anInstance({
           policies: { blocklist: draft.blocklist, allowlist: draft.allowlist },
-          guards: { maxRemovals: 1_000, maxRemovalPercent: 100, neverBlock: ["10.1.1.2"] },
+          guards: {
+            maxRemovals: 1_000,
+            maxRemovalPercent: 100,
+            neverBlock: ["198.18.1.2"],
+            onNeverBlock: draft.onNeverBlock,
+          },
         }),
         rules: draft.rules,
         origins: draft.origins,
@@ -172,7 +179,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         expect(third.operations).toEqual([]);
         expect(planned({ ...settled, inventory: third.inventory }).inventoryChanged).toBe(false);
       }),
-      { numRuns: 1_000 },
+      { numRuns: caseCount(1_000) },
     );
   });
 
@@ -188,7 +195,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(new Set(after.lists[list].keys())).toEqual(new Set(desired.lists[list].keys()));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -207,7 +214,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           if (policy === "Additive") expect(world.inventory.entries[list].has(operation.entry)).toBe(true);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: caseCount(1_000) },
     );
   });
 
@@ -215,10 +222,10 @@ describe("A plan, whatever is declared, shown and owned,", () => {
     fc.assert(
       fc.property(worlds(["Additive", "Exclusive", "Observe"], true), (world) => {
         const plan = planned(world);
-        const adopting = world.gathered.rules.filter(
+        const adopting = compileDesired(world.gathered, nowMs).rules.filter(
           ({ rule }) => rule.meta.annotations["wafsync.dev/adopt"] === "true",
         );
-        const adopted = new Set(adopting.flatMap(({ rule }) => rule.addresses.map(entry)));
+        const adopted = new Set(adopting.flatMap(({ entries }) => [...entries]));
         for (const list of listNames) {
           const added = new Set(
             plan.operations.flatMap((one) => (one.kind === "AddEntry" && one.list === list ? [one.entry] : [])),
@@ -229,7 +236,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -268,7 +275,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         expect(two.inventory).toEqual(one.inventory);
         expect(two.lists).toEqual(one.lists);
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -289,7 +296,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const lastAdd = plan.operations.findLastIndex(({ kind }) => kind === "AddEntry");
         if (firstRemoval !== -1) expect(lastAdd).toBeLessThan(firstRemoval);
       }),
-      { numRuns: 300 },
+      { numRuns: caseCount(300) },
     );
   });
 
@@ -306,7 +313,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(late).toEqual([]);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -331,7 +338,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           expect(new Set(undone.observed.lists[list].keys())).toEqual(new Set(world.observed.lists[list].keys()));
         }
       }),
-      { numRuns: 500 },
+      { numRuns: caseCount(500) },
     );
   });
 
@@ -341,7 +348,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         const keys = planned(world).operations.map(operationKey);
         expect(new Set(keys).size).toBe(keys.length);
       }),
-      { numRuns: 300 },
+      { numRuns: caseCount(300) },
     );
   });
 });

@@ -63,11 +63,11 @@ describe("Additions", () => {
 
   test("that are urgent do not wait for exceptions to other networks inside the same wide block", () => {
     const rules = [
-      blocking("urgent", ["10.9.9.9"], { priority: 9 }),
-      blocking("country", ["10.0.0.0/8"]),
-      allowing("partners", ["10.1.0.1", "10.1.0.2", "10.1.0.3"]),
+      blocking("urgent", ["198.18.9.9"], { priority: 9 }),
+      blocking("country", ["198.18.0.0/15"]),
+      allowing("partners", ["198.18.1.1", "198.18.1.2", "198.18.1.3"]),
     ];
-    expect(keys({ gathered: { rules } })[0]).toBe("blocklist +10.9.9.9");
+    expect(keys({ gathered: { rules } })[0]).toBe("blocklist +198.18.9.9");
   });
 });
 

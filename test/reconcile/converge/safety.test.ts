@@ -24,6 +24,49 @@ async function worldAfter(count: number, options: ConstructorParameters<typeof C
   return world;
 }
 
+describe("While what is declared is being replaced", () => {
+  test("additions go first, removals wait until it has settled, and neither is reported as held", async () => {
+    const world = await worldAfter(3);
+    world.declare({ rules: [blocking("urgent", ["198.51.100.1"])] });
+    let before: readonly string[] = [];
+    world.source.unsettle(() => (before = [...world.waf.lists.blocklist]));
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(before).toEqual([...addresses(3), "198.51.100.1"]);
+    expect(world.waf.lists.blocklist).toEqual(["198.51.100.1"]);
+    expect(world.status.events.map(({ reason }) => reason)).not.toContain("RemovalsHeld");
+  });
+
+  test("a rule that is missing for a moment loses nothing", async () => {
+    const world = await worldAfter(3);
+    world.source.unsettle(() => world.declare({ rules: [blocking("feed", addresses(3))] }));
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.waf.lists.blocklist).toEqual(addresses(3));
+  });
+
+  test("a rule that retains its entries is not taken for deleted: they stay managed", async () => {
+    const world = new ConvergeWorld();
+    const retaining = { ...blocking("feed", addresses(3)), deletionPolicy: "Retain" as const };
+    world.declare({ rules: [retaining] });
+    await world.pass();
+    world.declare({ rules: [] });
+    world.source.unsettle(() => world.declare({ rules: [retaining] }));
+    await world.pass();
+    expect(world.owned().entries.blocklist.size).toBe(3);
+  });
+
+  test("guards report what they hold once it has settled", async () => {
+    const world = await worldAfter(60);
+    world.source.unsettle(() => world.declare({ rules: [blocking("feed", addresses(60))] }));
+    await world.pass();
+    expect(world.status.events.map(({ reason }) => reason)).not.toContain("RemovalsHeld");
+    world.declare({ rules: [] });
+    world.source.unsettle(() => undefined);
+    await world.pass();
+    expect(world.status.events.map(({ reason }) => reason)).toContain("RemovalsHeld");
+    expect(world.waf.lists.blocklist).toHaveLength(60);
+  });
+});
+
 describe("A new process", () => {
   /** A world whose process has restarted while its cache still shows a rule that was deleted meanwhile. */
   async function staleWorld(): Promise<ConvergeWorld> {
@@ -701,13 +744,16 @@ describe("A guard that can't be read", () => {
   });
 });
 
-describe("An old picture", () => {
-  test("makes nothing forgotten that a rule or an origin retains", async () => {
+describe("A stale cache", () => {
+  test.each([
+    ["new", true],
+    ["running", false],
+  ])("of a %s process drops nothing that a rule or an origin retains", async (_, isNew) => {
     const rules = [blocking("feed", addresses(2), { deletionPolicy: "Retain" })];
     const origins = [anOrigin("a.example", { deletionPolicy: "Retain" })];
     const world = new ConvergeWorld({ declared: { rules, origins } });
     await world.pass();
-    world.restart();
+    if (isNew) world.restart();
     world.declare({ rules: [], origins: [] });
     world.source.freezeCache();
     world.declare({ rules, origins });

@@ -4,8 +4,9 @@ import { expect, test } from "@jest/globals";
 import { seededRandom } from "../../support/builders/seeded-random.ts";
 import { Multiset } from "../../support/worlds/log-world.ts";
 import { ForwardWorld } from "../../support/worlds/forward-world.ts";
+import { caseCount } from "../../support/builders/case-count.ts";
 
-const seeds = 60;
+const seeds = caseCount(60);
 const steps = 40;
 const hourMs = 3_600_000;
 

@@ -93,6 +93,46 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
+  test("says which entries are carved, and counts the networks that they are written as", async () => {
+    const instance = anInstance({ guards: { neverBlock: ["192.0.2.5", "192.0.2.6"], onNeverBlock: "Carve" } });
+    const rules = [blocking("a", ["192.0.2.0/29", "192.0.2.4", "192.0.2.5", "198.51.100.7"])];
+    const world = new ConvergeWorld({ declared: { instance, rules } });
+    await world.pass();
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.0/30", "192.0.2.4", "192.0.2.7", "198.51.100.7"]);
+    expect(world.status.read(metaOf(world))).toMatchObject({
+      entries: { desired: 4, synced: 4, pending: 0, rejected: 1, carved: 1 },
+      progress: "4/4",
+      rejected: [{ entry: "192.0.2.5", source: "spec.addresses[2]" }],
+      carved: [
+        {
+          entry: "192.0.2.0/29",
+          source: "spec.addresses[0]",
+          message:
+            "192.0.2.0/29 is written as 3 networks, without 192.0.2.5 and 1 more, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).",
+        },
+      ],
+    });
+    world.declare({ instance, rules: [blocking("a", ["198.51.100.7"], { meta: { generation: 2 } })] });
+    await world.pass();
+    const status = world.status.read(metaOf(world));
+    expect(status).toMatchObject({ entries: { desired: 1, synced: 1, pending: 0, rejected: 0 } });
+    expect(status).not.toHaveProperty("carved");
+    expect(status).not.toHaveProperty("entries.carved");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("stays small with many rejected and carved entries from the longest sources", async () => {
+    const source = `ConfigMap edge/${"m".repeat(253)}, key ${"k".repeat(253)}`;
+    const lines = Array.from({ length: 30 }, (_, index) => [`198.18.${index}.1`, `198.18.${index}.0/24`]).flat();
+    const neverBlock = Array.from({ length: 30 }, (_, index) => `198.18.${index}.1`);
+    const instance = anInstance({ guards: { neverBlock, onNeverBlock: "Carve" } });
+    const rule = aRule("feed", { texts: [{ state: "Read", source, text: lines.join("\n") }] });
+    const world = new ConvergeWorld({ declared: { instance, rules: [rule] } });
+    await world.pass();
+    expect(world.status.read(metaOf(world))).toMatchObject({ entries: { desired: 240, rejected: 30, carved: 30 } });
+    expect(world.status.faults).toEqual([]);
+  });
+
   test("stays small with the longest words of the API, the longest names and the longest lines", async () => {
     const name = `${"n".repeat(63)}/${"r".repeat(253)}`;
     const feed = addresses(40);

@@ -1,21 +1,22 @@
-import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
+import type { ConfirmedGathering } from "../../../src/model/gathered.ts";
 import {
   type DirectorySource,
   type DirectorySourceOptions,
   createDirectorySource,
 } from "../../../src/source/directory/directory-source.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
-import { slow } from "../../support/processes/slowness.ts";
+import { type VirtualClock, createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
 const main = { namespace: "shop", name: "main" };
 
-function sourceOf(directory: string, more: Partial<DirectorySourceOptions> = {}): DirectorySource {
-  return createDirectorySource({
+function sourceOptions(directory: string): DirectorySourceOptions {
+  return {
     directory,
     stateDirectory: undefined,
     environmentKey: undefined,
@@ -23,8 +24,11 @@ function sourceOf(directory: string, more: Partial<DirectorySourceOptions> = {})
     debounceMs: 10,
     quietMs: 0,
     rescanIntervalMs: 60_000,
-    ...more,
-  });
+  };
+}
+
+function sourceOf(directory: string, more: Partial<DirectorySourceOptions> = {}): DirectorySource {
+  return createDirectorySource({ ...sourceOptions(directory), ...more });
 }
 
 async function loaded(
@@ -249,6 +253,94 @@ describe("a file that breaks after a good read", () => {
   });
 });
 
+describe("a confirmation before removals", () => {
+  const files = { "a.yaml": `${instanceYaml}---\n${secretYaml}`, "rule.yaml": ruleYaml("office", ["192.0.2.1"]) };
+  const never = new AbortController().signal;
+
+  /** A source with the quiet period of the program, whose time stands still. */
+  async function unsettled(path: string): Promise<{ source: DirectorySource; clock: VirtualClock }> {
+    const clock = createVirtualClock();
+    const { quietMs: _, ...options } = { ...sourceOptions(path), clock };
+    const source = createDirectorySource(options);
+    await source.load();
+    return { source, clock };
+  }
+
+  test("waits until the files were unchanged for 3 s between scans of this process, however old they are", async () => {
+    await using scratch = await scratchDirectory(files);
+    await utimes(join(scratch.path, "rule.yaml"), 0, 0);
+    const { source, clock } = await unsettled(scratch.path);
+    let confirmed: ConfirmedGathering | undefined;
+    const confirming = source.confirm(main, { beforeRemovals: true }).then((read) => (confirmed = read));
+    await clock.advance(2_999);
+    expect(confirmed).toBeUndefined();
+    await clock.advance(1);
+    expect(await confirming).toEqual({ state: "Read", gathered: await source.gather(main) });
+    // From now on there is nothing to wait for.
+    expect(await source.confirm(main, { beforeRemovals: true })).toEqual(confirmed);
+  });
+
+  test.each([
+    ["an hour behind", -3_600_000],
+    ["an hour ahead", 3_600_000],
+  ])("waits as long when the clock of the files is %s", async (_, offsetMs) => {
+    await using scratch = await scratchDirectory(files);
+    const { source, clock } = await unsettled(scratch.path);
+    clock.jumpWallClock(Date.now() + offsetMs - clock.nowMs());
+    await clock.advance(10_000);
+    await source.load();
+    expect(source.isSettled()).toBe(true);
+    await scratch.remove("rule.yaml");
+    await source.load();
+    expect(source.isSettled()).toBe(false);
+    await clock.advance(2_999);
+    await source.load();
+    expect(source.isSettled()).toBe(false);
+    await clock.advance(1);
+    await source.load();
+    expect(source.isSettled()).toBe(true);
+  });
+
+  test("does not wait before additions, and says that it can't stand for removals", async () => {
+    await using scratch = await scratchDirectory(files);
+    const { source } = await unsettled(scratch.path);
+    expect(await source.confirm(main)).toMatchObject({ state: "Read", isUnsettled: true });
+  });
+
+  test("begins to wait anew when a file changes, and ends at once when the meaning of the files changes", async () => {
+    await using scratch = await scratchDirectory(files);
+    const { source, clock } = await unsettled(scratch.path);
+    await clock.advance(2_000);
+    await scratch.write("rule.yaml", `# a comment\n${files["rule.yaml"]}`);
+    let confirmed: ConfirmedGathering | undefined;
+    const confirming = source.confirm(main, { beforeRemovals: true }).then((read) => (confirmed = read));
+    await clock.advance(2_000);
+    expect(confirmed).toBeUndefined();
+    await scratch.write("urgent.yaml", ruleYaml("urgent", ["192.0.2.9"]));
+    await source.load();
+    expect(await confirming).toMatchObject({ state: "Read", isUnsettled: true });
+    expect((await source.gather(main))?.rules).toHaveLength(2);
+  });
+
+  test("holds the removals with a message if the files change for a minute, and ends at a signal", async () => {
+    await using scratch = await scratchDirectory(files);
+    const { source, clock } = await unsettled(scratch.path);
+    const confirming = source.confirm(main, { beforeRemovals: true });
+    for (let second = 0; second < 70; second += 1) {
+      await scratch.write("rule.yaml", `# ${second}\n${files["rule.yaml"]}`);
+      await clock.advance(1_000);
+    }
+    expect(await confirming).toMatchObject({ gathered: { brokenSources: [expect.stringContaining("keep changing")] } });
+    await scratch.write("rule.yaml", files["rule.yaml"]);
+    const stop = AbortSignal.abort();
+    expect(await source.confirm(main, { beforeRemovals: true, signal: stop })).toMatchObject({ isUnsettled: true });
+    expect(await source.settle(stop)).toBe(false);
+    const settling = source.settle(never);
+    await clock.advance(3_000);
+    expect(await settling).toBe(true);
+  });
+});
+
 describe("a watched directory", () => {
   const files = { "a.yaml": `${instanceYaml}---\n${secretYaml}`, "rule.yaml": ruleYaml("office", ["192.0.2.1"]) };
 
@@ -344,15 +436,6 @@ describe("a watched directory", () => {
     await watch.write("rule.yaml", files["rule.yaml"]);
     const mended = await watch.until(({ faults }) => faults.length === 0);
     expect(mended.rules).toHaveLength(1);
-  });
-
-  test("reports a removed file at once, and again when it was quiet long enough to be believed", async () => {
-    await using watch = await watched(files, undefined, { quietMs: slow(200) });
-    await rm(join(watch.path, "rule.yaml"));
-    const first = await watch.until(({ rules }) => rules.length === 0);
-    expect(first.faults).toMatchObject([{ isTransient: true, blocksRemovals: "All" }]);
-    await watch.until(({ faults }) => faults.length === 0);
-    expect((await watch.source.gather(main))?.brokenSources).toEqual([]);
   });
 
   test("goes on seeing changes while a link leads nowhere, and takes its target when it comes", async () => {

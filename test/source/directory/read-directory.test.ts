@@ -6,7 +6,7 @@ import { listSourceFiles } from "../../../src/source/directory/list-files.ts";
 import {
   type FileCache,
   hasTransientFault,
-  readDirectory as readAsOf,
+  readDirectory as readWithStamp,
 } from "../../../src/source/directory/read-directory.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { faultText } from "../../../src/source/directory/source-fault.ts";
@@ -16,7 +16,7 @@ import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../supp
 const secretText = "correct-horse-battery";
 
 async function readDirectory(directory: string, skip: string[], cache: FileCache): Promise<DirectorySnapshot> {
-  return await readAsOf({ directory, skip, cache, nowMs: Date.now(), quietMs: 0 });
+  return (await readWithStamp({ directory, skip, cache })).snapshot;
 }
 
 async function snapshotOf(files: Readonly<Record<string, string>>): Promise<DirectorySnapshot> {
@@ -55,6 +55,23 @@ describe("a directory that is right", () => {
     expect(snapshot.configMaps.get("default/feed")?.data).toEqual({ list: "192.0.2.9\n" });
     expect(snapshot.secrets.get("shop/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
     expect(snapshot.namespaceLabels.get("shop")).toEqual({ team: "a" });
+  });
+
+  test("accepts what `kubectl create --dry-run=client -o yaml` writes, with fields that are null", async () => {
+    const metadata = (name: string): string =>
+      `metadata:\n  creationTimestamp: null\n  annotations: null\n  name: ${name}\n`;
+    const snapshot = await snapshotOf({
+      "map.yaml": `apiVersion: v1\ndata:\n  list: |\n    192.0.2.9\nkind: ConfigMap\n${metadata("feed")}`,
+      "empty.yaml": `apiVersion: v1\ndata: null\nkind: ConfigMap\n${metadata("empty")}`,
+      "secret.yaml": `apiVersion: v1\ndata:\n  apiKey: ${btoa(secretText)}\nkind: Secret\n${metadata("waf-key")}`,
+      "ns.yaml": `apiVersion: v1\nkind: Namespace\n${metadata("shop")}spec: {}\nstatus: {}\n`,
+      "rule.yaml": `${ruleYaml("office", ["192.0.2.1"]).replace("metadata:", "metadata:\n  creationTimestamp: null")}status: null\n`,
+    });
+    expect(texts(snapshot)).toEqual([]);
+    expect([...snapshot.configMaps.keys()].sort()).toEqual(["default/empty", "default/feed"]);
+    expect(snapshot.secrets.get("default/waf-key")?.data.get("apiKey")?.reveal()).toBe(secretText);
+    expect([...snapshot.namespaceLabels.keys()]).toEqual(["shop"]);
+    expect(snapshot.rules).toHaveLength(1);
   });
 
   test("may hold objects of others, which are noted and left alone", async () => {
@@ -271,32 +288,21 @@ describe("files that are hard to read", () => {
     ]);
   });
 
-  test("a recent change counts at once, but blocks removals until the files stop changing", async () => {
+  test("every change of a file or a folder gives the directory another stamp, and nothing else does", async () => {
     await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml, "b.yaml": ruleYaml("office", []) });
-    const at = async (nowMs: number): Promise<DirectorySnapshot> =>
-      await readAsOf({ directory: scratch.path, skip: [], cache: new Map(), nowMs, quietMs: 60_000 });
-    const recent = await at(Date.now());
-    expect(recent.rules).toHaveLength(1);
-    expect(recent.faults).toMatchObject([{ blocksRemovals: "All", isTransient: true, severity: "Note" }]);
-    expect(texts(recent)[0]).toMatch(/changed a moment ago: no entry is removed/);
-    await scratch.remove("b.yaml");
-    expect(texts(await at(Date.now()))).toEqual([expect.stringContaining("changed a moment ago")]);
-    expect((await at(Date.now() + 60_001)).faults).toEqual([]);
-    expect((await at(Date.now() - 70_000)).faults).toEqual([]);
-  });
-
-  test("that the state directory was made in a folder is no change of it, and whatever comes after that is", async () => {
-    await using scratch = await scratchDirectory({ "a/a.yaml": instanceYaml });
     const state = join(scratch.path, ".state");
-    const latest = async (): Promise<string | undefined> => (await listSourceFiles(scratch.path, [state])).latest?.file;
     await mkdir(state);
-    expect(await latest()).toMatch(/^a/);
-    // File systems count time in ticks, so the change of the very next moment may still look like the same one.
-    for (let change = 0; change < 10_000 && (await latest()) !== "."; change += 1) {
-      await writeFile(join(scratch.path, "b.txt"), "");
-      await rm(join(scratch.path, "b.txt"));
-    }
-    expect(await latest()).toBe(".");
+    const stamp = async (): Promise<string> =>
+      (await readWithStamp({ directory: scratch.path, skip: [state], cache: new Map() })).stamp;
+    const first = await stamp();
+    await writeFile(join(state, "status.yaml"), "{");
+    expect(await stamp()).toBe(first);
+    await scratch.write("b.yaml", ruleYaml("office", ["192.0.2.1"]));
+    const written = await stamp();
+    await scratch.write("a/note.txt", "");
+    const noted = await stamp();
+    await scratch.remove("b.yaml");
+    expect(new Set([first, written, noted, await stamp()]).size).toBe(4);
   });
 
   test("a dangling link is a transient fault, and other links are followed", async () => {

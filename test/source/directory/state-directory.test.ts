@@ -73,6 +73,16 @@ describe("the state directory", () => {
     await state.release();
   });
 
+  test("keeps itself out of Git when it is made, and leaves one that exists as it is", async () => {
+    await using scratch = await scratchDirectory({ "kept/status/x": "" });
+    const made = await opened(join(scratch.path, "new/state"));
+    expect(await readFile(join(made.path, ".gitignore"), "utf8")).toBe("# Made by wafsync.\n*\n");
+    await made.release();
+    const kept = await opened(join(scratch.path, "kept"));
+    expect(await readdir(kept.path)).not.toContain(".gitignore");
+    await kept.release();
+  });
+
   test("refuses files that are too big, and names that lead out of it", async () => {
     await using scratch = await scratchDirectory({ "big.yaml": "12345" });
     const state = await opened(scratch.path);

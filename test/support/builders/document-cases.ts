@@ -169,11 +169,22 @@ const instanceCases: FaultyCase[] = [
   },
   {
     title: "guards beyond their bounds",
-    document: instanceDocument({ guards: { maxRemovalPercent: 101, minPrefixLength: { ipv4: -1, ipv6: 129 } } }),
+    document: instanceDocument({
+      guards: { maxRemovalPercent: 101, minPrefixLength: { ipv4: -1, ipv6: 129 }, allowMinPrefixLength: { ipv4: 33 } },
+    }),
     faults: [
       "spec.guards.maxRemovalPercent: must be at most 100",
       "spec.guards.minPrefixLength.ipv4: must be at least 0",
       "spec.guards.minPrefixLength.ipv6: must be at most 128",
+      "spec.guards.allowMinPrefixLength.ipv4: must be at most 32",
+    ],
+  },
+  {
+    title: "guards with choices that do not exist",
+    document: instanceDocument({ guards: { onNeverBlock: "carve", specialPurpose: "Deny" } }),
+    faults: [
+      'spec.guards.onNeverBlock: must be one of Reject, Carve, and is "carve"; did you mean Carve?',
+      'spec.guards.specialPurpose: must be one of Reject, Allow, and is "Deny"',
     ],
   },
   {
@@ -328,8 +339,11 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       guards: {
         maxRemovals: 0,
         maxRemovalPercent: 0,
-        neverBlock: ["10.0.0.0/8", "2001:DB8::/32", "192.0.2.1"],
+        neverBlock: ["198.51.100.0/24", "2001:DB8::/32", "192.0.2.1"],
+        onNeverBlock: "Carve",
         minPrefixLength: { ipv4: 16, ipv6: 0 },
+        allowMinPrefixLength: { ipv6: 0 },
+        specialPurpose: "Allow",
       },
       cacheClear: { afterRolloutOf: [{ kind: "Deployment", name: "web", namespace: "shop" }], minInterval: "0s" },
       logs: { enabled: true, interval: "10s", lookback: "1d12h", plan: "CDN", output: "OTLP" },

@@ -58,7 +58,7 @@ export interface FakeWafOptions {
 
 export class FakeWaf {
   readonly #options: FakeWafOptions;
-  #faults: ArmedFault[] = [];
+  readonly #faults: ArmedFault[] = [];
   #running = 0;
   readonly lists: Record<ListName, string[]> = { blocklist: [], allowlist: [] };
   readonly origins = new Map<string, OriginType>();
@@ -105,10 +105,6 @@ export class FakeWaf {
 
   failOn(rule: WafFaultRule): void {
     this.#faults.push({ rule, seen: 0 });
-  }
-
-  clearFaults(): void {
-    this.#faults = [];
   }
 
   /** How many calls of this kind came, whatever became of them. */

@@ -1,5 +1,5 @@
 // Declared state that a test changes at will. Its cache may be made to lag behind what is really declared, as a watch does.
-import type { ConfirmedGathering, Gathered } from "../../../src/model/gathered.ts";
+import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import type { SourcePort } from "../../../src/reconcile/ports.ts";
@@ -10,6 +10,7 @@ export class ScriptedSource implements SourcePort {
   #cache: ReadonlyMap<string, Gathered> | undefined;
   #versions = new Map<string, number>();
   #confirmProblem: string | undefined;
+  #onSettle: (() => void) | undefined;
   confirmCount = 0;
   gatherCount = 0;
 
@@ -51,17 +52,34 @@ export class ScriptedSource implements SourcePort {
     this.#confirmProblem = problem;
   }
 
+  /** What is declared is being replaced, until somebody waits for it to settle: then `during` happens. */
+  unsettle(during: () => void): void {
+    this.#onSettle = during;
+  }
+
+  isSettled(): boolean {
+    return this.#onSettle === undefined;
+  }
+
   async gather(instance: ObjectName): Promise<Gathered | undefined> {
     await Promise.resolve();
     this.gatherCount += 1;
     return (this.#cache ?? this.#declared).get(nameKey(instance));
   }
 
-  async confirm(instance: ObjectName): Promise<ConfirmedGathering> {
+  async confirm(instance: ObjectName, { beforeRemovals = false }: ConfirmOptions): Promise<ConfirmedGathering> {
     await Promise.resolve();
     this.confirmCount += 1;
     if (this.#confirmProblem !== undefined) return { state: "Failed", problem: this.#confirmProblem };
-    return { state: "Read", gathered: this.#declared.get(nameKey(instance)) };
+    const gathered = this.#declared.get(nameKey(instance));
+    const during = this.#onSettle;
+    if (during === undefined) return { state: "Read", gathered };
+    if (!beforeRemovals) return { state: "Read", gathered, isUnsettled: true };
+    const version = this.version(instance);
+    this.#onSettle = undefined;
+    during();
+    const now = this.#declared.get(nameKey(instance));
+    return { state: "Read", gathered: now, ...(version === this.version(instance) ? {} : { isUnsettled: true }) };
   }
 
   version(instance: ObjectName): number {

@@ -9,7 +9,7 @@ import type { Inventory } from "../../../src/model/inventory.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import type { RunFacts } from "../../../src/reconcile/facts.ts";
 import type { Recorded } from "./oracle.ts";
-import { isForbidden, removalForbidden, textsOf, wantedEntries, wantedOrigins } from "./oracle.ts";
+import { isForbidden, removalForbidden, wantedEntries, wantedOrigins, writtenForRule } from "./oracle.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
@@ -20,9 +20,8 @@ type Owner = "Ours" | "Recorded" | "Others";
 
 /** What a process knew of an instance. */
 export interface Knowledge {
-  /** The last picture that it was given, and when. */
+  /** The last declared state that it was given. */
   gathered?: Gathered | undefined;
-  gatheredAtMs?: number;
   /** The last fresh read. */
   confirmed?: Gathered | undefined;
   confirmedAtMs?: number;
@@ -315,8 +314,9 @@ export class Ledger {
   }
 
   #isAdopted(entry: Entry, gathered: Gathered | undefined): boolean {
-    return (gathered?.rules ?? []).some(
-      (rule) => rule.rule.meta.annotations["wafsync.dev/adopt"] === "true" && textsOf(rule).includes(entry),
+    if (gathered === undefined) return false;
+    return gathered.rules.some(
+      (rule) => rule.rule.meta.annotations["wafsync.dev/adopt"] === "true" && writtenForRule(gathered, rule).has(entry),
     );
   }
 }

@@ -19,20 +19,51 @@ export function wantedEntries(gathered: Gathered, nowMs: number, holderOf: Holde
   const claims = new Map<Entry, ListName[]>();
   for (const rule of oldestFirst(gathered.rules)) {
     if (isOver(rule, nowMs)) continue;
-    const list = rule.rule.action === "Block" ? "blocklist" : "allowlist";
-    for (const text of textsOf(rule)) {
-      const parsed = parseDeclaredEntry(text);
-      if (!parsed.ok || isForbidden(gathered, list, parsed.entry)) continue;
-      claims.set(parsed.entry, [...(claims.get(parsed.entry) ?? []), list]);
+    const list = listOfRule(rule);
+    for (const entry of entriesOf(rule)) {
+      if (writtenFor(gathered, list, entry).length > 0) claims.set(entry, [...(claims.get(entry) ?? []), list]);
     }
   }
   const winnerOf = (entry: Entry, lists: readonly ListName[]): ListName | undefined => {
-    const holder = holderOf(entry);
-    return holder !== undefined && lists.includes(holder) ? holder : lists[0];
+    if (new Set(lists).size < 2) return lists[0];
+    const isBlocked = writtenFor(gathered, "blocklist", entry).some((piece) => holderOf(piece) === "blocklist");
+    const isAllowed = holderOf(entry) === "allowlist";
+    return isBlocked === isAllowed ? lists[0] : isBlocked ? "blocklist" : "allowlist";
   };
-  const on = (list: ListName): Set<Entry> =>
-    new Set([...claims].flatMap(([entry, lists]) => (winnerOf(entry, lists) === list ? [entry] : [])));
-  return { blocklist: on("blocklist"), allowlist: on("allowlist") };
+  const on = (list: ListName): Entry[] =>
+    [...claims].flatMap(([entry, lists]) => (winnerOf(entry, lists) === list ? [entry] : []));
+  const allowlist = new Set(on("allowlist"));
+  const blocklist = new Set<Entry>();
+  for (const entry of on("blocklist")) {
+    // What is left of a carved entry gives way to an exception that is declared itself.
+    const pieces = writtenFor(gathered, "blocklist", entry);
+    for (const piece of pieces) if (piece === entry || !allowlist.has(piece)) blocklist.add(piece);
+  }
+  return { blocklist, allowlist };
+}
+
+/** What a rule may put on its list, whatever others declare. */
+export function writtenForRule(gathered: Gathered, rule: GatheredRule): Set<Entry> {
+  return new Set(entriesOf(rule).flatMap((entry) => writtenFor(gathered, listOfRule(rule), entry)));
+}
+
+/** What is written for an entry: itself, nothing if a guard refuses it, or what is left of it. */
+function writtenFor(gathered: Gathered, list: ListName, entry: Entry): readonly Entry[] {
+  if (!isForbidden(gathered, list, entry)) return [entry];
+  const isCarved = gathered.instance.guards.onNeverBlock === "Carve" && list === "blocklist";
+  if (!isCarved || isTooWide(gathered, list, entry) || isSpecial(gathered, entry)) return [];
+  return without(entry, protectedNetworks(gathered));
+}
+
+function listOfRule({ rule }: GatheredRule): ListName {
+  return rule.action === "Block" ? "blocklist" : "allowlist";
+}
+
+function entriesOf(rule: GatheredRule): Entry[] {
+  return textsOf(rule).flatMap((text) => {
+    const parsed = parseDeclaredEntry(text);
+    return parsed.ok ? [parsed.entry] : [];
+  });
 }
 
 /** What is recorded, as far as it says what something unreadable may still want. */
@@ -53,8 +84,8 @@ export function removalForbidden(
   if (gathered.brokenSources.length > 0) return "a source is broken";
   const existing = new Set(gathered.rules.flatMap(({ rule: { meta } }) => (meta.deleting ? [] : [fullName(meta)])));
   for (const rule of gathered.rules) {
-    const { meta, action } = rule.rule;
-    if (isOver(rule, nowMs) || (action === "Block" ? "blocklist" : "allowlist") !== list) continue;
+    const { meta } = rule.rule;
+    if (isOver(rule, nowMs) || listOfRule(rule) !== list) continue;
     const isOwner = owners.length === 0 || owners.some(({ name }) => name === fullName(meta));
     if (isOwner && textsOf(rule).some((text) => !parseDeclaredEntry(text).ok))
       return `${meta.name} has an invalid entry`;
@@ -110,27 +141,70 @@ function ageOf(
   return (a.createdAtMs ?? 0) - (b.createdAtMs ?? 0) || (a.name < b.name ? -1 : 1);
 }
 
-/** Whether a guard of the instance refuses the entry on that list. */
-export function isForbidden({ instance, origins }: Gathered, list: ListName, entry: Entry): boolean {
-  const { minPrefixLength, neverBlock } = instance.guards;
-  if (entry.includes(":")) return lengthOf(entry, 128) < minPrefixLength.ipv6;
-  if (lengthOf(entry, 32) < minPrefixLength.ipv4) return true;
-  if (list === "allowlist") return false;
-  const kept = [...neverBlock, ...origins.filter(({ meta }) => !meta.deleting).map(({ host }) => host)];
-  return kept.some((network) => /^[\d./]+$/.test(network) && overlaps(network, entry));
+/** Whether the entry itself may not be on that list, by a guard of the instance. */
+export function isForbidden(gathered: Gathered, list: ListName, entry: Entry): boolean {
+  if (isTooWide(gathered, list, entry) || isSpecial(gathered, entry)) return true;
+  if (list === "allowlist" || isIpv6(entry)) return false;
+  return protectedNetworks(gathered).some((network) => overlaps(network, entry));
+}
+
+function isTooWide({ instance }: Gathered, list: ListName, entry: Entry): boolean {
+  const { minPrefixLength, allowMinPrefixLength } = instance.guards;
+  const { ipv4, ipv6 } = list === "blocklist" ? minPrefixLength : allowMinPrefixLength;
+  return isIpv6(entry) ? lengthOf(entry, 128) < ipv6 : lengthOf(entry, 32) < ipv4;
+}
+
+/** Of all special-purpose networks, those that people of a simulation may write. */
+function isSpecial({ instance }: Gathered, entry: Entry): boolean {
+  if (instance.guards.specialPurpose === "Allow") return false;
+  return isIpv6(entry) ? /^f[cde]/.test(entry) : overlaps("10.0.0.0/8", entry) || overlaps("127.0.0.0/8", entry);
+}
+
+/** IPv4 alone: nobody protects IPv6 addresses in a simulation. */
+function protectedNetworks({ instance, origins }: Gathered): readonly string[] {
+  const networks = [...instance.guards.neverBlock, ...origins.flatMap(({ meta, host }) => (meta.deleting ? [] : host))];
+  return networks.filter((network) => /^[\d./]+$/.test(network));
+}
+
+function isIpv6(entry: string): boolean {
+  return entry.includes(":");
 }
 
 function lengthOf(entry: string, whole: number): number {
   return Number(entry.split("/")[1] ?? whole);
 }
 
-/** Of two IPv4 networks: their addresses agree in as many bits as the wider one names. */
+/** Of two IPv4 networks: the wider one has the first address of the other. */
 function overlaps(a: string, b: string): boolean {
-  const length = Math.min(lengthOf(a, 32), lengthOf(b, 32));
-  const bits = (text: string): string =>
-    (text.split("/")[0] ?? "")
-      .split(".")
-      .map((part) => Number(part).toString(2).padStart(8, "0"))
-      .join("");
-  return bits(a).slice(0, length) === bits(b).slice(0, length);
+  const [firstOfA, lastOfA] = boundsOf(a);
+  const [firstOfB, lastOfB] = boundsOf(b);
+  return firstOfA <= lastOfB && firstOfB <= lastOfA;
+}
+
+/** First and last address of an IPv4 network, as numbers. */
+function boundsOf(network: string): readonly [number, number] {
+  const octets = (network.split("/")[0] ?? "").split(".").map(Number);
+  const first = octets.reduce((value, octet) => value * 256 + octet, 0);
+  return [first, first + 2 ** (32 - lengthOf(network, 32)) - 1];
+}
+
+/** Walks along the addresses of an IPv4 network, and takes each time the widest network that starts there and fits. */
+function without(entry: Entry, networks: readonly string[]): readonly Entry[] {
+  const [start, end] = boundsOf(entry);
+  const holes = networks.map(boundsOf);
+  const pieces: Entry[] = [];
+  for (let address = start; address <= end;) {
+    const hole = holes.find(([first, last]) => first <= address && address <= last);
+    if (hole !== undefined) {
+      address = hole[1] + 1;
+      continue;
+    }
+    const limit = Math.min(end, ...holes.flatMap(([first]) => (first > address ? first - 1 : [])));
+    let size = 1;
+    while (address % (size * 2) === 0 && address + size * 2 - 1 <= limit) size *= 2;
+    const octets = [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".");
+    pieces.push((size === 1 ? octets : `${octets}/${32 - Math.log2(size)}`) as Entry);
+    address += size;
+  }
+  return pieces;
 }

@@ -120,7 +120,7 @@ export class SimProcess {
         gather: async (instance) =>
           await this.#call("gather", () => {
             const gathered = world.cluster.gathered(this.seen, instance);
-            Object.assign(this.knows(instance), { gathered, gatheredAtMs: world.time.nowMs() });
+            Object.assign(this.knows(instance), { gathered });
             return gathered;
           }),
         confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),

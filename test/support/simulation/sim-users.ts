@@ -17,12 +17,17 @@ export const hosts = ["a.example", "b.example", "198.51.100.9"] as const;
 /** What rules declare, and others add: some of it overlaps, and some of it the guards refuse. */
 const pool: readonly string[] = [
   ...Array.from({ length: 24 }, (_, index) => `192.0.2.${index}`),
+  "192.0.2.0/28",
+  "192.0.2.12/30",
   "198.51.100.9",
-  "198.51.100.0/24",
+  "198.51.100.0/29",
+  "198.51.100.0/28",
   "203.0.113.0/24",
-  "10.0.0.0/7",
+  "202.0.0.0/7",
+  "10.1.2.0/24",
   "2001:db8::a",
   "2001:db8:1::/48",
+  "fd00:1::/48",
 ];
 
 export class SimUsers {
@@ -127,7 +132,7 @@ export class SimUsers {
       }
     }
     for (const name of cluster.now.instances.keys()) {
-      const policies = cluster.now.instances.get(name)?.policies ?? anInstance().policies;
+      const { policies, guards } = cluster.now.instances.get(name) ?? anInstance();
       const writing = (policy: ListPolicy): ListPolicy => (policy === "Observe" ? "Additive" : policy);
       this.edit(name, {
         suspend: false,
@@ -137,7 +142,7 @@ export class SimUsers {
           allowlist: writing(policies.allowlist),
           origins: "Additive",
         },
-        guards: { ...anInstance().guards, maxRemovals: 10_000, maxRemovalPercent: 100 },
+        guards: { ...guards, maxRemovals: 10_000, maxRemovalPercent: 100 },
       });
     }
   }
@@ -224,8 +229,16 @@ export class SimUsers {
       this.edit(name, { policies: { blocklist: policy(), allowlist: policy(), origins } });
     }
     if (choice === 2) {
-      const guards = { ...before.guards, maxRemovals: 1 + pick(8), maxRemovalPercent: 20 + pick(80) };
-      this.edit(name, { guards: { ...guards, neverBlock: chance(0.3) ? ["192.0.2.8/30"] : [] } });
+      const guards: DeclaredInstance["guards"] = {
+        maxRemovals: 1 + pick(8),
+        maxRemovalPercent: 20 + pick(80),
+        neverBlock: chance(0.3) ? ["192.0.2.8/30"] : [],
+        onNeverBlock: chance(0.5) ? "Carve" : "Reject",
+        minPrefixLength: { ipv4: chance(0.2) ? 26 : 8, ipv6: 16 },
+        allowMinPrefixLength: { ipv4: chance(0.3) ? 29 : 16, ipv6: chance(0.3) ? 64 : 32 },
+        specialPurpose: chance(0.3) ? "Allow" : "Reject",
+      };
+      this.edit(name, { guards });
     }
     if (choice === 3) this.edit(name, {}, { "wafsync.dev/requested-at": String(this.#generation) });
   }
@@ -277,7 +290,7 @@ export class SimUsers {
         name,
         ...policies,
         suspend,
-        removals: `${guards.maxRemovals} or ${guards.maxRemovalPercent} %`,
+        guards,
         deletionPolicy,
         deleting: meta.deleting,
       })),

@@ -153,7 +153,7 @@ export class SimWorld {
     if (problem !== undefined) return { state: "Failed", problem };
     const gathered = this.cluster.gathered(this.cluster.latest, instance);
     const atMs = this.time.nowMs();
-    const known = { gathered, gatheredAtMs: atMs, confirmed: gathered, confirmedAtMs: atMs };
+    const known = { gathered, confirmed: gathered, confirmedAtMs: atMs };
     Object.assign(process.knows(instance), known);
     return { state: "Read", gathered };
   }

@@ -1,0 +1,26 @@
+// Puts the pieces of carved entries in the place of the entries. Conflicts are settled before: until then a carved entry
+// counts as it was declared, so that the same entry in Allow is a conflict with or without carving.
+import type { Entry } from "../../model/entry.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+
+/**
+ * `rules` come as settled. A piece that a rule declares as an Allow entry is left out: an exception within a Block entry is
+ * no conflict, and no entry may be on both lists.
+ */
+export function replaceCarved(rules: readonly CompiledRule[]): readonly CompiledRule[] {
+  if (rules.every(({ carved }) => carved.length === 0)) return rules;
+  const allowed = new Set<Entry>();
+  for (const { list, entries } of rules) {
+    if (list === "allowlist") for (const entry of entries) allowed.add(entry);
+  }
+  return rules.map((rule) => (rule.carved.length === 0 ? rule : withPieces(rule, allowed)));
+}
+
+function withPieces(rule: CompiledRule, allowed: ReadonlySet<Entry>): CompiledRule {
+  // What was lost to an older rule is neither wanted nor carved.
+  const carved = rule.carved.filter(({ entry }) => rule.entries.has(entry));
+  const entries = new Set(rule.entries);
+  for (const { entry } of carved) entries.delete(entry);
+  for (const { pieces } of carved) for (const piece of pieces) if (!allowed.has(piece)) entries.add(piece);
+  return { ...rule, carved, entries };
+}

@@ -1,0 +1,76 @@
+// Networks that no request can come from over the public Internet, as the IANA registries of special-purpose addresses and
+// of the IPv6 address space list them. Networks for documentation and for benchmarks are left out on purpose: examples and
+// load tests use them, and on a real WAF they do nothing. docs/concepts/safety.md explains each choice.
+import type { Entry } from "../../model/entry.ts";
+import { readObservedEntry } from "../../model/entry.ts";
+import type { EntryHead } from "../../model/entry-head.ts";
+import { NetworkIndex } from "../../model/entry-set.ts";
+
+/** A network, and what it is for with the RFC that says so. */
+type Row = readonly [network: string, purpose: string];
+
+const named: readonly Row[] = [
+  ["0.0.0.0/8", "this network, RFC 791"],
+  ["10.0.0.0/8", "private use, RFC 1918"],
+  ["100.64.0.0/10", "shared by customers of one provider, RFC 6598"],
+  ["127.0.0.0/8", "loopback, RFC 1122"],
+  ["169.254.0.0/16", "link-local, RFC 3927"],
+  ["172.16.0.0/12", "private use, RFC 1918"],
+  ["192.0.0.0/24", "IETF protocol assignments, RFC 6890"],
+  ["192.88.99.0/24", "former 6to4 relays, RFC 7526"],
+  ["192.168.0.0/16", "private use, RFC 1918"],
+  ["224.0.0.0/4", "multicast, RFC 5771"],
+  ["240.0.0.0/4", "reserved, RFC 1112"],
+  ["::", "unspecified, RFC 4291"],
+  ["::1", "loopback, RFC 4291"],
+  ["64:ff9b:1::/48", "local translation of IPv4, RFC 8215"],
+  ["100::/64", "discard only, RFC 6666"],
+  ["100:0:0:1::/64", "dummy prefix, RFC 9780"],
+  ["2001::/23", "IETF protocol assignments, RFC 2928"],
+  ["5f00::/16", "segment routing, RFC 9602"],
+  ["fc00::/7", "unique local, RFC 4193"],
+  ["fe80::/10", "link-local, RFC 4291"],
+  ["fec0::/10", "former site-local, RFC 3879"],
+  ["ff00::/8", "multicast, RFC 4291"],
+];
+
+/** Global unicast addresses of IPv6 are in 2000::/3; the rest is reserved, but for what has a name. */
+const unnamed: readonly Row[] = ["::/3", "4000::/2", "8000::/1"].map((network) => [network, "reserved, RFC 4291"]);
+
+/** Parts of these networks that are used on the public Internet, or for benchmarks. */
+const exceptions: readonly string[] = [
+  "192.0.0.9", // PCP anycast, RFC 7723
+  "192.0.0.10", // TURN anycast, RFC 8155
+  "64:ff9b::/96", // translation of IPv4, RFC 6052
+  "2001::/32", // Teredo, RFC 4380
+  "2001:1::1", // PCP anycast, RFC 7723
+  "2001:1::2", // TURN anycast, RFC 8155
+  "2001:1::3", // DNS-SD service registration anycast, RFC 9665
+  "2001:2::/48", // benchmarks, RFC 5180
+  "2001:3::/32", // AMT, RFC 7450
+  "2001:4:112::/48", // AS112, RFC 7535
+  "2001:20::/28", // ORCHIDv2, RFC 7343
+  "2001:30::/28", // drone identifiers, RFC 9374
+];
+
+const namedIndex = indexOf(named.map(([network]) => network));
+const unnamedIndex = indexOf(unnamed.map(([network]) => network));
+const anyIndex = indexOf([...named, ...unnamed].map(([network]) => network));
+const exceptionIndex = indexOf(exceptions);
+const purposes: ReadonlyMap<string, string> = new Map([...named, ...unnamed]);
+
+function indexOf(networks: readonly string[]): NetworkIndex {
+  return new NetworkIndex(networks.map(readObservedEntry));
+}
+
+/** Why the entry is refused, in a sentence: it overlaps a special-purpose network, the first of several. */
+export function specialPurposeObjection(entry: Entry, head: EntryHead): string | undefined {
+  // Nearly all entries end here.
+  if (!anyIndex.mayOverlap(head)) return undefined;
+  if (exceptionIndex.containing(entry) !== undefined) return undefined;
+  const network = namedIndex.overlaps(entry) ?? unnamedIndex.overlaps(entry);
+  if (network === undefined) return undefined;
+  const isInside = anyIndex.containing(entry) !== undefined;
+  const instead = isInside ? "write public addresses" : "write narrower networks that leave it out";
+  return `${entry} overlaps ${network} (${purposes.get(network) ?? ""}), from which no request comes over the public Internet: ${instead}, or set spec.guards.specialPurpose of the instance to Allow.`;
+}

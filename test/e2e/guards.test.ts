@@ -1,0 +1,146 @@
+// The guards on entries as people meet them: what `plan` prints, what `apply` writes, and what becomes of entries that a
+// guard begins to refuse.
+import { describe, expect, test } from "@jest/globals";
+import { instanceDocument, originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+
+const neverBlock = `  guards: {neverBlock: [192.0.2.5]}\n`;
+const carve = `  guards: {neverBlock: [192.0.2.5], onNeverBlock: Carve}\n`;
+const special = `  guards: {specialPurpose: Allow}\n`;
+
+interface PrintedRule {
+  readonly name: string;
+  readonly ready: string;
+  readonly progress: string;
+  readonly rejectedCount: number;
+  readonly carvedCount: number;
+  readonly carved: readonly { readonly entry: string; readonly place: string; readonly message: string }[];
+}
+
+function ruleIn(stdout: string, name: string): PrintedRule | undefined {
+  const { instances } = JSON.parse(stdout) as { instances: { objects: PrintedRule[] }[] };
+  return instances[0]?.objects.find((object) => object.name === name);
+}
+
+async function writeInstance({ files, simulator }: WafFolder, spec: string): Promise<void> {
+  await files.write("main.yaml", instanceDocument(simulator.baseUrl, { spec }));
+}
+
+describe("Special-purpose networks", () => {
+  test("are rejected from Block and Allow with what to write, and the rest is applied", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
+    await folder.files.write("allow.yaml", ruleDocument("allow", { action: "Allow", addresses: ["fd00:1::/48"] }));
+    const planned = await runWafsync(["plan", ...folder.from]);
+    expect(planned.code).toBe(2);
+    expect(planned.stdout).toContain(
+      "  block.yaml:2: WafIpRule shop/block: GuardRejected, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), from which no request comes over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
+    );
+    expect(planned.stdout).toContain("fd00:1::/48 overlaps fc00::/7 (unique local, RFC 4193)");
+    const applied = await runWafsync(["apply", ...folder.from]);
+    expect(applied.code).toBe(1);
+    const waf = folder.simulator.waf(testKey);
+    expect([waf.blocklist, waf.allowlist]).toEqual([["192.0.2.1"], []]);
+  });
+
+  test("are written if the instance allows it, and removed when it no longer does, unless a guard holds that", async () => {
+    await using folder = await wafFolder({}, special);
+    await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    const waf = folder.simulator.waf(testKey);
+    expect(waf.blocklist.toSorted()).toEqual(["10.0.0.0/8", "192.0.2.1"]);
+
+    await writeInstance(folder, "  guards: {maxRemovals: 0}\n");
+    const held = await runWafsync(["plan", ...folder.from]);
+    expect(held.stdout).toContain("  ! blocklist  10.0.0.0/8  held");
+    await runWafsync(["apply", ...folder.from]);
+    expect(waf.blocklist).toContain("10.0.0.0/8");
+
+    await writeInstance(folder, "");
+    const planned = await runWafsync(["plan", ...folder.from]);
+    expect(planned.stdout).toContain("  - blocklist  10.0.0.0/8  added by wafsync, and no rule wants it any more");
+    expect(planned.stdout).toContain("GuardRejected, 1 entry is not applied");
+    await runWafsync(["apply", ...folder.from]);
+    expect(waf.blocklist).toEqual(["192.0.2.1"]);
+  });
+});
+
+test("An Allow entry has its own width, and the message names its field", async () => {
+  await using folder = await wafFolder();
+  await folder.files.write("allow.yaml", ruleDocument("allow", { action: "Allow", addresses: ["198.18.0.0/15"] }));
+  await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["203.0.0.0/15"] }));
+  const { stdout } = await runWafsync(["plan", ...folder.from]);
+  expect(stdout).toContain(
+    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the widest that spec.guards.allowMinPrefixLength.ipv4 of the instance lets through: write narrower networks.",
+  );
+  expect(stdout).toContain("  + blocklist  203.0.0.0/15");
+});
+
+describe("A Block entry around a protected address", () => {
+  const rule = ruleDocument("wide", { addresses: ["192.0.2.0/29", "198.51.100.0/30"] });
+
+  test("is rejected by default, with the other way out", async () => {
+    await using folder = await wafFolder({}, neverBlock);
+    await folder.files.write("wide.yaml", rule);
+    const { code, stdout } = await runWafsync(["plan", ...folder.from]);
+    expect(code).toBe(2);
+    expect(stdout).toContain("or set spec.guards.onNeverBlock of the instance to Carve.");
+  });
+
+  test("is carved if the instance says so: plan and apply say it, and then there is nothing to do", async () => {
+    await using folder = await wafFolder({}, carve);
+    await folder.files.write("wide.yaml", rule);
+    await folder.files.write("origin.yaml", originDocument("origin", "198.51.100.1"));
+    const note =
+      "  wide.yaml:2: WafIpRule shop/wide: 2 entries are written as narrower networks\n    wide.yaml:8: spec.addresses[0]: 192.0.2.0/29 is written as 3 networks, without 192.0.2.5, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).\n    wide.yaml:8: spec.addresses[1]: 198.51.100.0/30 is written as 2 networks, without 198.51.100.1";
+    const planned = await runWafsync(["plan", ...folder.from]);
+    expect(planned.code).toBe(1);
+    expect(planned.stdout).toContain(note);
+    expect(planned.stdout).toContain("Plan: 6 to add, 0 to remove");
+
+    const applied = await runWafsync(["apply", ...folder.from, "-o", "json"]);
+    expect(applied.code).toBe(0);
+    expect(ruleIn(applied.stdout, "wide")).toMatchObject({
+      ready: "True",
+      progress: "5/5",
+      rejectedCount: 0,
+      carvedCount: 2,
+      carved: [{ entry: "192.0.2.0/29", place: "wide.yaml:8" }, { entry: "198.51.100.0/30" }],
+    });
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual([
+      "192.0.2.0/30",
+      "192.0.2.4",
+      "192.0.2.6/31",
+      "198.51.100.0",
+      "198.51.100.2/31",
+    ]);
+
+    const again = await runWafsync(["plan", ...folder.from]);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toContain(note);
+    expect(again.stdout).toContain("Nothing to do: the WAF is as declared.");
+  });
+
+  test("is replaced by what is left of it when the address becomes protected: additions go first", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("wide.yaml", rule);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    await writeInstance(folder, carve);
+    const { stdout } = await runWafsync(["plan", ...folder.from]);
+    const lines = stdout.split("\n").filter((line) => /^ {2}[+-] /.test(line));
+    expect(lines.map((line) => line.split(/ {2,}/).slice(1, 3).join(" "))).toEqual([
+      "+ blocklist 192.0.2.0/30",
+      "+ blocklist 192.0.2.4",
+      "+ blocklist 192.0.2.6/31",
+      "- blocklist 192.0.2.0/29",
+    ]);
+    expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+    expect(folder.simulator.waf(testKey).blocklist.toSorted()).toEqual([
+      "192.0.2.0/30",
+      "192.0.2.4",
+      "192.0.2.6/31",
+      "198.51.100.0/30",
+    ]);
+  });
+});

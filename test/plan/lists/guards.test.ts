@@ -1,0 +1,206 @@
+import { describe, expect, test } from "@jest/globals";
+import type { DeclaredInstance } from "../../../src/model/declared.ts";
+import {
+  addresses,
+  allowing,
+  anInstance,
+  anOrigin,
+  aRule,
+  blocking,
+  createdMs,
+} from "../../support/builders/declare.ts";
+import { desiredOf, entry, nowMs, planOf } from "../../support/builders/gathered.ts";
+
+const older = { meta: { createdAtMs: createdMs - 1 } };
+
+function carving(neverBlock: readonly string[], guards: Partial<DeclaredInstance["guards"]> = {}): DeclaredInstance {
+  return anInstance({ guards: { neverBlock, onNeverBlock: "Carve", ...guards } });
+}
+
+describe("An entry of a special-purpose network", () => {
+  test.each(["Block", "Allow"] as const)(
+    "is rejected from a rule that says %s, and the rest of it counts",
+    (action) => {
+      const [rule] = desiredOf({ rules: [aRule("a", { action, addresses: ["10.0.0.1", "192.0.2.1"] })] }).rules;
+      expect(rule).toMatchObject({ verdict: "GuardRejected" });
+      expect(rule?.rejected).toEqual([
+        { entry: "10.0.0.1", source: "spec.addresses[0]", message: expect.stringContaining("10.0.0.0/8 (private use") },
+      ]);
+      expect([...(rule?.entries ?? [])]).toEqual(["192.0.2.1"]);
+    },
+  );
+
+  test("is taken like any other if the instance allows it", () => {
+    const instance = anInstance({ guards: { specialPurpose: "Allow" } });
+    const rules = [blocking("a", ["10.0.0.0/8"]), allowing("b", ["fd00::/48"])];
+    const desired = desiredOf({ instance, rules });
+    expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
+  });
+
+  test("holds no removals: it can be read", () => {
+    expect(desiredOf({ rules: [blocking("a", ["10.0.0.1"])] }).holds).toEqual([]);
+  });
+});
+
+describe("An entry that a guard begins to refuse", () => {
+  test("is removed if wafsync added it, and counts as a removal", () => {
+    const rules = [blocking("a", ["10.0.0.0/8", "192.0.2.1"])];
+    const situation = {
+      gathered: { rules },
+      observed: { blocklist: ["10.0.0.0/8", "192.0.2.1"] },
+      inventory: { blocklist: ["10.0.0.0/8", "192.0.2.1"] },
+    };
+    const plan = planOf(situation);
+    expect(plan.operations).toMatchObject([{ kind: "RemoveEntry", entry: "10.0.0.0/8" }]);
+    const careful = anInstance({ guards: { maxRemovals: 0 } });
+    const held = planOf({ ...situation, gathered: { rules, instance: careful } });
+    expect(held.operations).toEqual([]);
+    expect(held.held?.removals.blocklist).toEqual(["10.0.0.0/8"]);
+  });
+
+  test("stays if it is foreign", () => {
+    const plan = planOf({
+      gathered: { rules: [blocking("a", ["10.0.0.0/8"])] },
+      observed: { blocklist: ["10.0.0.0/8"] },
+    });
+    expect(plan.operations).toEqual([]);
+  });
+});
+
+describe("A Block entry around what must stay reachable", () => {
+  test("is rejected by default, with both ways out", () => {
+    const instance = anInstance({ guards: { neverBlock: ["192.0.2.5"] } });
+    const [rule] = desiredOf({ instance, rules: [blocking("a", ["192.0.2.0/29"])] }).rules;
+    expect(rule).toMatchObject({ verdict: "GuardRejected", carved: [] });
+    expect(rule?.rejected[0]?.message).toBe(
+      "192.0.2.0/29 overlaps 192.0.2.5, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin): write narrower networks that leave it out, or set spec.guards.onNeverBlock of the instance to Carve.",
+    );
+  });
+
+  test("is carved if the instance says so: the rule wants the networks that are left", () => {
+    const rules = [blocking("a", ["203.0.113.9", "192.0.2.0/29"])];
+    const { rules: compiled, lists } = desiredOf({ instance: carving(["192.0.2.5"]), rules });
+    const [rule] = compiled;
+    expect(rule).toMatchObject({ verdict: "Accepted", rejected: [] });
+    expect(rule?.carved).toEqual([
+      {
+        entry: "192.0.2.0/29",
+        source: "spec.addresses[1]",
+        leftOut: ["192.0.2.5"],
+        pieces: ["192.0.2.0/30", "192.0.2.4", "192.0.2.6/31"],
+      },
+    ]);
+    expect([...lists.blocklist.keys()]).toEqual(["203.0.113.9", "192.0.2.0/30", "192.0.2.4", "192.0.2.6/31"]);
+  });
+
+  test("is carved around the addresses of declared origins, too", () => {
+    const desired = desiredOf({
+      instance: carving([]),
+      origins: [anOrigin("198.51.100.1")],
+      rules: [blocking("a", ["198.51.100.0/31"])],
+    });
+    expect([...desired.lists.blocklist.keys()]).toEqual(["198.51.100.0"]);
+  });
+
+  test("is carved around all such networks at once", () => {
+    const instance = carving(["192.0.2.0/26", "192.0.2.200", "192.0.2.128/25", "203.0.113.0/24"]);
+    const [rule] = desiredOf({ instance, rules: [blocking("a", ["192.0.2.0/24"])] }).rules;
+    expect(rule?.carved[0]?.leftOut).toEqual(["192.0.2.0/26", "192.0.2.128/25"]);
+    expect([...(rule?.entries ?? [])]).toEqual(["192.0.2.64/26"]);
+  });
+
+  test.each(["192.0.2.0/24", "192.0.2.7", "192.0.2.128/25"])(
+    "is rejected also then if nothing of it is left: %s",
+    (text) => {
+      const instance = carving(["192.0.2.0/25", "192.0.2.128/25"]);
+      const [rule] = desiredOf({ instance, rules: [blocking("a", [text])] }).rules;
+      expect(rule).toMatchObject({ verdict: "GuardRejected", carved: [] });
+      expect(rule?.message).toContain("take it out of the rule");
+    },
+  );
+
+  test("is rejected if it would become more than 256 networks", () => {
+    const everySecond = addresses(514).filter((_, index) => index % 2 === 0);
+    const rules = [blocking("fits", ["198.18.0.0/23"]), blocking("too-many", ["198.18.0.0/22"])];
+    const desired = desiredOf({ instance: carving(everySecond), rules });
+    expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "GuardRejected"]);
+    expect(desired.lists.blocklist.size).toBe(256);
+    expect(desired.rules[1]?.message).toContain(
+      "Without all 257 such networks in it, it would become more than 256 networks: write narrower networks that leave them out.",
+    );
+  });
+
+  test("is still rejected for its width, and for special-purpose networks", () => {
+    const rules = [blocking("a", ["8.0.0.0/7", "192.168.0.0/16"])];
+    const instance = carving(["9.9.9.9", "192.168.1.1"]);
+    expect(desiredOf({ instance, rules }).rules[0]?.rejected.map(({ message }) => message)).toEqual([
+      expect.stringContaining("spec.guards.minPrefixLength.ipv4"),
+      expect.stringContaining("spec.guards.specialPurpose"),
+    ]);
+  });
+
+  test("is added before it is removed as a whole, so that nothing of the rest is unblocked in between", () => {
+    const plan = planOf({
+      gathered: { instance: carving(["192.0.2.0/25"]), rules: [blocking("a", ["192.0.2.0/24"])] },
+      observed: { blocklist: ["192.0.2.0/24"] },
+      inventory: { blocklist: ["192.0.2.0/24"] },
+    });
+    expect(plan.operations).toMatchObject([
+      { kind: "AddEntry", entry: "192.0.2.128/25" },
+      { kind: "RemoveEntry", entry: "192.0.2.0/24" },
+    ]);
+  });
+
+  test("wants nothing once its rule has expired", () => {
+    const rule = blocking("a", ["192.0.2.0/24"], { expiresAtMs: nowMs });
+    expect(desiredOf({ instance: carving(["192.0.2.5"]), rules: [rule] }).rules[0]).toMatchObject({ carved: [] });
+  });
+});
+
+describe("A carved entry and the rules of the other list", () => {
+  const instance = carving(["192.0.2.0/25"]);
+  const whole = "192.0.2.0/24";
+
+  test("are in conflict if one of them allows the same entry: the older rule decides", () => {
+    const lost = desiredOf({ instance, rules: [blocking("block", [whole]), allowing("allow", [whole], older)] });
+    expect(lost.rules.map(({ id, verdict }) => [id, verdict])).toEqual([
+      ["edge/allow", "Accepted"],
+      ["edge/block", "Conflict"],
+    ]);
+    expect(lost.rules[1]).toMatchObject({ carved: [], rejected: [{ entry: whole, source: "spec.addresses[0]" }] });
+    expect(lost.lists.blocklist.size).toBe(0);
+    const won = desiredOf({ instance, rules: [blocking("block", [whole], older), allowing("allow", [whole])] });
+    expect(won.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Conflict"]);
+    expect([...won.lists.blocklist.keys()]).toEqual(["192.0.2.128/25"]);
+    expect(won.lists.allowlist.size).toBe(0);
+  });
+
+  test("are in no conflict if one allows what is left of it: that is an exception, whatever its age", () => {
+    for (const [blockAge, allowAge] of [
+      [older, {}],
+      [{}, older],
+    ]) {
+      const rules = [blocking("block", [whole], blockAge), allowing("allow", ["192.0.2.128/25"], allowAge)];
+      const desired = desiredOf({ instance, rules });
+      expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Accepted"]);
+      expect(desired.lists.blocklist.size).toBe(0);
+      expect([...desired.lists.allowlist.keys()]).toEqual(["192.0.2.128/25"]);
+    }
+  });
+
+  test("are in conflict if what is left of it is also declared itself", () => {
+    const rules = [
+      blocking("block", [whole, "192.0.2.128/25"], older),
+      allowing("allow", ["192.0.2.128/25", "203.0.113.1"]),
+    ];
+    const desired = desiredOf({ instance, rules });
+    expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "Conflict"]);
+    expect([...desired.lists.blocklist.keys()]).toEqual([entry("192.0.2.128/25")]);
+  });
+
+  test("share the networks with a rule that declares them itself", () => {
+    const rules = [blocking("wide", [whole]), blocking("narrow", ["192.0.2.128/25"])];
+    const wanting = desiredOf({ instance, rules }).lists.blocklist.get(entry("192.0.2.128/25"));
+    expect(wanting?.map(({ id }) => id)).toEqual(["edge/narrow", "edge/wide"]);
+  });
+});

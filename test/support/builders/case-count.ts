@@ -1,0 +1,9 @@
+// How many random cases a test tries: a tenth of them in most runs, and all in the long run of `npm run test:deploy`.
+// A suite that uses this is listed in `thoroughTests` of scripts/checks.ts.
+
+const variable = "WAFSYNC_TEST_CASES";
+
+/** @param all the number of cases of a long run */
+export function caseCount(all: number, environment: NodeJS.ProcessEnv = process.env): number {
+  return environment[variable] === "all" ? all : Math.ceil(all / 10);
+}
