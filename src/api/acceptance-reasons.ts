@@ -36,7 +36,7 @@ export const acceptedFact = {
     Conflict: {
       statuses: ["False"],
       meaning:
-        "An older object says otherwise: the same entry on the other list, the same origin with another type, or another instance with the same key. The older one counts.",
+        "Another object says otherwise, and counts: the same entry on the other list, which holds it already or whose rule is older; the same origin with another type in an older object; or an older instance with the same key.",
       action: "Agree on one of the two, and delete or change the other.",
     },
     GuardRejected: {
@@ -50,7 +50,8 @@ export const acceptedFact = {
     SourceMissing: {
       statuses: ["False"],
       kinds: ["WafIpRule"],
-      meaning: "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Removals from this list wait.",
+      meaning:
+        "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Entries that came from it stay on the list.",
       action: "Create the ConfigMap or correct its name and key.",
     },
     BaseUrlNotAllowed: {

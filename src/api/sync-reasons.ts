@@ -110,8 +110,16 @@ export const removalsHeldFact = {
     },
     SourceBroken: {
       statuses: ["True"],
-      meaning: "Something that declares entries can't be read, so what is wanted is not fully known.",
-      action: "Mend what the message names.",
+      meaning:
+        "Something that declares entries can't be read. Removals of entries that it may still want are on hold, and no others.",
+      action:
+        "Fix what the message names. If the removals are right all the same, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+    },
+    ApprovalMismatch: {
+      statuses: ["True"],
+      meaning:
+        "Removals are on hold, and the annotation `wafsync.dev/approve-removals` does not match them: it was used before, or it names others.",
+      action: "Look at the removals again, and write the hash that the message gives.",
     },
     InventoryUnreadable: {
       statuses: ["True"],

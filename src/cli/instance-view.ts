@@ -4,8 +4,11 @@ import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { Operation } from "../model/operation.ts";
+import type { Adoption, Operation } from "../model/operation.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
+import { asSentence } from "../model/sentence.ts";
+import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
+import { formerOwners } from "../reconcile/status/held-message.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
 
 export interface ObjectView {
@@ -40,7 +43,7 @@ export interface EntryView {
 }
 
 export interface OperationView {
-  readonly operation: Operation["kind"] | "ClearCache";
+  readonly operation: Operation["kind"] | "Adopt" | "ClearCache";
   readonly target: string;
   readonly value: string;
   readonly reason: string;
@@ -60,6 +63,10 @@ export interface InstanceView {
   readonly removed: number;
   /** How many times the command cleared the cache; absent where it is not counted. */
   readonly cleared?: number;
+  /** Entries that became managed without a call. */
+  readonly adopted: number;
+  /** What is not as it should be, and stops nothing. */
+  readonly warnings: readonly string[];
   readonly lists: RunFacts["lists"];
   readonly operations: readonly OperationView[];
   readonly held: readonly OperationView[];
@@ -100,9 +107,12 @@ export function viewInstance(
     trouble: troubleOf(facts)?.message,
     added: facts.done.added + facts.done.originsAdded,
     removed: facts.done.removed + facts.done.originsRemoved,
+    adopted: facts.done.adopted,
+    warnings: [unrecordedMessage(facts)].filter((warning) => warning !== undefined),
     lists: facts.lists,
     operations: [
       ...pendingClears.map(viewClear),
+      ...(plan?.adoptions ?? []).map(viewAdoption),
       ...[...(plan?.operations ?? []), ...(plan?.observedOnly ?? [])].map(viewOperation),
     ],
     held: plan === undefined ? [] : heldOperations(facts),
@@ -164,6 +174,11 @@ export function viewOperation(operation: Operation): OperationView {
   return { operation: kind, target: `${operation.type.toLowerCase()} origin`, value: operation.host, reason };
 }
 
+function viewAdoption({ list, entry, rules }: Adoption): OperationView {
+  const reason = `on the list already, adopted for WafIpRule ${rules.join(", ")} without a call`;
+  return { operation: "Adopt", target: list, value: entry, reason };
+}
+
 function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
   const what = trigger === undefined ? "not handled yet" : `trigger ${trigger} is not handled yet`;
   return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
@@ -172,8 +187,11 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
 function heldOperations({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
-    const held = [...(plan?.held?.removals[list] ?? []), ...(plan?.heldBySources[list] ?? [])];
-    for (const value of held) views.push({ operation: "RemoveEntry", target: list, value, reason: "held" });
+    for (const { entry: value, holds, owners } of plan?.held?.removals[list] ?? []) {
+      const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
+      const reason = `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
+      views.push({ operation: "RemoveEntry", target: list, value, reason });
+    }
   }
   return views;
 }

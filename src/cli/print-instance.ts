@@ -26,11 +26,11 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): 
     return [...lines, ...problems, paint(isPartial ? "bold" : "green", `  ${nothing}`)];
   }
   lines.push(...operationLines(operations, paint));
-  for (const { target, value } of held.slice(0, operationsPerReasonMax)) {
-    lines.push(paint("yellow", `  ! ${target.padEnd(10)} ${value}  held`));
+  for (const { target, value, reason } of held.slice(0, operationsPerReasonMax)) {
+    lines.push(paint("yellow", `  ! ${target.padEnd(10)} ${value}  ${reason}`));
   }
   if (held.length > operationsPerReasonMax) {
-    lines.push(paint("yellow", `  ! … and ${held.length - operationsPerReasonMax} more held (-o json shows all)`));
+    lines.push(paint("yellow", `  ! … and ${held.length - operationsPerReasonMax} more on hold (-o json shows all)`));
   }
   return [...lines, ...problems, summaryLine(view, paint)];
 }
@@ -46,6 +46,7 @@ const marks = {
   AddOrigin: { mark: "+", style: "green" },
   RemoveEntry: { mark: "-", style: "red" },
   RemoveOrigin: { mark: "-", style: "red" },
+  Adopt: { mark: "=", style: "cyan" },
   ClearCache: { mark: "~", style: "cyan" },
 } as const;
 
@@ -94,9 +95,11 @@ function groupOperations(operations: readonly OperationView[]): OperationGroup[]
 function summaryLine({ operations, held }: InstanceView, paint: Paint): string {
   const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
   const parts = [`${count("Add")} to add`, `${count("Remove")} to remove`];
-  if (held.length > 0) parts.push(`${held.length} held`);
+  if (count("Adopt") > 0) parts.push(`${count("Adopt")} to adopt without a call`);
+  if (held.length > 0) parts.push(`${held.length} on hold`);
   const clear = count("ClearCache") === 0 ? "" : ", and one that clears the cache";
-  return paint("bold", `  Plan: ${parts.join(", ")}, one call each${clear}.`);
+  const calls = count("Adopt") > 0 ? "one call for each other change" : "one call each";
+  return paint("bold", `  Plan: ${parts.join(", ")}, ${calls}${clear}.`);
 }
 
 /** The first entries of an object, each with its place and what there is to say about it. */
@@ -122,7 +125,7 @@ function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
 
 /** Objects with problems, and what to do. */
 export function problemLines(view: InstanceView, paint: Paint): string[] {
-  const lines: string[] = [];
+  const lines = view.warnings.map((warning) => paint("yellow", `  warning: ${warning}`));
   for (const object of view.objects) {
     if ((object.ready !== "False" && object.isAccepted) || object.message === view.trouble) continue;
     const { kind, namespace, name, reason, place } = object;
@@ -131,14 +134,6 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
     lines.push(paint("red", `  ${place}: ${kind} ${namespace}/${name}: ${reason}${what}`));
     const { rejected, rejectedCount, message } = object;
     lines.push(...(rejected.length === 0 ? [`    ${message}`] : entryLines(rejected, rejectedCount)));
-  }
-  if (view.approve !== undefined) {
-    lines.push(
-      paint(
-        "yellow",
-        `    In a file, write among metadata.annotations of the WafInstance: wafsync.dev/approve-removals: "${view.approve}"`,
-      ),
-    );
   }
   return lines;
 }
@@ -184,7 +179,7 @@ export class ChangedLines {
     const isNewProblem = (this.#shownProblems.get(instance) ?? "") !== problems.join("\n");
     this.#shownProblems.set(instance, problems.join("\n"));
     const lines = changed.length === 0 ? [] : objectTable(changed, paint);
-    if (view.trouble === undefined && (changed.length > 0 || view.added + view.removed > 0)) {
+    if (view.trouble === undefined && (changed.length > 0 || view.added + view.removed + view.adopted > 0)) {
       lines.push(countsLine(view, paint));
     }
     return isNewProblem ? [...lines, ...problems] : lines;
@@ -199,7 +194,8 @@ function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string
 
 type ListCounts = NonNullable<InstanceView["lists"]>["blocklist"];
 
-function countsLine({ namespace, name, lists, added, removed, cleared = 0 }: InstanceView, paint: Paint): string {
+function countsLine(view: InstanceView, paint: Paint): string {
+  const { namespace, name, lists, added, removed, adopted, cleared = 0 } = view;
   if (lists === undefined) return "";
   const list = (title: string, { live, managed, foreign, held }: ListCounts): string => {
     const parts = [`${managed} ours`];
@@ -209,6 +205,7 @@ function countsLine({ namespace, name, lists, added, removed, cleared = 0 }: Ins
   };
   const clears = cleared === 0 ? [] : [cleared === 1 ? "1 cache clear" : `${cleared} cache clears`];
   const writes = added + removed === 0 ? [] : [`${added} added, ${removed} removed`];
-  const done = [...writes, ...clears].join(", ") || "nothing to change";
+  const adoptions = adopted === 0 ? [] : [`${adopted} adopted`];
+  const done = [...writes, ...adoptions, ...clears].join(", ") || "nothing to change";
   return `${paint("bold", `${namespace}/${name}`)}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
 }

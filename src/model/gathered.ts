@@ -28,8 +28,10 @@ export interface Gathered {
   readonly cacheClears: readonly DeclaredCacheClear[];
   /** The labels of every namespace that a rule or origin above lives in. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** Why the picture may be incomplete, one sentence each. Any of them holds all removals back. */
+  /** Why the picture may be incomplete, one sentence each. Any of them holds all removals, unless they are approved. */
   readonly brokenSources: readonly string[];
+  /** Why what is declared could not be read where it lives, in one sentence. No removal is done then, whoever approved it. */
+  readonly unconfirmed?: string;
   /** Other instances with the same base URL and key. */
   readonly sameKey: readonly ResourceMeta[];
   /** The workloads whose rollouts clear the cache, in their declared order; absent where there are no workloads at all. */

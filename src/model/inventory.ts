@@ -1,10 +1,20 @@
 // What wafsync remembers of one instance beyond the declared resources and the WAF's own lists: above all, which entries
 // it added itself. Recorded before the first call that could add them, so that no crash leaves an entry without an owner.
 import type { ListName, OriginType } from "./declared.ts";
+import type { EntryOwners } from "./entry-owners.ts";
 import type { Entry } from "./entry.ts";
 import type { RolloutRecord } from "./workload.ts";
 
+/** `Adopted`: it was on the list before, and a rule made it managed. */
+export type Manner = "Added" | "Adopted";
+
+/** Many entries share one of these objects, so none of them is ever changed. */
 export interface OwnedEntry {
+  /** Who last wanted it. */
+  readonly owners: EntryOwners;
+  /** Since when it is managed; undefined where nobody recorded that. */
+  readonly sinceMs: number | undefined;
+  readonly manner: Manner;
   /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
 }
@@ -13,6 +23,9 @@ export interface OwnedOrigin {
   readonly type: OriginType;
   /** When the API accepted it; undefined while that is not known (recorded ahead of the call). */
   readonly addedAtMs: number | undefined;
+  /** Who last wanted it. */
+  readonly owners: EntryOwners;
+  readonly manner: Manner;
   /** `namespace/name` of its WafOrigin if that has `deletionPolicy: Retain`. */
   readonly retainedBy: string | undefined;
 }
@@ -51,6 +64,8 @@ export interface Approval {
   /** The hash of the plan that was approved. */
   readonly hash: string;
   readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** The keys of the holds that it overrides for these removals. One that comes later holds them again. */
+  readonly holds: ReadonlySet<string>;
 }
 
 export interface Inventory {
@@ -64,6 +79,8 @@ export interface Inventory {
   readonly handledTriggers: readonly HandledTrigger[];
   readonly rollouts: readonly RolloutRecord[];
   readonly approval: Approval | undefined;
+  /** How many approvals were used so far: a hash depends on it, so that none acts twice. */
+  readonly approvals: number;
 }
 
 export const emptyInventory: Inventory = {
@@ -75,6 +92,7 @@ export const emptyInventory: Inventory = {
   handledTriggers: [],
   rollouts: [],
   approval: undefined,
+  approvals: 0,
 };
 
 /** `revision` is the precondition of the next save: opaque, empty where nothing is stored yet. */

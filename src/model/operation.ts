@@ -22,6 +22,19 @@ export type Operation =
   | { readonly kind: "AddOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string }
   | { readonly kind: "RemoveOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string };
 
+/** An entry that becomes managed without a call, since the list shows it already. */
+export interface Adoption {
+  readonly list: ListName;
+  readonly entry: Entry;
+  /** `namespace/name` of the rules that adopt it. */
+  readonly rules: readonly string[];
+}
+
+/** The part of the WAF that an operation changes. */
+export function partOf(operation: Operation): ListName | "origins" {
+  return operation.kind === "AddEntry" || operation.kind === "RemoveEntry" ? operation.list : "origins";
+}
+
 /** `blocklist +192.0.2.1`: names the effect of an operation, equal for equal effects. */
 export function operationKey(operation: Operation): string {
   switch (operation.kind) {

@@ -12,9 +12,11 @@ export interface WritesDone {
   readonly removed: number;
   readonly originsAdded: number;
   readonly originsRemoved: number;
+  /** Entries that became managed without a call. */
+  readonly adopted: number;
 }
 
-export const nothingDone: WritesDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0 };
+export const nothingDone: WritesDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0, adopted: 0 };
 
 export interface Pace {
   readonly done: number;
@@ -37,6 +39,8 @@ export interface RunFacts {
   readonly lists: Plan["lists"] | undefined;
   readonly inventory: Inventory | undefined;
   readonly done: WritesDone;
+  /** Declared entries that were on the lists when there was no record yet: they count as foreign. */
+  readonly unrecorded: number;
   readonly pace: Pace | undefined;
   /** Why the run is waiting at the moment. */
   readonly waiting: string | undefined;
@@ -59,6 +63,7 @@ export function factsWithoutRead(
     lists: undefined,
     inventory: undefined,
     done: nothingDone,
+    unrecorded: 0,
     pace: undefined,
     waiting: undefined,
     nowMs: moment.nowMs,

@@ -4,8 +4,11 @@
 // which entries it manages.
 import type { ListName, OriginType } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
-import { type Entry, isOpaque } from "../model/entry.ts";
+import { decodeWord, encodeWord } from "../model/encoded-word.ts";
+import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
+import type { Entry } from "../model/entry.ts";
 import type { RolloutRecord } from "../model/workload.ts";
+import { decodeEntry, EntryReader, EntryWriter } from "./inventory-entries.ts";
 import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";
 import { readTriggerLine, rolloutLine, triggerLine } from "./inventory-triggers.ts";
 import type {
@@ -19,10 +22,13 @@ import type {
 } from "../model/inventory.ts";
 
 /** The format version that this program writes, and the newest one that it reads. */
-export const inventoryFormat = 1;
+export const inventoryFormat = 2;
+/** The first format with owners; records of earlier ones are read as entries of unknown owners. */
+const ownersSince = 2;
 
 /** The sections that consist of lines, in reading order. */
 export const lineSections = [
+  "owners",
   "blocklist",
   "allowlist",
   "origins",
@@ -40,16 +46,20 @@ export type DecodedInventory =
 
 /** The sections of an inventory. The order of refusals, disputes and triggers is not kept: they are sorted. */
 export function encodeInventory(inventory: Inventory): Record<string, string> {
+  const writer = new EntryWriter();
+  const blocklist = joinLines(writer.lines(inventory.entries.blocklist));
+  const allowlist = joinLines(writer.lines(inventory.entries.allowlist));
   return {
     format: String(inventoryFormat),
     domain: inventory.domain ?? "",
-    blocklist: joinLines(entryLines(inventory.entries.blocklist)),
-    allowlist: joinLines(entryLines(inventory.entries.allowlist)),
+    owners: joinLines(writer.rows()),
+    blocklist,
+    allowlist,
     origins: joinLines([...inventory.origins].map(originLine)),
     refused: joinLines(inventory.refusals.map(refusalLine)),
     disputes: joinLines(inventory.disputes.map(disputeLine)),
     triggers: joinLines([...inventory.handledTriggers.map(triggerLine), ...inventory.rollouts.map(rolloutLine)]),
-    approval: joinLines(approvalLines(inventory.approval)),
+    approval: joinLines(approvalLines(inventory)),
   };
 }
 
@@ -57,14 +67,20 @@ export function encodeInventory(inventory: Inventory): Record<string, string> {
 export function decodeInventory(record: Readonly<Record<string, string>>): DecodedInventory {
   const formatProblem = checkFormat(record);
   if (formatProblem !== undefined) return { ok: false, problem: formatProblem };
-  const missing = ["domain", ...lineSections].find((section) => record[section] === undefined);
+  const missing = ["domain", ...sectionsOf(record)].find((section) => record[section] === undefined);
   if (missing !== undefined) return { ok: false, problem: `The inventory is damaged: section ${missing} is missing.` };
-  const known = new Set<string>(["format", "domain", ...lineSections]);
+  const known = new Set<string>(["format", "domain", ...sectionsOf(record)]);
   const unknown = Object.keys(record).find((section) => !known.has(section));
   if (unknown !== undefined) {
     return { ok: false, problem: `The inventory is damaged: section ${excerpt(unknown)} is unknown.` };
   }
   return decodeSections(record);
+}
+
+/** The sections that a record of its format must have. */
+export function sectionsOf(record: Readonly<Record<string, string>>): readonly LineSection[] {
+  const hasOwners = Number(record["format"]) >= ownersSince;
+  return hasOwners ? lineSections : lineSections.filter((section) => section !== "owners");
 }
 
 /** The lines of a section, without empty ones. */
@@ -87,22 +103,31 @@ export function checkFormat(record: Readonly<Record<string, string>>): string | 
   return `The inventory has format ${format}, this wafsync reads up to ${inventoryFormat}: run the newer wafsync that wrote it.`;
 }
 
+interface MutableApproval {
+  readonly removals: Record<ListName, Set<Entry>>;
+  readonly holds: Set<string>;
+}
+
 interface MutableInventory {
+  readonly reader: EntryReader;
   readonly entries: Record<ListName, Map<Entry, OwnedEntry>>;
   readonly origins: Map<string, OwnedOrigin>;
   readonly refusals: Refusal[];
   readonly disputes: Dispute[];
   readonly handledTriggers: HandledTrigger[];
   readonly rollouts: RolloutRecord[];
-  readonly approvals: Map<string, Record<ListName, Set<Entry>>>;
+  /** By hash. */
+  readonly approved: Map<string, MutableApproval>;
+  approvals: number;
 }
 
 /** Adds one line; false if it is invalid. */
 type LineReader = (line: string, into: MutableInventory) => boolean;
 
 const lineReaders: Readonly<Record<LineSection, LineReader>> = {
-  blocklist: (line, into) => readEntry(line, into.entries.blocklist),
-  allowlist: (line, into) => readEntry(line, into.entries.allowlist),
+  owners: (line, { reader }) => reader.readRow(line),
+  blocklist: (line, { reader, entries }) => reader.readEntry(line, entries.blocklist),
+  allowlist: (line, { reader, entries }) => reader.readEntry(line, entries.allowlist),
   origins: readOrigin,
   refused: readRefusal,
   disputes: readDispute,
@@ -112,13 +137,15 @@ const lineReaders: Readonly<Record<LineSection, LineReader>> = {
 
 function decodeSections(record: Readonly<Record<string, string>>): DecodedInventory {
   const into: MutableInventory = {
+    reader: new EntryReader(),
     entries: { blocklist: new Map(), allowlist: new Map() },
     origins: new Map(),
     refusals: [],
     disputes: [],
     handledTriggers: [],
     rollouts: [],
-    approvals: new Map(),
+    approved: new Map(),
+    approvals: 0,
   };
   for (const section of lineSections) {
     for (const [index, line] of (record[section] ?? "").split(/\r?\n/).entries()) {
@@ -127,44 +154,35 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
       return { ok: false, problem };
     }
   }
-  const { approvals, ...rest } = into;
+  const { approved, reader: _, ...rest } = into;
   const domain = record["domain"] === "" ? undefined : record["domain"];
-  return { ok: true, inventory: { domain, ...rest, approval: onlyApproval(approvals) } };
+  return { ok: true, inventory: { domain, ...rest, approval: onlyApproval(approved) } };
 }
 
-function* entryLines(entries: ReadonlyMap<Entry, OwnedEntry>): Iterable<string> {
-  for (const [entry, { retainedBy }] of entries) {
-    const word = encodeWord(entry);
-    yield retainedBy === undefined ? word : `${word} retained-by=${encodeWord(retainedBy)}`;
-  }
-}
-
-function readEntry(line: string, into: Map<Entry, OwnedEntry>): boolean {
-  const groups = /^(?<entry>\S+)(?: retained-by=(?<retainedBy>\S+))?$/.exec(line)?.groups;
-  const entry = decodeEntry(groups?.["entry"]);
-  const retainedBy = decodeWord(groups?.["retainedBy"]);
-  if (entry === undefined || into.has(entry) || retainedBy === null) return false;
-  into.set(entry, { retainedBy });
-  return true;
-}
-
-function originLine([host, { type, addedAtMs, retainedBy }]: readonly [string, OwnedOrigin]): string {
-  const added = addedAtMs === undefined ? "" : ` added=${encodeTime(addedAtMs)}`;
-  const retained = retainedBy === undefined ? "" : ` retained-by=${encodeWord(retainedBy)}`;
-  return `${encodeWord(host)} ${type}${added}${retained}`;
+function originLine([host, origin]: readonly [string, OwnedOrigin]): string {
+  const { type, addedAtMs, retainedBy, owners, manner } = origin;
+  const words = [encodeWord(host), type];
+  if (addedAtMs !== undefined) words.push(`added=${encodeTime(addedAtMs)}`);
+  if (retainedBy !== undefined) words.push(`retained-by=${encodeWord(retainedBy)}`);
+  if (owners !== unknownOwners) words.push(...owners.split(" ").map((owner) => `owner=${owner}`));
+  if (manner === "Adopted") words.push("adopted");
+  return words.join(" ");
 }
 
 function readOrigin(line: string, { origins }: MutableInventory): boolean {
   const groups =
-    /^(?<host>\S+) (?<type>Alternate|Backup)(?: added=(?<added>\S+))?(?: retained-by=(?<retainedBy>\S+))?$/.exec(
+    /^(?<host>\S+) (?<type>Alternate|Backup)(?: added=(?<added>\S+))?(?: retained-by=(?<retainedBy>\S+))?(?<owners>(?: owner=\S+)*)(?<adopted> adopted)?$/.exec(
       line,
     )?.groups;
   if (groups === undefined) return false;
   const host = decodeWord(groups["host"]);
   const retainedBy = decodeWord(groups["retainedBy"]);
   const addedAtMs = groups["added"] === undefined ? undefined : decodeTime(groups["added"]);
+  const owners = parseOwners((groups["owners"] ?? "").split(" owner=").slice(1));
   if (typeof host !== "string" || origins.has(host) || retainedBy === null || addedAtMs === null) return false;
-  origins.set(host, { type: groups["type"] as OriginType, addedAtMs, retainedBy });
+  if (owners === undefined) return false;
+  const manner = groups["adopted"] === undefined ? "Added" : "Adopted";
+  origins.set(host, { type: groups["type"] as OriginType, addedAtMs, retainedBy, owners, manner });
   return true;
 }
 
@@ -194,58 +212,51 @@ function readDispute(line: string, { disputes }: MutableInventory): boolean {
   return true;
 }
 
-function* approvalLines(approval: Approval | undefined): Iterable<string> {
+function* approvalLines({ approval, approvals }: Inventory): Iterable<string> {
+  if (approvals > 0) yield `used ${approvals}`;
   if (approval === undefined) return;
   const hash = encodeWord(approval.hash);
   yield hash;
+  for (const hold of approval.holds) yield `${hash} hold ${encodeWord(hold)}`;
   for (const list of listNames)
     for (const entry of approval.removals[list]) yield `${hash} ${list} ${encodeWord(entry)}`;
 }
 
-function readApproval(line: string, { approvals }: MutableInventory): boolean {
-  const [hashWord, list, entryWord, ...more] = line.split(" ");
+function readApproval(line: string, into: MutableInventory): boolean {
+  const used = /^used (?<count>[1-9][0-9]{0,8})$/.exec(line)?.groups?.["count"];
+  if (used !== undefined) {
+    // A crash between two shards leaves two numbers.
+    into.approvals = Math.max(into.approvals, Number(used));
+    return true;
+  }
+  const [hashWord, list, word, ...more] = line.split(" ");
   const hash = decodeWord(hashWord);
   if (typeof hash !== "string" || more.length > 0) return false;
-  const removals = approvals.get(hash) ?? { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
-  approvals.set(hash, removals);
+  const approval = into.approved.get(hash) ?? {
+    removals: { blocklist: new Set(), allowlist: new Set() },
+    holds: new Set(),
+  };
+  into.approved.set(hash, approval);
   if (list === undefined) return true;
-  const entry = decodeEntry(entryWord);
+  if (list === "hold") {
+    const hold = decodeWord(word);
+    if (typeof hold === "string") approval.holds.add(hold);
+    return typeof hold === "string";
+  }
+  const entry = decodeEntry(word);
   if (!isListName(list) || entry === undefined) return false;
-  removals[list].add(entry);
+  approval.removals[list].add(entry);
   return true;
 }
 
 /** Two approvals are the result of a crash between two shards: neither counts, and approval is requested again. */
-function onlyApproval(approvals: MutableInventory["approvals"]): Approval | undefined {
-  const [first, ...more] = approvals;
-  return first === undefined || more.length > 0 ? undefined : { hash: first[0], removals: first[1] };
+function onlyApproval(approved: MutableInventory["approved"]): Approval | undefined {
+  const [first, ...more] = approved;
+  return first === undefined || more.length > 0 ? undefined : { hash: first[0], ...first[1] };
 }
 
 function isListName(text: string | undefined): text is ListName {
   return listNames.some((list) => list === text);
-}
-
-/** Addresses and networks, and other strings that the WAF lists in their place. */
-function decodeEntry(word: string | undefined): Entry | undefined {
-  const text = decodeWord(word);
-  if (typeof text !== "string") return undefined;
-  const entry = text as Entry;
-  return isOpaque(entry) || /^[0-9a-f.:/]+$/.test(text) ? entry : undefined;
-}
-
-/** A string without white space: names of objects and hosts stay unchanged. */
-function encodeWord(text: string): string {
-  return text.replaceAll(/[%\s\p{Cc}]/gu, (character) => encodeURIComponent(character));
-}
-
-/** Undefined stays undefined; null means that the word cannot be decoded. */
-function decodeWord(word: string | undefined): string | undefined | null {
-  if (word === undefined) return undefined;
-  try {
-    return word === "" ? null : decodeURIComponent(word);
-  } catch {
-    return null;
-  }
 }
 
 function excerpt(text: string): string {

@@ -1,9 +1,10 @@
 // Splits the text of an inventory into shards for stores of limited size (ConfigMaps), and joins them again. Rendezvous
 // hashing assigns lines to shards: an additional shard only receives lines, and a removed last shard only gives lines away.
-// So a crash between the writes loses nothing if the writer keeps one order: write the shards from the last to the first,
-// and only then delete those that are no longer needed.
-import { checkFormat, joinLines, lineSections, sectionLines } from "./inventory-codec.ts";
+// Each shard has the rows of owners that its entries need. So a crash between the writes loses nothing if the writer keeps
+// one order: write the shards from the last to the first, and only then delete those that are no longer needed.
+import { checkFormat, joinLines, sectionLines, sectionsOf } from "./inventory-codec.ts";
 import type { LineSection } from "./inventory-codec.ts";
+import { mergeEntryLines, rowIdOf } from "./inventory-entries.ts";
 
 const shardsMax = 1_000;
 
@@ -58,16 +59,20 @@ function join(
   first: Readonly<Record<string, string>>,
   shards: readonly Readonly<Record<string, string>>[],
 ): JoinedShards {
-  const record: Record<string, string> = { format: first["format"] ?? "", domain: first["domain"] ?? "" };
-  for (const section of lineSections) {
+  // A crash during an upgrade leaves shards of two formats.
+  const format = Math.max(...shards.map((shard) => Number(shard["format"])));
+  const record: Record<string, string> = { format: String(format), domain: first["domain"] ?? "" };
+  for (const section of sectionsOf(record)) {
     const lines = new Map<string, string>();
     for (const shard of shards) {
       const text = shard[section];
-      if (text === undefined) return { ok: false, problem: `The inventory is damaged: section ${section} is missing.` };
-      for (const line of sectionLines(text)) {
-        // The longer of the two says who retains the entry: keeping it is safer.
+      if (text === undefined && sectionsOf(shard).includes(section)) {
+        return { ok: false, problem: `The inventory is damaged: section ${section} is missing.` };
+      }
+      for (const line of sectionLines(text ?? "")) {
         const key = lineKey(section, line);
-        if ((lines.get(key)?.length ?? 0) < line.length) lines.set(key, line);
+        const other = lines.get(key);
+        lines.set(key, other === undefined ? line : mergeLines(section, other, line));
       }
     }
     record[section] = joinLines(lines.values());
@@ -75,29 +80,58 @@ function join(
   return { ok: true, record };
 }
 
+/** Of two lines about the same, what is to be kept after a crash. */
+function mergeLines(section: LineSection, a: string, b: string): string {
+  if (isListSection(section)) return mergeEntryLines(a, b);
+  // The longer of the two says who retains the origin: keeping it is safer.
+  return a.length >= b.length ? a : b;
+}
+
 function splitInto(record: Readonly<Record<string, string>>, count: number): Record<string, string>[] {
   const sections = Array.from({ length: count }, () => new Map<LineSection, string[]>());
-  for (const section of lineSections) {
+  const rows = rowsById(record);
+  for (const section of sectionsOf(record)) {
+    if (section === "owners") continue;
     for (const line of sectionLines(record[section] ?? "")) {
-      const target = sections[shardOf(lineKey(section, line), count)];
+      const target: Map<LineSection, string[]> | undefined = sections[shardOf(lineKey(section, line), count)];
       const lines = target?.get(section);
       if (lines === undefined) target?.set(section, [line]);
       else lines.push(line);
     }
   }
-  return sections.map((lines, index) => ({
-    format: record["format"] ?? "",
-    shard: `${index + 1}/${count}`,
-    domain: record["domain"] ?? "",
-    ...Object.fromEntries(lineSections.map((section) => [section, joinLines(lines.get(section) ?? [])])),
-  }));
+  return sections.map((lines, index) => {
+    lines.set("owners", rowsFor([...(lines.get("blocklist") ?? []), ...(lines.get("allowlist") ?? [])], rows));
+    return {
+      format: record["format"] ?? "",
+      shard: `${index + 1}/${count}`,
+      domain: record["domain"] ?? "",
+      ...Object.fromEntries(sectionsOf(record).map((section) => [section, joinLines(lines.get(section) ?? [])])),
+    };
+  });
+}
+
+function rowsById(record: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(sectionLines(record["owners"] ?? "").map((line) => [line.split(" ", 1)[0] ?? "", line]));
+}
+
+function rowsFor(entryLines: readonly string[], rows: ReadonlyMap<string, string>): string[] {
+  const needed = new Set<string>();
+  for (const line of entryLines) {
+    const row = rows.get(rowIdOf(line) ?? "");
+    if (row !== undefined) needed.add(row);
+  }
+  return [...needed];
+}
+
+function isListSection(section: LineSection): boolean {
+  return section === "blocklist" || section === "allowlist";
 }
 
 /** The subject of a line: the line stays in its shard if only the rest of it changes. */
 function lineKey(section: LineSection, line: string): string {
-  return section === "blocklist" || section === "allowlist" || section === "origins"
-    ? (line.split(" ", 1)[0] ?? line)
-    : line;
+  if (!isListSection(section) && section !== "origins") return line;
+  const space = line.indexOf(" ");
+  return space === -1 ? line : line.slice(0, space);
 }
 
 /** Rendezvous hashing: the shard with the highest score. */

@@ -29,7 +29,7 @@ async function expectGoesOn(folder: WafFolder): Promise<void> {
   expect(waf.counters.refusals).toBe(0);
   expect(waf.overlaps).toBe(0);
   const inventory = await readFile(join(files.path, ".wafsync/inventory/shop/main.yaml"), "utf8");
-  const owned = inventory.split("\n").map((line) => line.trim());
+  const owned = inventory.split("\n").map((line) => line.trim().split(" ")[0] ?? "");
   expect(owned.filter((line) => line.startsWith("203.0.113.")).toSorted()).toEqual(addresses.toSorted());
   expect(inventory).not.toContain(foreign);
   expect(simulator.internalErrors()).toEqual([]);

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
+import { writeOwners } from "../../src/model/entry-owners.ts";
 import type { Entry } from "../../src/model/entry.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
 import { emptyInventory } from "../../src/model/inventory.ts";
 import { decodeInventory, encodeInventory } from "../../src/source/inventory-codec.ts";
 import { joinShards, shardInventory } from "../../src/source/inventory-shards.ts";
+import { anOwnedEntry, anOwnedOrigin } from "../support/builders/owned.ts";
 
 const entry = (text: string): Entry => text as Entry;
 
@@ -22,8 +24,22 @@ const anyTime = fc.integer({ min: 0, max: 8_640_000_000_000_000 });
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> => fc.option(arbitrary, { nil: undefined });
 const anyList = fc.constantFrom("blocklist" as const, "allowlist" as const);
 
+const anyManner = fc.constantFrom("Added" as const, "Adopted" as const);
+const anyOwner = fc.record({
+  kind: fc.constantFrom("WafIpRule" as const, "WafOrigin" as const),
+  name: anyName,
+  source: maybe(fc.oneof(fc.constant("ConfigMap shop/ipsum, key list: a"), anyText)),
+});
+const anyOwners = fc.array(anyOwner, { maxLength: 3 }).map(writeOwners);
+
 const entryMap = fc
-  .array(fc.tuple(anyEntry, fc.record({ retainedBy: maybe(anyName) })), { maxLength: 20 })
+  .array(
+    fc.tuple(
+      anyEntry,
+      fc.record({ owners: anyOwners, sinceMs: maybe(anyTime), manner: anyManner, retainedBy: maybe(anyName) }),
+    ),
+    { maxLength: 20 },
+  )
   .map((pairs) => new Map(pairs));
 const anyInventory: fc.Arbitrary<Inventory> = fc.record({
   domain: maybe(fc.domain()),
@@ -36,6 +52,8 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
           type: fc.constantFrom("Alternate" as const, "Backup" as const),
           addedAtMs: maybe(anyTime),
           retainedBy: maybe(anyName),
+          owners: anyOwners,
+          manner: anyManner,
         }),
       ),
       { maxLength: 5 },
@@ -71,8 +89,10 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
         blocklist: fc.array(anyEntry).map((list) => new Set(list)),
         allowlist: fc.array(anyEntry).map((list) => new Set(list)),
       }),
+      holds: fc.array(anyName).map((keys) => new Set(keys)),
     }),
   ),
+  approvals: fc.nat({ max: 999_999_999 }),
 });
 
 /** Refusals, disputes and triggers are sets: their order, and what is there twice, carries no meaning. */
@@ -90,16 +110,27 @@ function normalized(inventory: Inventory): Inventory {
   };
 }
 
+const scanners = { kind: "WafIpRule", name: "shop/scanners", source: undefined } as const;
+const ofScanners = writeOwners([scanners]);
+const ofBoth = writeOwners([{ ...scanners, source: "ConfigMap shop/ipsum, key list" }, scanners]);
+const ofBackup = writeOwners([{ kind: "WafOrigin", name: "shop/backup", source: undefined }]);
+
 const sample: Inventory = {
   domain: "shop.example.com",
   entries: {
     blocklist: new Map([
-      [entry("203.0.113.7"), { retainedBy: undefined }],
-      [entry("198.51.100.0/24"), { retainedBy: "shop/partners" }],
+      [entry("203.0.113.7"), anOwnedEntry({ owners: ofScanners, sinceMs: 0 })],
+      [entry("203.0.113.8"), anOwnedEntry({ owners: ofScanners, sinceMs: 0 })],
+      [entry("198.51.100.0/24"), anOwnedEntry({ owners: ofBoth, manner: "Adopted", retainedBy: "shop/partners" })],
     ]),
-    allowlist: new Map([[entry("2001:db8::1"), { retainedBy: undefined }]]),
+    allowlist: new Map([[entry("2001:db8::1"), anOwnedEntry()]]),
   },
-  origins: new Map([["origin.example.com", { type: "Backup", addedAtMs: 0, retainedBy: "shop/backup" }]]),
+  origins: new Map([
+    [
+      "origin.example.com",
+      anOwnedOrigin({ type: "Backup", addedAtMs: 0, owners: ofBackup, retainedBy: "shop/backup" }),
+    ],
+  ]),
   refusals: [{ operation: "blocklist +192.0.2.1", message: "no\nway", refusedAtMs: 0, wantedBy: "abc" }],
   disputes: [{ list: "blocklist", entry: entry("192.0.2.9"), atMs: [0, 1000] }],
   handledTriggers: [{ cacheClear: "shop/deploy", trigger: "commit 1", handledAtMs: 0 }],
@@ -115,24 +146,34 @@ const sample: Inventory = {
       attemptedAtMs: undefined,
     },
   ],
-  approval: { hash: "f00d", removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() } },
+  approval: {
+    hash: "f00d",
+    removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() },
+    holds: new Set(["c0ffee"]),
+  },
+  approvals: 3,
 };
 
 describe("the text of an inventory", () => {
   test("is plain lines that a person can read", () => {
     expect(encodeInventory(sample)).toEqual({
-      format: "1",
+      format: "2",
       domain: "shop.example.com",
-      blocklist: "198.51.100.0/24 retained-by=shop/partners\n203.0.113.7\n",
+      owners:
+        "gw7es57ubw Added 1970-01-01T00:00:00.000Z WafIpRule:shop/scanners\n" +
+        "za869riwze Adopted - WafIpRule:shop/scanners WafIpRule:shop/scanners:ConfigMap%20shop/ipsum,%20key%20list\n",
+      blocklist:
+        "198.51.100.0/24 za869riwze retained-by=shop/partners\n203.0.113.7 gw7es57ubw\n203.0.113.8 gw7es57ubw\n",
       allowlist: "2001:db8::1\n",
-      origins: "origin.example.com Backup added=1970-01-01T00:00:00.000Z retained-by=shop/backup\n",
+      origins:
+        "origin.example.com Backup added=1970-01-01T00:00:00.000Z retained-by=shop/backup owner=WafOrigin:shop/backup\n",
       refused:
         '{"operation":"blocklist +192.0.2.1","message":"no\\nway","refusedAt":"1970-01-01T00:00:00.000Z","wantedBy":"abc"}\n',
       disputes: "blocklist 192.0.2.9 1970-01-01T00:00:00.000Z 1970-01-01T00:00:01.000Z\n",
       triggers:
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
-      approval: "f00d\nf00d blocklist 192.0.2.5\n",
+      approval: "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nused 3\n",
     });
   });
 
@@ -161,10 +202,10 @@ describe("the text of an inventory", () => {
   });
 
   test("of a newer wafsync is refused and says so", () => {
-    const decoded = decodeInventory({ ...encodeInventory(sample), format: "2", extra: "1" });
+    const decoded = decodeInventory({ ...encodeInventory(sample), format: "3", extra: "1" });
     expect(decoded).toEqual({
       ok: false,
-      problem: "The inventory has format 2, this wafsync reads up to 1: run the newer wafsync that wrote it.",
+      problem: "The inventory has format 3, this wafsync reads up to 2: run the newer wafsync that wrote it.",
     });
   });
 
@@ -173,6 +214,10 @@ describe("the text of an inventory", () => {
     ["blocklist", "192.0.2.1\nnonsense\n", 'blocklist, line 2 is not understood: "nonsense"'],
     ["blocklist", "192.0.2.1\n192.0.2.1 retained-by=a/b\n", "blocklist, line 2"],
     ["allowlist", "192.0.2.1 retained-by=%\n", "allowlist, line 1"],
+    ["owners", "0123456789 Found -\n", "owners, line 1"],
+    ["owners", "0123456789 Added yesterday\n", "owners, line 1"],
+    ["owners", "012 Added -\n", "owners, line 1"],
+    ["owners", "0123456789 Added - WafInstance:shop/main\n", "owners, line 1"],
     ["origins", "a.example Primary\n", "origins, line 1"],
     ["origins", "a.example Backup added=yesterday\n", "origins, line 1"],
     ["refused", "{\n", "refused, line 1"],
@@ -180,6 +225,7 @@ describe("the text of an inventory", () => {
     ["disputes", "blocklist 192.0.2.1 never\n", "disputes, line 1"],
     ["triggers", "null\n", "triggers, line 1"],
     ["approval", "hash greylist 192.0.2.1\n", "approval, line 1"],
+    ["approval", "used often\n", "approval, line 1"],
     ["surprise", "x", "surprise"],
   ])("with a damaged section %s is refused with its line", (section, text, problem) => {
     const decoded = decodeInventory({ ...encodeInventory(sample), [section]: text });
@@ -196,7 +242,11 @@ describe("shards of an inventory", () => {
   function bigInventory(count: number): Inventory {
     const blocklist = Array.from({ length: count }, (_, index) => [
       entry(`10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`),
-      { retainedBy: index % 7 === 0 ? "shop/retained" : undefined },
+      anOwnedEntry({
+        owners: index % 2 === 0 ? ofScanners : ofBoth,
+        sinceMs: index % 5,
+        retainedBy: index % 7 === 0 ? "shop/retained" : undefined,
+      }),
     ]);
     return { ...sample, entries: { ...sample.entries, blocklist: new Map(blocklist as never) } };
   }

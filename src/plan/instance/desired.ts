@@ -6,18 +6,21 @@
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
+import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { decideAttachment } from "../access/attach.ts";
+import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
-import type { SourceOfEntry } from "../lists/conflicts.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
 import { describeRejected } from "../lists/compiled-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards, guardEntries } from "../lists/guards.ts";
-import type { RejectedEntry } from "../lists/rule-entries.ts";
+import type { Hold } from "../lists/holds.ts";
+import { HoldIndex } from "../lists/holds.ts";
+import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
 
 export interface DesiredState {
@@ -28,8 +31,10 @@ export interface DesiredState {
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
   readonly compiledOrigins: readonly CompiledOrigin[];
-  /** Why no removal may be planned, by list; removals of origins are held by either. One sentence each. */
-  readonly removalsHeldBy: Readonly<Record<ListName, readonly string[]>>;
+  /** What can't be read, and which removals wait for it. */
+  readonly holds: readonly Hold[];
+  /** True if it is another one once it is known what is managed. */
+  readonly dependsOnManaged: boolean;
   /** How many removals a plan may have; undefined where the owner asked for all of them. */
   readonly removalGuards: Guards | undefined;
   /** What is wrong with the instance itself. While there is any, nothing is written. */
@@ -38,29 +43,36 @@ export interface DesiredState {
   readonly nextExpiryMs: number | undefined;
 }
 
-/** Works out the desired state from what was gathered. `nowMs` decides which rules have expired. */
-export function compileDesired(gathered: Gathered, nowMs: number): DesiredState {
+/**
+ * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and `managed` who wins a conflict:
+ * it only matters if the result `dependsOnManaged`.
+ */
+export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inventory["entries"]): DesiredState {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
   const guards = compileGuards(
     instance,
     origins.compiled.filter(({ verdict }) => verdict === "Accepted").map(({ origin }) => origin),
   );
-  const held: Record<ListName, string[]> = {
-    blocklist: [...gathered.brokenSources, ...origins.held],
-    allowlist: [...gathered.brokenSources, ...origins.held],
-  };
+  const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map((reason) => ({
+    scope: { kind: "All" },
+    reason,
+  }));
+  if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
-    .map((rule) => draftRule(rule, gathered, guards, nowMs, held));
-  const rules = replaceCarved(settleConflicts(drafts, sourcesOf(gathered)));
+    .map((rule) => draftRule(rule, gathered, guards, nowMs, holds));
+  const holders = holdersOf(holds, gathered, managed);
+  const settled = settleConflicts(drafts, holders, sourcesOf(gathered));
+  const rules = replaceCarved(settled.rules);
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
     origins: origins.wanted,
     rules,
     compiledOrigins: origins.compiled,
-    removalsHeldBy: held,
+    holds,
+    dependsOnManaged: settled.hasConflicts || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
@@ -80,7 +92,8 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
     origins: new Map(),
     rules: [],
     compiledOrigins: [],
-    removalsHeldBy: { blocklist: [], allowlist: [] },
+    holds: [],
+    dependsOnManaged: false,
     removalGuards: undefined,
     instanceFaults: [],
     nextExpiryMs: undefined,
@@ -91,6 +104,22 @@ function withoutExclusive(
   policy: DeclaredInstance["policies"]["blocklist"],
 ): DeclaredInstance["policies"]["blocklist"] {
   return policy === "Exclusive" ? "Additive" : policy;
+}
+
+function holdersOf(holds: readonly Hold[], gathered: Gathered, managed: Inventory["entries"] | undefined): Holders {
+  const isAwaiting = holds.some(({ scope }) => scope.kind === "Source");
+  if (managed === undefined || !isAwaiting) return { managed, awaiting: undefined };
+  const index = new HoldIndex(holds, { entries: managed }, existingRulesOf(gathered.rules.map(({ rule }) => rule)));
+  const awaiting = (list: ListName, entry: Entry): string | undefined => {
+    const record = managed[list].get(entry);
+    return record === undefined ? undefined : index.awaiting(list, record)[0];
+  };
+  return { managed, awaiting };
+}
+
+/** `namespace/name` of the rules that exist and are not being deleted. */
+export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
+  return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
 }
 
 /** Only conflicts ask for these, which are few. */
@@ -117,26 +146,33 @@ function draftRule(
   gathered: Gathered,
   guards: EntryGuards,
   nowMs: number,
-  held: Record<ListName, string[]>,
+  holds: Hold[],
 ): CompiledRule {
   const { rule } = gatheredRule;
   const list = listOf(rule);
   const id = nameKey(rule.meta);
-  const base = { rule, id, list, rejected: [], carved: [], expired: false, entries: new Set<Entry>() };
+  const base = { rule, id, list, parts: [], rejected: [], carved: [], expired: false, entries: new Set<Entry>() };
   const labels = gathered.namespaceLabels.get(rule.meta.namespace);
   const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
   if (attachment.state !== "Allowed") {
-    if (attachment.state === "Unknown") held[list].push(`WafIpRule ${id}: ${attachment.message}`);
+    if (attachment.state === "Unknown") {
+      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `WafIpRule ${id}: ${attachment.message}` });
+    }
     return { ...base, verdict: "NotAllowed", message: attachment.message, expiresAtMs: expiryOf(rule) };
   }
   const read = readRuleEntries(gatheredRule);
   const expiresAtMs = expiryOf(rule);
   const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
   const guarded = guardEntries(guards, list, read.entries);
-  if (!expired) holdForUnreadable(id, read.missing, read.invalid, held[list]);
+  if (!expired) holds.push(...holdsOf(id, list, read));
   return {
     ...base,
-    ...verdictOf(read.missing, read.invalid, guarded.rejected),
+    ...verdictOf(
+      read.missing.map(({ problem }) => problem),
+      read.invalid,
+      guarded.rejected,
+    ),
+    parts: read.parts,
     entries: expired ? new Set() : guarded.entries,
     rejected: [...read.invalid, ...guarded.rejected],
     carved: expired ? [] : guarded.carved,
@@ -145,17 +181,17 @@ function draftRule(
   };
 }
 
-function holdForUnreadable(
-  id: string,
-  missing: readonly string[],
-  invalid: readonly RejectedEntry[],
-  held: string[],
-): void {
-  for (const problem of missing) held.push(`WafIpRule ${id}: ${problem}`);
+/** What the rule can't be asked now: each missing source by itself, and all invalid lines together. */
+function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
+  const holds = missing.map(({ source, problem }): Hold => ({
+    scope: { kind: "Source", list, rule, source },
+    reason: `WafIpRule ${rule}: ${problem}`,
+  }));
   const first = invalid[0];
-  if (first === undefined) return;
+  if (first === undefined) return holds;
   const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
-  held.push(`WafIpRule ${id} has an entry that can't be read, ${first.source}${more}.`);
+  const reason = `WafIpRule ${rule} has an entry that can't be read, ${first.source}${more}.`;
+  return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
 }
 
 function verdictOf(
@@ -169,14 +205,22 @@ function verdictOf(
   return { verdict: "Accepted", message: "" };
 }
 
+/** Entries that the same rules want share one array, which spares memory and lets others compare it by identity. */
 function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
-  const wanted = new Map<Entry, CompiledRule[]>();
+  const wanted = new Map<Entry, readonly CompiledRule[]>();
   for (const rule of rules) {
     if (rule.list !== list) continue;
+    const only = [rule];
+    const joined = new Map<readonly CompiledRule[], readonly CompiledRule[]>();
     for (const entry of rule.entries) {
-      const wanting = wanted.get(entry);
-      if (wanting === undefined) wanted.set(entry, [rule]);
-      else wanting.push(rule);
+      const others = wanted.get(entry);
+      if (others === undefined) {
+        wanted.set(entry, only);
+        continue;
+      }
+      const all = joined.get(others) ?? [...others, rule];
+      joined.set(others, all);
+      wanted.set(entry, all);
     }
   }
   return wanted;

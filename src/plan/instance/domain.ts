@@ -25,8 +25,8 @@ export function decideDomain(instance: DeclaredInstance, inventory: Inventory, d
       message: `The API key used to belong to ${inventory.domain} and now belongs to ${domain}: put the former key back, or write spec.expectedDomain: ${domain} to go on with the new WAF. Nothing is written until then.`,
     };
   }
-  const { handledTriggers, rollouts } = inventory;
-  return { state: "Known", inventory: { ...emptyInventory, handledTriggers, rollouts, domain } };
+  const { handledTriggers, rollouts, approvals } = inventory;
+  return { state: "Known", inventory: { ...emptyInventory, handledTriggers, rollouts, approvals, domain } };
 }
 
 function sameDomain(a: string, b: string): boolean {

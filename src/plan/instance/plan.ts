@@ -7,11 +7,15 @@
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
-import type { Operation } from "../../model/operation.ts";
+import { unknownOwners } from "../../model/entry-owners.ts";
+import type { Inventory, Refusal } from "../../model/inventory.ts";
+import type { Adoption, Operation } from "../../model/operation.ts";
+import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
-import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
+import { existingRulesOf } from "./desired.ts";
+import type { ListSummary } from "./progress.ts";
+import { countAwaited, summarizeLists } from "./progress.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
 import type { Observed } from "../../model/observed.ts";
@@ -19,22 +23,12 @@ import type { WantedAdd } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
 import { planOrigins } from "../origins/origin-plan.ts";
-import { ownEntries, removableEntries } from "../lists/ownership.ts";
+import type { ListOwnership } from "../lists/ownership.ts";
+import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
-import type { RemovalDecision } from "../lists/removal-guard.ts";
+import { holdsEverything, HoldIndex } from "../lists/holds.ts";
+import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { approvalAnnotation, decideRemovals } from "../lists/removal-guard.ts";
-
-export interface ListSummary {
-  /** Entries that the list shows. */
-  readonly live: number;
-  /** Of these, the ones that wafsync added. */
-  readonly managed: number;
-  readonly foreign: number;
-  /** Writes of this plan that are still to be done. */
-  readonly pending: number;
-  /** Removals that wait for an approval or for an input that can't be read. */
-  readonly held: number;
-}
 
 export interface Plan {
   /** In the order in which they are done. */
@@ -42,10 +36,12 @@ export interface Plan {
   /** What would be done, were it not for `Observe`. */
   readonly observedOnly: readonly Operation[];
   readonly lists: Readonly<Record<ListName, ListSummary>>;
-  /** Removals that a person must approve; undefined when there are none. */
-  readonly held: { readonly hash: string; readonly removals: RemovalDecision["held"] } | undefined;
-  /** Removals that wait for broken inputs, by list. */
-  readonly heldBySources: Readonly<Record<ListName, readonly Entry[]>>;
+  /** Entries that become managed without a call, since the list shows them already. */
+  readonly adoptions: readonly Adoption[];
+  /** All removals on hold, with what holds them and what approves them; undefined when there are none. */
+  readonly held: HeldRemovals | undefined;
+  /** How many entries the missing sources of each rule wanted last, by the rule's ID. */
+  readonly awaited: ReadonlyMap<string, number>;
   /** Refused writes that still stand in the way, by `operationKey`. */
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly contested: readonly Contested[];
@@ -53,6 +49,8 @@ export interface Plan {
   /** To be recorded before the first operation. */
   readonly inventory: Inventory;
   readonly inventoryChanged: boolean;
+  /** Nothing but owners changed in it, which follows from what is declared and not from what the lists show. */
+  readonly onlyOwnersChanged: boolean;
 }
 
 export interface PlanInput {
@@ -68,7 +66,7 @@ interface ListDraft {
   readonly adds: readonly WantedAdd[];
   /** Before the guards. */
   readonly removals: readonly Entry[];
-  readonly retained: ReadonlySet<Entry>;
+  readonly retained: readonly Entry[];
   readonly refused: ReadonlyMap<string, Refusal>;
 }
 
@@ -76,18 +74,19 @@ export function planInstance(input: PlanInput): Plan {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
-  const existingRules = new Set(desired.rules.flatMap(({ id, rule }) => (rule.meta.deleting ? [] : [id])));
+  const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
   const drafts = eachList((list) => draftList(list, input, contested, refusals, existingRules));
-  const heldBySources = eachList((list) => (desired.removalsHeldBy[list].length > 0 ? drafts[list].removals : []));
+  const holds = new HoldIndex(desired.holds, inventory, existingRules);
   const decision = decideRemovals(
     eachList((list) => ({
       removals: drafts[list].removals,
-      waits: heldBySources[list].length > 0,
+      holdsOn: (entry) => holds.on(list, inventory.entries[list].get(entry)),
+      ownersOf: (entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
       size: observed.lists[list].size + drafts[list].adds.length,
     })),
     desired.removalGuards,
     desired.instance.meta.annotations[approvalAnnotation],
-    inventory.approval,
+    inventory,
   );
   const origins = planOrigins({
     wanted: desired.origins,
@@ -95,23 +94,24 @@ export function planInstance(input: PlanInput): Plan {
     observed,
     refusals,
     existing: new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta))),
-    removalsHeld: listNames.some((list) => desired.removalsHeldBy[list].length > 0),
+    removalsHeld: desired.holds.some(holdsEverything),
     nowMs,
   });
   const split = splitByPolicy(desired, observed, drafts, decision, origins);
-  const next = nextInventory(input, drafts, split.writesTo, decision, origins);
-  const held = decision.hash === undefined ? undefined : { hash: decision.hash, removals: decision.held };
+  const next = nextInventory(input, drafts, { ...split, decision, origins, holds });
   return {
     operations: split.operations,
     observedOnly: split.observedOnly,
-    lists: summarizeLists(observed, next.inventory, split.operations, { held, heldBySources }),
-    held,
-    heldBySources,
+    lists: summarizeLists(observed, next.inventory, split.operations, decision.held),
+    adoptions: next.adoptions,
+    held: decision.held,
+    awaited: countAwaited({ rules: desired.rules, lists: next.inventory.entries }, holds),
     refusals: new Map([...drafts.allowlist.refused, ...drafts.blocklist.refused]),
     contested,
     origins,
     inventory: next.inventory,
-    inventoryChanged: next.changed,
+    inventoryChanged: next.change !== "None",
+    onlyOwnersChanged: next.change === "Owners",
   };
 }
 
@@ -177,11 +177,6 @@ function splitByPolicy(
   return { operations, observedOnly, writesTo };
 }
 
-/** The part of the WAF that an operation changes. */
-export function partOf(operation: Operation): ListName | "origins" {
-  return operation.kind === "AddEntry" || operation.kind === "RemoveEntry" ? operation.list : "origins";
-}
-
 function removalsOf(
   list: ListName,
   desired: DesiredState,
@@ -203,91 +198,63 @@ function removalsOf(
   );
 }
 
+function adoptionsOf(list: ListName, adopted: readonly Entry[], desired: DesiredState): Adoption[] {
+  return adopted.map((entry) => {
+    const rules = (desired.lists[list].get(entry) ?? []).flatMap(({ id, rule }) =>
+      asksToAdopt(rule.meta) ? [id] : [],
+    );
+    return { list, entry, rules };
+  });
+}
+
+interface Decided extends Pick<Split, "writesTo"> {
+  readonly decision: RemovalDecision;
+  readonly origins: OriginPlan;
+  readonly holds: HoldIndex;
+}
+
 function nextInventory(
   { desired, observed, inventory, nowMs }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
-  writesTo: Split["writesTo"],
-  decision: RemovalDecision,
-  origins: OriginPlan,
-): { readonly inventory: Inventory; readonly changed: boolean } {
-  const ownership = eachList((list) =>
+  { writesTo, decision, origins, holds }: Decided,
+): {
+  readonly inventory: Inventory;
+  readonly change: ListOwnership["change"];
+  readonly adoptions: readonly Adoption[];
+} {
+  const ownership = eachList((list): ListOwnership =>
     writesTo(list)
       ? ownEntries({
           owned: inventory.entries[list],
           wanted: desired.lists[list],
           observed: observed.lists[list],
           adds: drafts[list].adds.map(({ entry }) => entry),
-          retained: desired.removalsHeldBy[list].length > 0 ? new Set<Entry>() : drafts[list].retained,
+          // The rule that retains an entry may only be out of sight.
+          retained: drafts[list].retained.filter(
+            (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,
+          ),
+          unreadable: (owners) => holds.unreadable(list, owners),
+          nowMs,
         })
-      : { owned: inventory.entries[list], changed: false },
+      : { owned: inventory.entries[list], change: "None", adopted: [] },
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
-  const originsChanged = writesTo("origins") && origins.changed;
-  const changed =
-    listNames.some((list) => ownership[list].changed) ||
-    originsChanged ||
-    refusals !== inventory.refusals ||
-    decision.approval?.hash !== inventory.approval?.hash;
-  if (!changed) return { inventory, changed };
+  const originChange = writesTo("origins") ? origins.change : "None";
+  const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
+  const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
+  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [] };
   return {
     inventory: {
       ...inventory,
       entries: eachList((list) => ownership[list].owned),
-      origins: originsChanged ? origins.owned : inventory.origins,
+      origins: originChange === "None" ? inventory.origins : origins.owned,
       refusals,
       approval: decision.approval,
+      approvals: decision.approvals,
     },
-    changed,
+    change: changes.includes("Entries") ? "Entries" : "Owners",
+    adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
   };
-}
-
-/** The lists in numbers, with `operations` still to be done. */
-export function summarizeLists(
-  observed: Observed,
-  inventory: Inventory,
-  operations: readonly Operation[],
-  { held, heldBySources }: Pick<Plan, "held" | "heldBySources">,
-): Plan["lists"] {
-  return eachList((list) => {
-    const live = observed.lists[list];
-    const managed = countOwned(live, inventory.entries[list]);
-    return {
-      live: live.size,
-      managed,
-      foreign: live.size - managed,
-      pending: operations.filter((operation) => partOf(operation) === list).length,
-      held: (held?.removals[list].length ?? 0) + heldBySources[list].length,
-    };
-  });
-}
-
-function countOwned(live: ReadonlyMap<Entry, unknown>, owned: ReadonlyMap<Entry, OwnedEntry>): number {
-  let count = 0;
-  for (const entry of owned.keys()) if (live.has(entry)) count += 1;
-  return count;
-}
-
-/** How far one rule is, counted on what the WAF shows. */
-export interface RuleProgress {
-  readonly desired: number;
-  readonly synced: number;
-  readonly pending: number;
-  /** Refused by the API; the entries that wafsync itself refuses are counted on the rule. */
-  readonly refused: readonly { readonly entry: Entry; readonly message: string }[];
-}
-
-export function ruleProgress(rule: CompiledRule, observed: Observed, plan: Pick<Plan, "refusals">): RuleProgress {
-  const live = observed.lists[rule.list];
-  const refused: { entry: Entry; message: string }[] = [];
-  let synced = 0;
-  for (const entry of rule.entries) {
-    if (live.has(entry)) synced += 1;
-    else if (plan.refusals.size > 0) {
-      const refusal = plan.refusals.get(`${rule.list} +${entry}`);
-      if (refusal !== undefined) refused.push({ entry, message: refusal.message });
-    }
-  }
-  return { desired: rule.entries.size, synced, pending: rule.entries.size - synced - refused.length, refused };
 }
 
 function eachList<T>(make: (list: ListName) => T): Record<ListName, T> {

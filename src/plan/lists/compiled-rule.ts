@@ -1,7 +1,7 @@
 // What came of one declared rule or origin when the desired state was compiled.
 import type { DeclaredOrigin, DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { RejectedEntry } from "./rule-entries.ts";
+import type { RejectedEntry, RulePart } from "./rule-entries.ts";
 import { asSentence } from "../../model/sentence.ts";
 
 export type RuleVerdict = "Accepted" | "NotAllowed" | "SourceMissing" | "InvalidEntries" | "GuardRejected" | "Conflict";
@@ -27,6 +27,8 @@ export interface CompiledRule {
   readonly message: string;
   /** What it wants on its list, with the pieces of carved entries in their place; nothing once it has expired. */
   readonly entries: ReadonlySet<Entry>;
+  /** Where its entries come from, refused ones among them: tells the owners of an entry without a walk through the sources. */
+  readonly parts: readonly RulePart[];
   readonly rejected: readonly RejectedEntry[];
   readonly carved: readonly CarvedEntry[];
   readonly expiresAtMs: number | undefined;

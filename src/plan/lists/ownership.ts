@@ -1,23 +1,31 @@
 // What wafsync may call its own. An entry is ours from the record that is written before the call that could add it; one
 // that was on the list before any rule declared it stays foreign, unless a rule adopts it. What can't be proved ours is not.
+import type { EntryOwners } from "../../model/entry-owners.ts";
+import { joinOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { OwnedEntry } from "../../model/inventory.ts";
+import type { Manner, OwnedEntry } from "../../model/inventory.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
+import type { WantedBy } from "./owner-lookup.ts";
+import { OwnerLookup } from "./owner-lookup.ts";
 
-/** The annotation on a rule that makes entries ours that were on the list before. */
+/** The annotation on a rule or an origin that makes managed what the WAF has already. */
 export const adoptAnnotation = "wafsync.dev/adopt";
 
 export interface ListOwnership {
   /** What the inventory should hold before anything of this plan is done. */
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  readonly changed: boolean;
+  /** `Owners`: the same entries are managed, and only who wants them has changed. */
+  readonly change: "None" | "Owners" | "Entries";
+  /** Entries that the list shows already and that become managed. */
+  readonly adopted: readonly Entry[];
 }
 
 /**
  * Works out the ownership of one list.
  *
- * - `adds` will be ours. What is wanted and ours stays ours, with the rule that retains it brought up to date.
+ * - `adds` will be managed. What is wanted and managed stays managed, with its owners brought up to date.
  * - What nobody wants and the list does not show is forgotten, and so is what a deleted rule retained.
  */
 export function ownEntries(input: {
@@ -25,44 +33,102 @@ export function ownEntries(input: {
   readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
   readonly observed: ObservedEntries;
   readonly adds: readonly Entry[];
-  readonly retained: ReadonlySet<Entry>;
+  readonly retained: readonly Entry[];
+  /** Those of the recorded owners that can't be asked now, and so stay. */
+  readonly unreadable: (owners: EntryOwners) => EntryOwners;
+  readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, observed, adds, retained } = input;
+  const { owned, wanted, observed, adds, retained, unreadable, nowMs } = input;
+  const records = new Records(unreadable, nowMs);
+  const dropped = new Set(retained);
   const next = new Map<Entry, OwnedEntry>();
-  let changed = false;
-  for (const [entry, record] of owned) {
+  let change: ListOwnership["change"] = "None";
+  for (const [entry, before] of owned) {
     const rules = wanted.get(entry);
-    if (rules === undefined && (retained.has(entry) || !observed.has(entry))) {
-      changed = true;
+    if (rules === undefined && (dropped.has(entry) || !observed.has(entry))) {
+      change = "Entries";
       continue;
     }
-    const retainedBy = rules === undefined ? record.retainedBy : retainingRule(rules);
-    changed ||= retainedBy !== record.retainedBy;
-    next.set(entry, retainedBy === record.retainedBy ? record : { retainedBy });
+    const record = rules === undefined ? before : records.updated(before, rules, entry);
+    if (record !== before && change === "None") change = "Owners";
+    next.set(entry, record);
   }
-  const take = (entry: Entry): void => {
+  const take = (entry: Entry, manner: Manner): void => {
     if (next.has(entry)) return;
-    next.set(entry, { retainedBy: retainingRule(wanted.get(entry) ?? []) });
-    changed = true;
+    next.set(entry, records.fresh(wanted.get(entry) ?? [], entry, manner));
+    change = "Entries";
   };
-  for (const entry of adds) take(entry);
-  for (const entry of adopted(wanted, observed)) take(entry);
-  return { owned: changed ? next : owned, changed };
+  for (const entry of adds) take(entry, "Added");
+  const adopted = adoptable(wanted, observed, next);
+  for (const entry of adopted) take(entry, "Adopted");
+  return { owned: change === "None" ? owned : next, change, adopted };
 }
 
-function* adopted(
+/** Makes the records of entries: one object for all entries of which the same is recorded. */
+class Records {
+  readonly #unreadable: (owners: EntryOwners) => EntryOwners;
+  readonly #nowMs: number;
+  readonly #owners = new OwnerLookup();
+  readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
+  /** The latest successor of a record: what changes nearly always changes for all entries that share it. */
+  readonly #successors = new Map<OwnedEntry, OwnedEntry>();
+
+  constructor(unreadable: (owners: EntryOwners) => EntryOwners, nowMs: number) {
+    this.#unreadable = unreadable;
+    this.#nowMs = nowMs;
+  }
+
+  /** The same object if the rules that want it are the same. */
+  updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry): OwnedEntry {
+    const wantedBy = this.#owners.of(rules, entry);
+    if (isOf(before, wantedBy)) return before;
+    const owners = joinOwners(wantedBy.owners, this.#unreadable(before.owners));
+    const next = owners === wantedBy.owners ? wantedBy : { ...wantedBy, owners };
+    if (isOf(before, next)) return before;
+    const known = this.#successors.get(before);
+    if (known !== undefined && isOf(known, next)) return known;
+    const record = { ...before, ...next };
+    this.#successors.set(before, record);
+    return record;
+  }
+
+  /** Of an entry that becomes managed now. */
+  fresh(rules: readonly CompiledRule[], entry: Entry, manner: Manner): OwnedEntry {
+    const wantedBy = this.#owners.of(rules, entry);
+    const known = this.#fresh[manner].get(wantedBy);
+    if (known !== undefined) return known;
+    const record: OwnedEntry = { ...wantedBy, sinceMs: this.#nowMs, manner };
+    this.#fresh[manner].set(wantedBy, record);
+    return record;
+  }
+}
+
+function isOf(record: OwnedEntry, { owners, retainedBy }: WantedBy): boolean {
+  return record.owners === owners && record.retainedBy === retainedBy;
+}
+
+function adoptable(
   wanted: ReadonlyMap<Entry, readonly CompiledRule[]>,
   observed: ObservedEntries,
-): Generator<Entry, void, void> {
+  managed: ReadonlyMap<Entry, unknown>,
+): readonly Entry[] {
   const adopting = new Set<CompiledRule>();
+  let last: readonly CompiledRule[] | undefined;
   for (const rules of wanted.values()) {
-    for (const rule of rules) if (rule.rule.meta.annotations[adoptAnnotation] === "true") adopting.add(rule);
+    if (rules === last) continue;
+    last = rules;
+    for (const rule of rules) if (asksToAdopt(rule.rule.meta)) adopting.add(rule);
   }
-  for (const rule of adopting) for (const entry of rule.entries) if (observed.has(entry)) yield entry;
+  const found = new Set<Entry>();
+  for (const rule of adopting) {
+    for (const entry of rule.entries) if (observed.has(entry) && !managed.has(entry)) found.add(entry);
+  }
+  return [...found];
 }
 
-function retainingRule(rules: readonly CompiledRule[]): string | undefined {
-  return rules.find(({ rule }) => rule.deletionPolicy === "Retain")?.id;
+/** Whether a rule or an origin makes managed what the WAF has already. */
+export function asksToAdopt(meta: ResourceMeta): boolean {
+  return meta.annotations[adoptAnnotation] === "true";
 }
 
 /** True if the entry's rule was deleted and wished that its entries stay. */
@@ -77,13 +143,13 @@ export function removableEntries(input: {
   readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
   readonly observed: ObservedEntries;
   readonly existingRules: ReadonlySet<string>;
-}): { readonly removals: readonly Entry[]; readonly retained: ReadonlySet<Entry> } {
+}): { readonly removals: readonly Entry[]; readonly retained: readonly Entry[] } {
   const removals: Entry[] = [];
-  const retained = new Set<Entry>();
+  const retained: Entry[] = [];
   for (const entry of input.observed.keys()) {
     if (input.wanted.has(entry)) continue;
     const record = input.owned.get(entry);
-    if (isRetained(record, input.existingRules) && !input.exclusive) retained.add(entry);
+    if (isRetained(record, input.existingRules) && !input.exclusive) retained.push(entry);
     else if (record !== undefined || input.exclusive) removals.push(entry);
   }
   return { removals, retained };

@@ -1,9 +1,13 @@
-// The guard on whole plans: more removals from one list than the instance allows wait until a person approves exactly them.
+// Which removals of a plan may be done. More of them than the instance allows wait until a person approves exactly these, and
+// so do removals of entries that something unreadable may still want. One hash names all that are on hold.
 import { createHash } from "node:crypto";
 import type { Guards, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
+import type { EntryOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Approval } from "../../model/inventory.ts";
+import type { Approval, Inventory } from "../../model/inventory.ts";
+import type { Hold } from "./holds.ts";
+import { holdKey } from "./holds.ts";
 
 /** The annotation on the instance that lets the removals with this hash through. */
 export const approvalAnnotation = "wafsync.dev/approve-removals";
@@ -13,8 +17,8 @@ const shareCountsFrom = 10;
 
 export interface RemovalRequest {
   readonly removals: readonly Entry[];
-  /** They wait for something else: none is allowed, none counts, and what was approved stays approved. */
-  readonly waits: boolean;
+  readonly holdsOn: (entry: Entry) => readonly Hold[];
+  readonly ownersOf: (entry: Entry) => EntryOwners;
   /**
    * How many entries the list has once the additions of the plan are done. Additions go first, so any other size would
    * give another answer half-way.
@@ -22,59 +26,93 @@ export interface RemovalRequest {
   readonly size: number;
 }
 
-export interface RemovalDecision {
-  readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
-  readonly held: Readonly<Record<ListName, readonly Entry[]>>;
-  /** Names the held removals, all lists together; undefined when nothing is held. */
-  readonly hash: string | undefined;
-  /** What is approved now and not yet gone. */
-  readonly approval: Approval | undefined;
+/** A removal on hold. */
+export interface HeldRemoval {
+  readonly entry: Entry;
+  /** What holds it; empty where the guards do. */
+  readonly holds: readonly Hold[];
+  /** Who wanted the entry last. */
+  readonly owners: EntryOwners;
 }
 
+export interface HeldRemovals {
+  readonly removals: Readonly<Record<ListName, readonly HeldRemoval[]>>;
+  /** Approves all of them, both lists together; undefined while an approval would not help. */
+  readonly hash: string | undefined;
+  /** The approval that the instance carries and that does not match: stale, or mistyped. */
+  readonly mismatch: string | undefined;
+}
+
+export interface RemovalDecision {
+  readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** Undefined when nothing is on hold. */
+  readonly held: HeldRemovals | undefined;
+  /** What is approved now and not yet gone. */
+  readonly approval: Approval | undefined;
+  /** How many approvals were ever used. */
+  readonly approvals: number;
+}
+
+type ByList<T> = Record<ListName, T>;
+
 /**
- * Decides which of the wanted removals may be done. Removals that were approved before go through and do not count.
- * Without `guards`, all are allowed. `approvedHash` is the value of the annotation.
+ * Decides which of the wanted removals may be done. Removals that were approved before go through and do not count, unless
+ * something holds them that was not known then. Without `guards`, none counts. `annotation` is the approval that a person gave.
  */
 export function decideRemovals(
-  requests: Readonly<Record<ListName, RemovalRequest>>,
+  requests: Readonly<ByList<RemovalRequest>>,
   guards: Guards | undefined,
-  approvedHash: string | undefined,
-  approval: Approval | undefined,
+  annotation: string | undefined,
+  { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
 ): RemovalDecision {
-  const allowed: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
-  const held: Record<ListName, Entry[]> = { blocklist: [], allowlist: [] };
-  const approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  const allowed: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  const removals: ByList<HeldRemoval[]> = { blocklist: [], allowlist: [] };
+  const approved: ByList<Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  const isUncovered = (hold: Hold): boolean =>
+    hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
-    const before = approval?.removals[list];
-    const { removals, waits, size } = requests[list];
-    const fresh: Entry[] = [];
-    for (const entry of removals) {
-      if (before?.has(entry) === true) {
-        approved[list].add(entry);
-        if (!waits) allowed[list].add(entry);
-      } else if (!waits) fresh.push(entry);
+    const { holdsOn, ownersOf, size } = requests[list];
+    const fresh: HeldRemoval[] = [];
+    for (const entry of requests[list].removals) {
+      const isApproved = approval?.removals[list].has(entry) === true;
+      if (isApproved) approved[list].add(entry);
+      const holds = isApproved ? holdsOn(entry).filter(isUncovered) : holdsOn(entry);
+      if (holds.length > 0) removals[list].push({ entry, holds, owners: ownersOf(entry) });
+      else if (isApproved) allowed[list].add(entry);
+      else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    if (exceeds(fresh.length, size, guards)) held[list] = fresh;
-    else for (const entry of fresh) allowed[list].add(entry);
+    if (exceeds(fresh.length, size, guards)) removals[list].unshift(...fresh);
+    else for (const { entry } of fresh) allowed[list].add(entry);
   }
-  const hash = hashRemovals(held);
-  if (hash !== undefined && hash === approvedHash) {
+  const hash = hashRemovals(removals, approvals);
+  if (hash !== undefined && hash === annotation) {
+    const holds = new Set(approval?.holds);
     for (const list of listNames) {
-      for (const entry of held[list]) {
-        allowed[list].add(entry);
-        approved[list].add(entry);
+      for (const removal of removals[list]) {
+        allowed[list].add(removal.entry);
+        approved[list].add(removal.entry);
+        for (const hold of removal.holds) holds.add(holdKey(hold));
       }
-      held[list] = [];
     }
-    return { allowed, held, hash: undefined, approval: { hash, removals: approved } };
+    return { allowed, held: undefined, approval: { hash, removals: approved, holds }, approvals: approvals + 1 };
   }
-  const left = approved.blocklist.size + approved.allowlist.size > 0;
+  const isLeft = approved.blocklist.size + approved.allowlist.size > 0;
   return {
     allowed,
-    held,
-    hash,
-    approval: left && approval !== undefined ? { hash: approval.hash, removals: approved } : undefined,
+    held: heldRemovals(removals, hash, annotation),
+    approval: isLeft && approval !== undefined ? { ...approval, removals: approved } : undefined,
+    approvals,
   };
+}
+
+function heldRemovals(
+  removals: HeldRemovals["removals"],
+  hash: string | undefined,
+  annotation: string | undefined,
+): HeldRemovals | undefined {
+  if (removals.blocklist.length + removals.allowlist.length === 0) return undefined;
+  const isGiven = annotation !== undefined && annotation !== "" && hash !== undefined;
+  return { removals, hash, mismatch: isGiven ? annotation : undefined };
 }
 
 function exceeds(count: number, size: number, guards: Guards | undefined): boolean {
@@ -83,9 +121,14 @@ function exceeds(count: number, size: number, guards: Guards | undefined): boole
   return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
 }
 
-/** Twelve hexadecimal digits that name a set of removals, whatever their order. */
-export function hashRemovals(removals: Readonly<Record<ListName, readonly Entry[]>>): string | undefined {
-  const lines = listNames.flatMap((list) => removals[list].map((entry) => `${list} ${entry}`));
-  if (lines.length === 0) return undefined;
-  return createHash("sha256").update(lines.toSorted().join("\n")).digest("hex").slice(0, 12);
+/**
+ * Twelve hexadecimal digits that name a set of removals and what holds them, whatever their order. The number of approvals
+ * that were used is part of it, so that no hash ever matches twice. Undefined if there are none, or if no approval would help.
+ */
+export function hashRemovals(removals: HeldRemovals["removals"], approvals: number): string | undefined {
+  const lines = listNames.flatMap((list) => removals[list].map(({ entry }) => `${list} ${entry}`));
+  const holds = new Set(listNames.flatMap((list) => removals[list].flatMap((removal) => removal.holds)));
+  if (lines.length === 0 || [...holds].some(({ scope }) => scope.kind === "Unconfirmed")) return undefined;
+  const all = [`approval ${approvals}`, ...lines.toSorted(), ...[...holds].map(holdKey).toSorted()];
+  return createHash("sha256").update(all.join("\n")).digest("hex").slice(0, 12);
 }

@@ -11,16 +11,27 @@ export interface RejectedEntry {
   readonly message: string;
 }
 
+/** What one source of a rule declares: `spec.addresses`, or the text of one ConfigMap. */
+export interface RulePart {
+  /** Undefined for `spec.addresses`. */
+  readonly source: string | undefined;
+  /** With the place where each was first written. */
+  readonly entries: ReadonlyMap<Entry, string>;
+}
+
 export interface RuleEntries {
   /** With the place where each was first written. */
   readonly entries: ReadonlyMap<Entry, string>;
+  /** The parts that have any entries. */
+  readonly parts: readonly RulePart[];
   readonly invalid: readonly RejectedEntry[];
-  /** Sources that could not be read, one sentence each. */
-  readonly missing: readonly string[];
+  /** Sources that could not be read. */
+  readonly missing: readonly MissingText[];
 }
 
-interface ParsedAddresses {
-  readonly entries: readonly { readonly entry: Entry; readonly source: string }[];
+type MissingText = Extract<AddressText, { state: "Missing" }>;
+
+interface ParsedAddresses extends RulePart {
   readonly invalid: readonly RejectedEntry[];
 }
 
@@ -30,19 +41,24 @@ const parsedTexts = new WeakMap<AddressText, ParsedAddresses>();
 
 /** Parses what a rule says itself and what its ConfigMaps say. Pure: the same input gives the same answer. */
 export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
-  const entries = new Map<Entry, string>();
-  const invalid: RejectedEntry[] = [];
-  const missing: string[] = [];
-  const take = (parsed: ParsedAddresses): void => {
-    for (const { entry, source } of parsed.entries) if (!entries.has(entry)) entries.set(entry, source);
-    invalid.push(...parsed.invalid);
-  };
-  take(remembered(parsedInline, rule.addresses, () => parseInline(rule.addresses)));
+  const parsed = [remembered(parsedInline, rule.addresses, () => parseInline(rule.addresses))];
+  const missing: MissingText[] = [];
   for (const text of texts) {
-    if (text.state === "Missing") missing.push(text.problem);
-    else take(remembered(parsedTexts, text, () => parseLines(readAddressLines(text.text, text.source))));
+    if (text.state === "Missing") missing.push(text);
+    else parsed.push(remembered(parsedTexts, text, () => parseText(text.text, text.source)));
   }
-  return { entries, invalid, missing };
+  const parts = parsed.filter(({ entries }) => entries.size > 0);
+  return { entries: mergeParts(parts), parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
+}
+
+function mergeParts(parts: readonly RulePart[]): ReadonlyMap<Entry, string> {
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return only.entries;
+  const merged = new Map<Entry, string>();
+  for (const { entries } of parts) {
+    for (const [entry, place] of entries) if (!merged.has(entry)) merged.set(entry, place);
+  }
+  return merged;
 }
 
 function remembered<K extends object>(
@@ -58,16 +74,23 @@ function remembered<K extends object>(
 }
 
 function parseInline(addresses: readonly string[]): ParsedAddresses {
-  return parseLines(addresses.map((text, index) => ({ text, source: `spec.addresses[${index}]` })));
+  const lines = addresses.map((text, index) => ({ text, source: `spec.addresses[${index}]` }));
+  return { source: undefined, ...parseLines(lines) };
 }
 
-function parseLines(lines: readonly { readonly text: string; readonly source: string }[]): ParsedAddresses {
-  const entries: { entry: Entry; source: string }[] = [];
+function parseText(text: string, source: string): ParsedAddresses {
+  return { source, ...parseLines(readAddressLines(text, source)) };
+}
+
+function parseLines(
+  lines: readonly { readonly text: string; readonly source: string }[],
+): Omit<ParsedAddresses, "source"> {
+  const entries = new Map<Entry, string>();
   const invalid: RejectedEntry[] = [];
   for (const { text, source } of lines) {
     const parsed = parseDeclaredEntry(text);
-    if (parsed.ok) entries.push({ entry: parsed.entry, source });
-    else invalid.push({ entry: text, source, message: parsed.fault.message });
+    if (!parsed.ok) invalid.push({ entry: text, source, message: parsed.fault.message });
+    else if (!entries.has(parsed.entry)) entries.set(parsed.entry, source);
   }
   return { entries, invalid };
 }

@@ -9,11 +9,13 @@
 // –               any                  no         remove (recorded as unknown ahead)
 // any             any                  yes        never removed, never posted again: waits
 import type { DeclaredOrigin, OriginType } from "../../model/declared.ts";
+import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
+import { asksToAdopt } from "../lists/ownership.ts";
 import { standingRefusal, versionOf } from "../lists/refusals.ts";
 
 type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
@@ -22,7 +24,8 @@ export interface OriginPlan {
   readonly operations: readonly OriginOperation[];
   /** What the inventory should hold before anything of this plan is done. */
   readonly owned: ReadonlyMap<string, OwnedOrigin>;
-  readonly changed: boolean;
+  /** `Owners`: the same origins are managed, and only who wants them has changed. */
+  readonly change: "None" | "Owners" | "Entries";
   /** Hosts whose removal, or change of type, waits until another host is the primary. */
   readonly waitingForPrimary: readonly string[];
   /** Refused writes that still stand in the way, by host. */
@@ -75,7 +78,7 @@ export function planOrigins(input: {
     const recorded = before?.type === origin.type ? before : undefined;
     // A change of type removes first: the addition is planned again when the inventory no longer has the old type.
     if (recorded?.addedAtMs !== undefined || isPrimary(host) || owned.has(host)) {
-      if (recorded !== undefined) owned.set(host, withRetention(recorded, origin));
+      if (recorded !== undefined) owned.set(host, wantedBy(recorded, origin));
       continue;
     }
     const add = addOrigin(origin);
@@ -83,13 +86,13 @@ export function planOrigins(input: {
       if (recorded !== undefined) owned.set(host, recorded);
       continue;
     }
-    owned.set(host, withRetention({ type: origin.type, addedAtMs: undefined, retainedBy: undefined }, origin));
+    owned.set(host, firstRecord(origin));
     adds.push(add);
   }
   return {
     operations: [...adds, ...removals],
     owned,
-    changed: !sameOwned(owned, input.owned),
+    change: changeOf(input.owned, owned),
     waitingForPrimary: waiting,
     refused,
   };
@@ -107,7 +110,8 @@ export function sameHost(a: string, b: string): boolean {
 }
 
 function addOrigin(origin: DeclaredOrigin): OriginOperation {
-  const reason = `wanted by WafOrigin ${nameKey(origin.meta)}`;
+  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it exists already" : "";
+  const reason = `wanted by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
   return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
 }
 
@@ -119,19 +123,29 @@ function removeOrigin(host: string, type: OriginType, declared: DeclaredOrigin |
   return { kind: "RemoveOrigin", host, type, reason };
 }
 
-function withRetention(record: OwnedOrigin, origin: DeclaredOrigin): OwnedOrigin {
-  return { ...record, retainedBy: origin.deletionPolicy === "Retain" ? nameKey(origin.meta) : undefined };
+function firstRecord(origin: DeclaredOrigin): OwnedOrigin {
+  const { type } = origin;
+  const record = { type, addedAtMs: undefined, retainedBy: undefined, owners: unknownOwners, manner: "Added" } as const;
+  return wantedBy(record, origin);
 }
 
-function sameOwned(a: ReadonlyMap<string, OwnedOrigin>, b: ReadonlyMap<string, OwnedOrigin>): boolean {
-  if (a.size !== b.size) return false;
-  return [...a].every(([host, record]) => {
-    const other = b.get(host);
-    return (
-      other !== undefined &&
-      other.type === record.type &&
-      other.addedAtMs === record.addedAtMs &&
-      other.retainedBy === record.retainedBy
-    );
-  });
+/** The same object if the origin's WafOrigin is the same. */
+function wantedBy(record: OwnedOrigin, { meta, deletionPolicy }: DeclaredOrigin): OwnedOrigin {
+  const owners = writeOwners([{ kind: "WafOrigin", name: nameKey(meta), source: undefined }]);
+  const retainedBy = deletionPolicy === "Retain" ? nameKey(meta) : undefined;
+  return record.owners === owners && record.retainedBy === retainedBy ? record : { ...record, owners, retainedBy };
+}
+
+function changeOf(
+  before: ReadonlyMap<string, OwnedOrigin>,
+  after: ReadonlyMap<string, OwnedOrigin>,
+): OriginPlan["change"] {
+  if (before.size !== after.size) return "Entries";
+  let change: OriginPlan["change"] = "None";
+  for (const [host, record] of after) {
+    const other = before.get(host);
+    if (other?.type !== record.type || other.addedAtMs !== record.addedAtMs) return "Entries";
+    if (other.retainedBy !== record.retainedBy || other.owners !== record.owners) change = "Owners";
+  }
+  return change;
 }

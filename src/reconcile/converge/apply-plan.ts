@@ -110,8 +110,10 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   run.advance();
   const inventory = ledger.refused(operation, message, view, ports.clock.nowMs());
   // The refusal of an origin is taken at its word, so it must come from this WAF and no other.
-  if (isOriginOperation(operation)) run.doubtDomain();
+  if (isOriginOperation(operation)) run.domain.doubt();
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
+  const isAdopted = operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.manner === "Adopted";
+  if (isAdopted) emitOriginAdopted(run, operation);
   if (ledger.refusedCount >= refusedMax) return run.readAgain();
   return follow(run, operation, inventory);
 }
@@ -164,6 +166,12 @@ function emitOriginRemoved(run: Run, { host }: OriginOperation): void {
   const { ports, view } = run;
   const message = `Removed origin ${host}.`;
   ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginRemoved", message });
+}
+
+function emitOriginAdopted(run: Run, { host }: OriginOperation): void {
+  const { ports, view } = run;
+  const message = `Adopted origin ${host}: it exists already, and is managed from now on.`;
+  ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginAdopted", message });
 }
 
 function emitOriginRemovalRefused(run: Run, { host }: OriginOperation, answer: string): void {

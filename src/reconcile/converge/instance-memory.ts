@@ -3,6 +3,7 @@
 import type { ApiKey } from "../../model/api-key.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
+import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { Refusal } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
@@ -40,6 +41,8 @@ export interface InstanceMemory {
   readonly olderRefusals: Map<string, Refusal>;
   lastObserved: Observed | undefined;
   lastSyncMs: number | undefined;
+  /** What was managed when it last mattered to the desired state, so that a run that can't load it reports the same as before. */
+  managed: Inventory["entries"] | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: ApiKey | undefined;
   /** When the release of a deleted instance began. */
@@ -60,6 +63,7 @@ export function newInstanceMemory(): InstanceMemory {
     olderRefusals: new Map(),
     lastObserved: undefined,
     lastSyncMs: undefined,
+    managed: undefined,
     key: undefined,
     releasingSinceMs: undefined,
     ruleChangedMs: new Map(),

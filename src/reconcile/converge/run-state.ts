@@ -6,18 +6,21 @@ import type { Operation } from "../../model/operation.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
-import { planInstance, summarizeLists } from "../../plan/instance/plan.ts";
+import { planInstance } from "../../plan/instance/plan.ts";
+import { summarizeLists } from "../../plan/instance/progress.ts";
 import type { Pace, RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
+import { emitAdoptions, emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
+import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeList } from "./observe-waf.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { View } from "./view.ts";
-import { isSameWaf, orphansEntries } from "./view.ts";
+import { countUnmanaged, isSameWaf, orphansEntries } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
@@ -46,6 +49,7 @@ export class Run {
   readonly memory: InstanceMemory;
   readonly waf: WafPort;
   readonly ledger: WriteLedger;
+  readonly domain: DomainCheck;
   readonly clears = new ClearSchedule();
   readonly progress: ProgressReporter;
   readonly #startedMs: number;
@@ -56,10 +60,9 @@ export class Run {
   #next = 0;
   #stored: Inventory;
   #revision: string;
+  readonly #unrecorded: number;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
   #confirmedMs: number | undefined;
-  /** The lists that were verified to belong to the domain that was read; see `#ensureDomain`. */
-  #listsOfDomain: View["observed"]["lists"] | undefined;
 
   constructor({ name, ports, memory, waf, startedMs, view, stored, followsSource }: RunStart) {
     this.name = name;
@@ -67,6 +70,7 @@ export class Run {
     this.memory = memory;
     this.waf = waf;
     this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
+    this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, startedMs);
     this.#startedMs = startedMs;
     this.#followsSource = followsSource;
@@ -74,6 +78,7 @@ export class Run {
     this.#stored = stored.inventory;
     this.#revision = stored.revision;
     this.#plan = planInstance({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
+    this.#unrecorded = stored.revision === "" ? countUnmanaged(view, this.#plan.inventory) : 0;
   }
 
   get view(): View {
@@ -103,7 +108,8 @@ export class Run {
   see(learned: Partial<Omit<View, "desired">>): void {
     const nowMs = this.ports.clock.nowMs();
     const { gathered } = learned;
-    const desired = gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs);
+    const desired =
+      gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs, this.#view.inventory.entries);
     this.#view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(this.#view.observed);
     const plan = planInstance({ ...this.#view, observed, olderRefusals: this.memory.olderRefusals, nowMs });
@@ -194,8 +200,7 @@ export class Run {
       const message = `Nothing is written before the declared objects were read where they live. ${confirmed.problem}`;
       return { kind: "Blocked", blocker: "Unconfirmed", message };
     } else {
-      const brokenSources = [...gathered.brokenSources, confirmed.problem];
-      gathered = { ...gathered, brokenSources };
+      gathered = { ...gathered, unconfirmed: confirmed.problem };
     }
     this.see({ gathered });
     return undefined;
@@ -217,32 +222,33 @@ export class Run {
   /** Stores the inventory of the plan, before anything of the plan is done. */
   async record(): Promise<RunResult | undefined> {
     if (!this.#plan.inventoryChanged && this.#view.inventory === this.#stored) return undefined;
-    const ended = (await this.#settleOrphans()) ?? (await this.#ensureDomain());
+    const ended =
+      (await this.#settleOrphans()) ??
+      (this.#followsFromLists()
+        ? await this.domain.ensure(this.#view.observed, { signal: this.ports.abandon })
+        : undefined);
     if (ended !== undefined) return ended;
     const { inventory: before, observed } = this.#view;
     const next = this.#plan.inventory;
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };
     if (saved.state === "Failed") return { kind: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
-    this.ledger.recorded(before, next, observed);
+    if (next.approvals > this.#stored.approvals && next.approval !== undefined) {
+      emitApproval(this.ports.status, this.#view.gathered.instance.meta, next.approval);
+    }
+    const { adoptions } = this.#plan;
+    emitAdoptions(this.ports.status, this.#view, adoptions);
+    this.ledger.recorded(before, next, observed, adoptions.length);
     this.#stored = next;
     this.#revision = saved.revision;
     this.#view = { ...this.#view, inventory: next };
-    this.#plan = { ...this.#plan, inventoryChanged: false };
+    this.#plan = { ...this.#plan, inventoryChanged: false, adoptions: [] };
     return undefined;
-  }
-
-  /** Something was taken at the API's word: the domain is read again before the next record. */
-  doubtDomain(): void {
-    this.#listsOfDomain = undefined;
   }
 
   /** Each accepted write names the domain that it was done for. Another one than was read ends the run. */
   movedDomain(domain: string): RunResult | undefined {
-    const { observed } = this.#view;
-    if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
-    const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
-    return { kind: "Blocked", blocker: "DomainChanged", message };
+    return this.domain.movedFrom(this.#view.observed, domain);
   }
 
   /** What the run knows now. */
@@ -261,9 +267,12 @@ export class Run {
       result: ended?.result,
       observed,
       plan,
-      lists: isUntouched ? plan.lists : summarizeLists(observed, inventory, plan.operations.slice(this.#next), plan),
+      lists: isUntouched
+        ? plan.lists
+        : summarizeLists(observed, inventory, plan.operations.slice(this.#next), plan.held),
       inventory,
       done: this.ledger.done,
+      unrecorded: this.#unrecorded,
       pace: this.#pace(),
       waiting: this.progress.waiting,
       nowMs: this.ports.clock.nowMs(),
@@ -284,17 +293,8 @@ export class Run {
     return isSameWaf(gathered, this.#view.gathered) ? undefined : { kind: "Outdated" };
   }
 
-  /**
-   * Lists don't say whose they are. If the key was given to another WAF since the domain was read, what they show must not
-   * drop anything from the inventory: so the domain is read again before the first record that follows from them.
-   */
-  async #ensureDomain(): Promise<RunResult | undefined> {
-    const { lists } = this.#view.observed;
-    if (this.#listsOfDomain === lists) return undefined;
-    const read = await this.waf.readOrigins({ signal: this.ports.abandon });
-    if (!read.ok) return resultOfFault(read.fault);
-    const moved = this.movedDomain(read.value.domain);
-    if (moved === undefined) this.#listsOfDomain = lists;
-    return moved;
+  /** False if nothing is to be recorded but who wants the entries. */
+  #followsFromLists(): boolean {
+    return this.#view.inventory !== this.#stored || !this.#plan.onlyOwnersChanged;
   }
 }

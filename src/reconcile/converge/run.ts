@@ -6,6 +6,7 @@
 //
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is called.
+import type { Inventory } from "../../model/inventory.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { admitInstance } from "../../plan/access/admit-instance.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
@@ -40,7 +41,7 @@ export async function reconcileInstance(
 ): Promise<ReconcileOutcome> {
   // Gather what is declared, and compile it.
   const version = ports.source.version(name);
-  const declared = await gather(name, ports, version);
+  const declared = await gather(name, ports, memory, version);
   // Observe, plan, record, apply and verify.
   const ending =
     declared === undefined ? ({ kind: "Gone", version } as const) : await work(name, ports, memory, declared);
@@ -57,7 +58,7 @@ async function work(
   if (isBackingOff(memory, declared, ports.clock.nowMs())) return { kind: "BackedOff", declared };
   if (declared.gathered.instance.meta.deleting) return release(name, ports, memory, declared);
   const begun = await begin(name, ports, memory, declared, { followsSource: true });
-  if (begun.kind === "Ended") return { kind: "Unread", declared, result: begun.result };
+  if (begun.kind === "Ended") return { kind: "Unread", declared: begun.declared, result: begun.result };
   return { kind: "Ran", run: begun.run, result: await carryOut(begun.run) };
 }
 
@@ -67,21 +68,26 @@ export async function previewInstance(
   ports: ReconcilePorts,
   memory: InstanceMemory,
 ): Promise<RunFacts | undefined> {
-  const declared = await gather(name, ports, ports.source.version(name));
+  const declared = await gather(name, ports, memory, ports.source.version(name));
   if (declared === undefined) return undefined;
   const begun = await begin(name, ports, memory, declared, { followsSource: true });
   const facts =
     begun.kind === "Begun"
       ? begun.run.facts("Ended", { result: { kind: "Done" } })
-      : factsWithoutRead(declared, { phase: "Ended", result: begun.result, nowMs: ports.clock.nowMs() });
+      : factsWithoutRead(begun.declared, { phase: "Ended", result: begun.result, nowMs: ports.clock.nowMs() });
   await reportFacts(ports, memory, facts);
   return facts;
 }
 
-async function gather(name: ObjectName, ports: ReconcilePorts, version: number): Promise<Declared | undefined> {
+async function gather(
+  name: ObjectName,
+  ports: ReconcilePorts,
+  memory: InstanceMemory,
+  version: number,
+): Promise<Declared | undefined> {
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) return undefined;
-  return { version, gathered, desired: compileDesired(gathered, ports.clock.nowMs()) };
+  return { version, gathered, desired: compileDesired(gathered, ports.clock.nowMs(), memory.managed) };
 }
 
 /** A run over an instance that is being deleted: nothing is declared any more, and its finalizer goes at the end. */
@@ -106,42 +112,55 @@ async function release(
   return { kind: "Unread", declared, result: gone };
 }
 
-type Begun = { readonly kind: "Begun"; readonly run: Run } | { readonly kind: "Ended"; readonly result: RunResult };
+type Begun =
+  | { readonly kind: "Begun"; readonly run: Run }
+  | { readonly kind: "Ended"; readonly result: RunResult; readonly declared: Declared };
 
 /** Everything before the first write. */
 async function begin(
   name: ObjectName,
   ports: ReconcilePorts,
   memory: InstanceMemory,
-  declared: Declared,
+  gathered: Declared,
   { followsSource }: { readonly followsSource: boolean },
 ): Promise<Begun> {
   const startedMs = ports.clock.nowMs();
-  const { gathered, desired } = declared;
-  const { instance } = gathered;
-  const ended = (result: RunResult): Begun => ({ kind: "Ended", result });
+  let declared = gathered;
+  const { instance } = declared.gathered;
+  const ended = (result: RunResult): Begun => ({ kind: "Ended", result, declared });
   // Check that the WAF may be called at all.
-  const admission = admitInstance(gathered, ports.baseUrlObjection);
+  const admission = admitInstance(declared.gathered, ports.baseUrlObjection);
   if (admission.kind === "Blocked") return ended(admission);
   memory.key = admission.key;
   // Load the inventory, and make sure that the instance can't disappear without its entries.
   const stored = await ports.inventory.load(name);
   if (stored.state === "Unreachable") return ended(blocked("InventoryUnwritable", stored.problem));
   if (stored.state === "Unreadable") return ended(blocked("InventoryUnreadable", stored.problem));
+  declared = compiledFor(declared, memory, stored.inventory, startedMs);
   const problem = followsSource ? await ports.lifecycle.ensureFinalizer(instance.meta) : undefined;
   if (problem !== undefined) return ended(blocked("InventoryUnwritable", problem));
   await reportFacts(ports, memory, factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
   // Observe the WAF, and make sure that it is the right one.
   const waf = ports.openWaf(instance, admission.key);
-  const read = await observeWaf(waf, desired, { signal: ports.abandon });
+  const read = await observeWaf(waf, declared.desired, { signal: ports.abandon });
   if (!read.ok) return ended(resultOfFault(read.fault));
   const domain = decideDomain(instance, stored.inventory, read.value.domain);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
+  if (domain.inventory.entries !== stored.inventory.entries) {
+    declared = compiledFor(declared, memory, domain.inventory, startedMs);
+  }
   // Plan, with drift taken into account.
   const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory: domain.inventory });
   const run = new Run({ name, ports, memory, waf, startedMs, view, stored, followsSource });
   ports.observer.planned?.(name, run.plan);
   return { kind: "Begun", run };
+}
+
+/** What is managed decides conflicts: where there are any, the desired state is compiled once more. */
+function compiledFor(declared: Declared, memory: InstanceMemory, { entries }: Inventory, nowMs: number): Declared {
+  memory.managed = declared.desired.dependsOnManaged ? entries : undefined;
+  if (memory.managed === undefined) return declared;
+  return { ...declared, desired: compileDesired(declared.gathered, nowMs, entries) };
 }
 
 function blocked(blocker: Extract<RunResult, { kind: "Blocked" }>["blocker"], message: string): RunResult {

@@ -50,3 +50,14 @@ export function orphansEntries({ inventory, observed }: Pick<View, "inventory" |
     return false;
   });
 }
+
+/** How many declared entries the lists show that are not managed. */
+export function countUnmanaged({ desired, observed }: View, { entries }: Inventory): number {
+  let count = 0;
+  for (const list of listNames) {
+    for (const entry of desired.lists[list].keys()) {
+      if (observed.lists[list].has(entry) && !entries[list].has(entry)) count += 1;
+    }
+  }
+  return count;
+}

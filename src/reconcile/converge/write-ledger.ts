@@ -4,8 +4,9 @@
 // somebody else added it; if the call may have taken effect, the entry is managed from then on.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
+import { unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory, Refusal } from "../../model/inventory.ts";
+import type { Inventory, Manner, Refusal } from "../../model/inventory.ts";
 import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
@@ -13,6 +14,7 @@ import type { DesiredState } from "../../plan/instance/desired.ts";
 import { displacedBy, versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
 import type { WritesDone } from "../facts.ts";
 import { nothingDone } from "../facts.ts";
+import { asksToAdopt } from "../../plan/lists/ownership.ts";
 import { ListWrites } from "./list-writes.ts";
 
 export type EntryOperation = Extract<Operation, { kind: "AddEntry" | "RemoveEntry" }>;
@@ -76,7 +78,8 @@ export class WriteLedger {
   }
 
   /** The inventory was stored: notes what it records ahead of a call. Entries that the list shows were adopted. */
-  recorded(before: Inventory, after: Inventory, observed: Observed): void {
+  recorded(before: Inventory, after: Inventory, observed: Observed, adoptions: number): void {
+    this.#done = { ...this.#done, adopted: this.#done.adopted + adoptions };
     for (const list of listNames) {
       const live = observed.lists[list];
       for (const entry of after.entries[list].keys()) {
@@ -173,6 +176,9 @@ export class WriteLedger {
     if (operation.kind === "RemoveOrigin") return withoutOrigin(inventory, operation.host);
     if (!this.#unsentOrigins.has(operation.host)) return withOriginAdded(inventory, operation, nowMs);
     const declared = desired.origins.get(operation.host);
+    if (declared !== undefined && asksToAdopt(declared.meta) && saysExists(message)) {
+      return withOriginAdded(inventory, operation, nowMs, "Adopted");
+    }
     const wantedBy = declared === undefined ? "" : versionOf(declared);
     const refusal = { operation: operationKey(operation), message, refusedAtMs: nowMs, wantedBy };
     return this.#withRefusal(withoutOrigin(inventory, operation.host), refusal);
@@ -203,8 +209,20 @@ function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
   return versionOfRules(desired.lists[operation.list].get(operation.entry) ?? []);
 }
 
-function withOriginAdded(inventory: Inventory, { host, type }: OriginOperation, nowMs: number): Inventory {
-  const record = { type, addedAtMs: nowMs, retainedBy: inventory.origins.get(host)?.retainedBy };
+/** Only the words of the API can tell: other refusals, such as a host that it can't read, stay refusals. */
+function saysExists(message: string): boolean {
+  return /\b(?:already|exists|duplicate)\b/i.test(message) && !/\bnot exist/i.test(message);
+}
+
+function withOriginAdded(
+  inventory: Inventory,
+  { host, type }: OriginOperation,
+  nowMs: number,
+  manner?: Manner,
+): Inventory {
+  const known = inventory.origins.get(host);
+  const base = known ?? { retainedBy: undefined, owners: unknownOwners, manner: "Added" as const };
+  const record = { ...base, type, addedAtMs: nowMs, manner: manner ?? base.manner };
   return { ...inventory, origins: new Map(inventory.origins).set(host, record) };
 }
 

@@ -1,16 +1,23 @@
 // Events: what a person wants to know about an object, each thing emitted once. Counts, never a flood of single entries.
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
+import type { Adoption } from "../../model/operation.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
+import { adoptAnnotation } from "../../plan/lists/ownership.ts";
+import type { Approval } from "../../model/inventory.ts";
+import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
 import { asSentence } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
-import { heldMessage } from "./instance-status.ts";
+import { heldMessage, mismatchSentence } from "./held-message.ts";
 import { troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 import type { StatusPort } from "../ports.ts";
 import type { EmittedEvents } from "./emitted-events.ts";
 
 const examplesMax = 5;
+const adoptedShownMax = 10;
+/** An event for each rule, but never a flood. */
+const adoptingRulesMax = 20;
 
 /** Another writer changed the lists against what is declared. */
 export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: readonly DriftedEntry[]): void {
@@ -26,6 +33,47 @@ export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: rea
     const message = `${what}: ${examples.join(", ")}${more === "" ? "." : more}`;
     status.event(instance, { type: "Warning", reason: "DriftDetected", message });
   }
+}
+
+/** A person approved removals that were on hold. */
+export function emitApproval(status: StatusPort, instance: ResourceMeta, { hash, removals }: Approval): void {
+  const count = removals.blocklist.size + removals.allowlist.size;
+  const what = count === 1 ? "1 removal is" : `${count} removals are`;
+  status.event(instance, {
+    type: "Normal",
+    reason: "RemovalsApproved",
+    message: `${what} approved by ${approvalAnnotation}: "${hash}".`,
+  });
+}
+
+/** Rules adopted entries: said on the instance and on each of these rules. */
+export function emitAdoptions(
+  status: StatusPort,
+  { desired, gathered }: Pick<RunFacts, "desired" | "gathered">,
+  adoptions: readonly Adoption[],
+): void {
+  const byRule = new Map<string, string[]>();
+  for (const { entry, rules } of adoptions) {
+    for (const id of rules.slice(0, 1)) byRule.set(id, [...(byRule.get(id)?.slice(0, adoptedShownMax) ?? []), entry]);
+  }
+  const metas = new Map(desired.rules.map(({ id, rule }) => [id, rule.meta]));
+  for (const [id, entries] of [...byRule].slice(0, adoptingRulesMax)) {
+    const count = adoptions.filter(({ rules }) => rules[0] === id).length;
+    const examples = entries.slice(0, adoptedShownMax).join(", ");
+    const more = count > adoptedShownMax ? ", …" : ".";
+    const message = `Adopted ${count} ${plural(count)} for WafIpRule ${id}: ${examples}${more}`;
+    for (const meta of [gathered.instance.meta, metas.get(id)]) {
+      if (meta !== undefined) status.event(meta, { type: "Normal", reason: "EntriesAdopted", message });
+    }
+  }
+}
+
+/** That nothing was recorded, and what follows from that. */
+export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">): string | undefined {
+  if (unrecorded === 0) return undefined;
+  const are = unrecorded === 1 ? "1 declared entry is" : `${unrecorded} declared entries are`;
+  const [they, count] = unrecorded === 1 ? ["it", "counts"] : ["they", "count"];
+  return `There is no record of earlier runs, and ${are} on the lists already: ${they} ${count} as foreign, and stay when no rule wants them any more. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
 }
 
 /** At the end of a run: what was done, and what changed since the last run. */
@@ -46,6 +94,10 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
       message: `Added ${originsAdded} ${originsAdded === 1 ? "origin" : "origins"}.`,
     });
   }
+  const unrecorded = unrecordedMessage(facts);
+  if (unrecorded !== undefined && emitted.isNew("unrecorded", unrecorded)) {
+    status.event(meta, { type: "Warning", reason: "RecordMissing", message: unrecorded });
+  }
   emitTrouble(status, emitted, facts, meta);
   // Without a plan nothing is known about the rest: it is neither new nor over.
   if (facts.plan !== undefined) {
@@ -60,6 +112,10 @@ function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, m
   const heldText = held ? heldMessage(facts) : undefined;
   if (emitted.isNew("held", heldText) && heldText !== undefined) {
     status.event(meta, { type: "Warning", reason: "RemovalsHeld", message: heldText });
+  }
+  const mismatch = facts.plan?.held === undefined ? "" : mismatchSentence(facts.plan.held);
+  if (emitted.isNew("mismatch", mismatch === "" ? undefined : mismatch) && mismatch !== "") {
+    status.event(meta, { type: "Warning", reason: "ApprovalMismatch", message: mismatch });
   }
 }
 

@@ -5,10 +5,10 @@ import type { WafInstanceStatus } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { operationKey } from "../../model/operation.ts";
-import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
 import { asSentence } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
+import { heldMessage } from "./held-message.ts";
 import { paceInWords, troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 
@@ -132,41 +132,6 @@ function refusedFinding({ plan }: RunFacts): SyncedFinding {
   return { status: "False", reason: "Rejected", message, next: "Person" };
 }
 
-/** Names count, examples and hash of held removals, and what to do. */
-export function heldMessage({ plan, desired, gathered }: RunFacts): string {
-  const { meta, guards } = gathered.instance;
-  const parts: string[] = [];
-  for (const list of listNames) {
-    const bySource = plan?.heldBySources[list] ?? [];
-    if (bySource.length > 0) {
-      const reasons = desired.removalsHeldBy[list];
-      const others = reasons.length - 1;
-      const more =
-        others > 0 ? ` There ${others === 1 ? "is 1 more such reason" : `are ${others} more such reasons`}.` : "";
-      parts.push(`${countAndExamples(bySource, list)} held while something can't be read: ${reasons[0] ?? ""}${more}`);
-    }
-    const byGuard = plan?.held?.removals[list] ?? [];
-    if (byGuard.length > 0) {
-      parts.push(
-        `${countAndExamples(byGuard, list)} held, since guards allow ${guards.maxRemovals} and ${guards.maxRemovalPercent} % of the list at once.`,
-      );
-    }
-  }
-  if (plan?.held !== undefined) {
-    parts.push(
-      `To let exactly these through: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${plan.held.hash}`,
-    );
-  }
-  return parts.join(" ");
-}
-
-function countAndExamples(entries: readonly string[], list: ListName): string {
-  const examples = entries.slice(0, examplesMax).join(", ");
-  const more = entries.length > examplesMax ? ", …" : "";
-  const count = entries.length === 1 ? "1 removal" : `${entries.length} removals`;
-  return `${count} from the ${list} (${examples}${more}) ${entries.length === 1 ? "is" : "are"}`;
-}
-
 function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): readonly Condition[] {
   const { generation } = facts.gathered.instance.meta;
   const { plan, result } = facts;
@@ -176,8 +141,10 @@ function withRemovalsHeld(conditions: readonly Condition[], facts: RunFacts): re
     return setCondition(conditions, { ...common, reason: "InventoryUnreadable", message }, facts.nowMs);
   }
   if (plan === undefined) return conditions;
-  const bySources = listNames.some((list) => plan.heldBySources[list].length > 0);
-  if (plan.held === undefined && !bySources) return removeCondition(conditions, "RemovalsHeld");
-  const reason = plan.held === undefined ? "SourceBroken" : "TooManyRemovals";
-  return setCondition(conditions, { ...common, reason, message: heldMessage(facts) }, facts.nowMs);
+  const { held } = plan;
+  if (held === undefined) return removeCondition(conditions, "RemovalsHeld");
+  const isByGuards = listNames.some((list) => held.removals[list].some(({ holds }) => holds.length === 0));
+  const reason = isByGuards ? "TooManyRemovals" : "SourceBroken";
+  const told = held.mismatch === undefined ? reason : "ApprovalMismatch";
+  return setCondition(conditions, { ...common, reason: told, message: heldMessage(facts) }, facts.nowMs);
 }

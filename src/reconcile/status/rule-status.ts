@@ -3,10 +3,10 @@ import { formatTime } from "../../api/conditions.ts";
 import type { WafIpRuleStatus } from "../../api/waf-ip-rule.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
+import type { RuleProgress } from "../../plan/instance/progress.ts";
+import { ruleProgress } from "../../plan/instance/progress.ts";
 import { describeCarved } from "../../plan/lists/compiled-rule.ts";
 import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
-import type { RuleProgress } from "../../plan/instance/plan.ts";
-import { ruleProgress } from "../../plan/instance/plan.ts";
 import { asSentence, shortened } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
@@ -119,8 +119,12 @@ function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, fact
   }
   if (rule.expired) return expiredFinding(rule, facts);
   const { list } = rule;
-  const { desired, synced, pending, refused } = progress;
+  const { desired, synced, pending, awaited, refused } = progress;
   const { instance } = facts.gathered;
+  if (pending === 0 && refused.length === 0 && awaited > 0) {
+    const kept = `${awaited} that its missing ${awaited === 1 ? "source" : "sources"} wanted last stay as they are`;
+    return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.`, next: "Settled" };
+  }
   if (pending === 0) {
     const first = refused[0];
     if (first === undefined) {

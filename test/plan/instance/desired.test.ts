@@ -24,7 +24,7 @@ describe("A compiled rule", () => {
 
   test("keeps its good entries when others can't be read, and says where those are", () => {
     const rule = aRule("feed", { addresses: ["192.0.2.1", "198.51.100.7/24"], texts: ["192.0.2.2\nnonsense\n"] });
-    const { rules, removalsHeldBy } = desiredOf({ rules: [rule] });
+    const { rules, holds } = desiredOf({ rules: [rule] });
     expect(rules[0]).toMatchObject({ verdict: "InvalidEntries" });
     expect([...(rules[0]?.entries ?? [])]).toEqual(["192.0.2.1", "192.0.2.2"]);
     expect(rules[0]?.rejected.map(({ source }) => source)).toEqual([
@@ -32,23 +32,27 @@ describe("A compiled rule", () => {
       "ConfigMap edge/list-0, key list, line 2",
     ]);
     expect(rules[0]?.message).toMatch(/^2 entries are not applied\. spec\.addresses\[1\]: .*\.$/u);
-    expect(removalsHeldBy.blocklist).toHaveLength(1);
-    expect(removalsHeldBy.allowlist).toEqual([]);
+    expect(holds.map(({ scope }) => scope)).toEqual([{ kind: "Rule", list: "blocklist", rule: "edge/feed" }]);
   });
 
   test("whose ConfigMap is missing keeps the rest, and holds the removals of its list", () => {
-    const { rules, removalsHeldBy } = desiredOf({
+    const { rules, holds } = desiredOf({
       rules: [aRule("feed", { action: "Allow", addresses: ["192.0.2.1"], texts: [missing] })],
     });
     expect(rules[0]).toMatchObject({ verdict: "SourceMissing", message: "ConfigMap edge/feed does not exist." });
     expect(rules[0]?.entries.size).toBe(1);
-    expect(removalsHeldBy.allowlist).toEqual(["WafIpRule edge/feed: ConfigMap edge/feed does not exist."]);
-    expect(removalsHeldBy.blocklist).toEqual([]);
+    const { source } = missing;
+    expect(holds).toEqual([
+      {
+        scope: { kind: "Source", list: "allowlist", rule: "edge/feed", source },
+        reason: "WafIpRule edge/feed: ConfigMap edge/feed does not exist.",
+      },
+    ]);
   });
 
   test("of a namespace that is not allowed wants nothing and holds nothing", () => {
     const instance = anInstance({ allowedNamespaces: { from: "Same", selector: undefined } });
-    const { rules, removalsHeldBy, nextExpiryMs } = desiredOf({
+    const { rules, holds, nextExpiryMs } = desiredOf({
       instance,
       rules: [blocking("other/feed", ["192.0.2.1"], { expiresAtMs: nowMs + 1, texts: [missing] })],
     });
@@ -57,7 +61,7 @@ describe("A compiled rule", () => {
     expect(rules[0]?.message).toContain(
       "move this object to edge, or let spec.allowedNamespaces of the instance include other",
     );
-    expect(removalsHeldBy.blocklist).toEqual([]);
+    expect(holds).toEqual([]);
     expect(nextExpiryMs).toBeUndefined();
   });
 
@@ -67,19 +71,19 @@ describe("A compiled rule", () => {
     const rules = [blocking("other/feed", ["192.0.2.1"])];
     const unknown = desiredOf({ instance, rules });
     expect(unknown.rules[0]?.verdict).toBe("NotAllowed");
-    expect(unknown.removalsHeldBy.blocklist).toHaveLength(1);
+    expect(unknown.holds.map(({ scope }) => scope)).toEqual([{ kind: "Rule", list: "blocklist", rule: "other/feed" }]);
     const known = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "shop" }]]) });
     expect(known.rules[0]?.verdict).toBe("Accepted");
     const another = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "news" }]]) });
     expect(another.rules[0]?.message).toContain("team=shop");
-    expect(another.removalsHeldBy.blocklist).toEqual([]);
+    expect(another.holds).toEqual([]);
   });
 
   test("of ten thousand invalid lines holds removals with one sentence", () => {
     const text = Array.from({ length: 10_000 }, (_, index) => `nonsense-${index}`).join("\n");
-    const { removalsHeldBy, rules } = desiredOf({ rules: [aRule("feed", { texts: [text] })] });
-    expect(removalsHeldBy.blocklist).toHaveLength(1);
-    expect(removalsHeldBy.blocklist[0]).toContain("line 1 (and 9999 more)");
+    const { holds, rules } = desiredOf({ rules: [aRule("feed", { texts: [text] })] });
+    expect(holds).toHaveLength(1);
+    expect(holds[0]?.reason).toContain("line 1 (and 9999 more)");
     expect(rules[0]?.message.length).toBeLessThan(300);
   });
 });
@@ -101,7 +105,7 @@ describe("The end of a rule", () => {
 
   test("is also the end of what is wrong with it: removals are held no longer", () => {
     const rule = blocking("old", ["nonsense"], { expiresAtMs: nowMs - 1, texts: [missing] });
-    expect(desiredOf({ rules: [rule] }).removalsHeldBy.blocklist).toEqual([]);
+    expect(desiredOf({ rules: [rule] }).holds).toEqual([]);
   });
 
   test("of the first is when to look again", () => {
@@ -193,7 +197,7 @@ describe("The same entry in Block and in Allow", () => {
       expect(old).toMatchObject({ id: "edge/old", verdict: "Accepted" });
       expect(young).toMatchObject({ id: "edge/young", verdict: "Conflict" });
       expect([...(young?.entries ?? [])]).toEqual(["192.0.2.2"]);
-      expect(young?.message).toContain("192.0.2.1 is already in the older WafIpRule edge/old");
+      expect(young?.message).toContain("192.0.2.1 is also in the older WafIpRule edge/old");
     }
   });
 
@@ -255,8 +259,7 @@ describe("Origins", () => {
       allowedNamespaces: { from: "Selector", selector: { matchLabels: {}, matchExpressions: [] } },
     });
     const desired = desiredOf({ instance, origins: [anOrigin("a.example", { name: "other/a" })] });
-    expect(desired.removalsHeldBy.blocklist).toHaveLength(1);
-    expect(desired.removalsHeldBy.allowlist).toHaveLength(1);
+    expect(desired.holds.map(({ scope }) => scope)).toEqual([{ kind: "All" }]);
     expect(desired.origins.size).toBe(0);
   });
 });
@@ -264,10 +267,7 @@ describe("Origins", () => {
 describe("A broken source", () => {
   test("holds the removals of both lists", () => {
     const desired = desiredOf({ brokenSources: ["rules/a.yaml can't be read."] });
-    expect(desired.removalsHeldBy).toEqual({
-      blocklist: ["rules/a.yaml can't be read."],
-      allowlist: ["rules/a.yaml can't be read."],
-    });
+    expect(desired.holds).toEqual([{ scope: { kind: "All" }, reason: "rules/a.yaml can't be read." }]);
   });
 });
 

@@ -13,6 +13,7 @@ import type { Observed } from "../../../src/model/observed.ts";
 import type { Plan } from "../../../src/plan/instance/plan.ts";
 import { planInstance } from "../../../src/plan/instance/plan.ts";
 import { anInstance, anOrigin, aRule, createdMs } from "../../support/builders/declare.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
 import { anInventory, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
 import { caseCount } from "../../support/builders/case-count.ts";
 
@@ -64,11 +65,13 @@ const origins = fc
     ),
   );
 
-const ownedOrigin: fc.Arbitrary<OwnedOrigin> = fc.record({
-  type: originType,
-  addedAtMs: optionally(fc.constant(1)),
-  retainedBy: optionally(fc.constantFrom("edge/origin-0", "edge/gone")),
-});
+const ownedOrigin: fc.Arbitrary<OwnedOrigin> = fc
+  .record({
+    type: originType,
+    addedAtMs: optionally(fc.constant(1)),
+    retainedBy: optionally(fc.constantFrom("edge/origin-0", "edge/gone")),
+  })
+  .map(anOwnedOrigin);
 
 interface World {
   readonly gathered: Gathered;
@@ -188,7 +191,7 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         for (const list of listNames) {
           for (const wanted of desired.lists[list].keys()) expect(after.lists[list].has(wanted)).toBe(true);
           const isWhole = world.gathered.instance.policies[list] === "Exclusive";
-          if (!isWhole || desired.removalsHeldBy[list].length > 0) continue;
+          if (!isWhole || desired.holds.length > 0) continue;
           expect(new Set(after.lists[list].keys())).toEqual(new Set(desired.lists[list].keys()));
         }
       }),

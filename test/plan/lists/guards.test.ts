@@ -38,7 +38,7 @@ describe("An entry of a special-purpose network", () => {
   });
 
   test("holds no removals: it can be read", () => {
-    expect(desiredOf({ rules: [blocking("a", ["10.0.0.1"])] }).removalsHeldBy.blocklist).toEqual([]);
+    expect(desiredOf({ rules: [blocking("a", ["10.0.0.1"])] }).holds).toEqual([]);
   });
 });
 

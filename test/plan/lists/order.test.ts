@@ -3,6 +3,7 @@ import { operationKey } from "../../../src/model/operation.ts";
 import { addresses, allowing, anOrigin, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
 import { planOf } from "../../support/builders/gathered.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
 
 function keys(situation: Situation): string[] {
   return planOf(situation).operations.map(operationKey);
@@ -77,7 +78,7 @@ test("A plan goes from origins over additions to removals, from the blocklist fi
     inventory: {
       blocklist: ["192.0.2.9", "192.0.2.8"],
       allowlist: ["192.0.2.7"],
-      origins: { "z.example": { type: "Backup", addedAtMs: 1, retainedBy: undefined } },
+      origins: { "z.example": anOwnedOrigin({ type: "Backup" }) },
     },
   };
   expect(keys(situation)).toEqual([

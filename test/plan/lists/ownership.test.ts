@@ -1,8 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
+import { readOwners, writeOwners } from "../../../src/model/entry-owners.ts";
 import { operationKey } from "../../../src/model/operation.ts";
-import { anInstance, blocking } from "../../support/builders/declare.ts";
+import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
-import { entry, planOf } from "../../support/builders/gathered.ts";
+import { entry, nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
+import { anOwnedEntry } from "../../support/builders/owned.ts";
 
 const one = "192.0.2.1";
 const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
@@ -56,9 +58,63 @@ describe("An entry", () => {
     const plan = planOf({
       gathered: { rules: [blocking("a", [one])] },
       observed: { blocklist: [one] },
-      inventory: { blocklist: [one] },
+      inventory: { blocklist: [ownedBy(one, ["edge/a"])] },
     });
     expect(plan.inventoryChanged).toBe(false);
+  });
+});
+
+describe("The owners of an entry", () => {
+  const rows = (situation: Situation) =>
+    [...planOf(situation).inventory.entries.blocklist].map(([text, { owners, sinceMs, manner }]) => [
+      text,
+      readOwners(owners).map(({ name, source }) => (source === undefined ? name : `${name} ${source}`)),
+      sinceMs,
+      manner,
+    ]);
+
+  test("are the rules that want it, each with the source that it comes from, and the time is when it was recorded", () => {
+    const list = "ConfigMap edge/list-0, key list";
+    const rules = [
+      blocking("a", [one], { texts: ["192.0.2.2\n192.0.2.3\n"] }),
+      blocking("b", [one, "192.0.2.3"], { texts: ["192.0.2.9\n"] }),
+    ];
+    expect(rows({ gathered: { rules } })).toEqual([
+      [one, ["edge/a", "edge/b"], nowMs, "Added"],
+      ["192.0.2.2", [`edge/a ${list}`], nowMs, "Added"],
+      ["192.0.2.3", [`edge/a ${list}`, "edge/b"], nowMs, "Added"],
+      ["192.0.2.9", [`edge/b ${list}`], nowMs, "Added"],
+    ]);
+  });
+
+  test("of an adopted entry say how it became managed", () => {
+    const situation = { gathered: { rules: [blocking("a", [one], adopt)] }, observed: { blocklist: [one] } };
+    expect(rows(situation)).toEqual([[one, ["edge/a"], nowMs, "Adopted"]]);
+  });
+
+  test("change without a call, and leave the time as it is", () => {
+    const plan = planOf({
+      gathered: { rules: [blocking("b", [one])] },
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [ownedBy(one, ["edge/a"])] },
+    });
+    expect(plan).toMatchObject({ operations: [], inventoryChanged: true, onlyOwnersChanged: true });
+    const [record] = plan.inventory.entries.blocklist.values();
+    expect(record).toEqual(
+      anOwnedEntry({ owners: writeOwners([{ kind: "WafIpRule", name: "edge/b", source: undefined }]) }),
+    );
+  });
+
+  test("stay the last ones while nobody wants the entry", () => {
+    const situation = { observed: { blocklist: [one] }, inventory: { blocklist: [ownedBy(one, ["edge/a"])] } };
+    expect(rows(situation)).toEqual([[one, ["edge/a"], undefined, "Added"]]);
+  });
+
+  test("are one object for all entries that the same rules want", () => {
+    const plan = planOf({ gathered: { rules: [blocking("a", [one, "192.0.2.2"]), blocking("b", [one])] } });
+    const more = planOf({ gathered: { rules: [blocking("a", addresses(50)), blocking("b", addresses(50, 25))] } });
+    expect(new Set(plan.inventory.entries.blocklist.values()).size).toBe(2);
+    expect(new Set(more.inventory.entries.blocklist.values()).size).toBe(3);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Approval } from "../../../src/model/inventory.ts";
 import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
@@ -19,8 +20,8 @@ function removing(
   };
 }
 
-function approving(situation: Situation, hash: string, approval?: Approval): Situation {
-  const annotations = { "wafsync.dev/approve-removals": hash };
+function approving(situation: Situation, hash: string | undefined, approval?: Approval): Situation {
+  const annotations = { "wafsync.dev/approve-removals": hash ?? "" };
   return {
     ...situation,
     gathered: { ...situation.gathered, instance: anInstance({ meta: { annotations } }) },
@@ -116,6 +117,7 @@ describe("An approval", () => {
     const approval: Approval = {
       hash: "abc",
       removals: { blocklist: new Set([entry("192.0.2.1")]), allowlist: new Set() },
+      holds: new Set(),
     };
     expect(planOf({ inventory: { approval } }).inventory.approval).toBeUndefined();
     const wanted: Situation = {
@@ -131,14 +133,18 @@ describe("An approval", () => {
     const base = approving(removing(150, 1), "", approved);
     const plan = planOf({ ...base, gathered: { ...base.gathered, brokenSources: ["a.yaml can't be read."] } });
     expect(plan.operations).toEqual([]);
-    expect(plan.heldBySources.blocklist).toHaveLength(150);
+    expect(plan.held?.removals.blocklist).toHaveLength(150);
     expect(plan.inventory.approval?.removals.blocklist.size).toBe(150);
   });
 });
 
-test("The hash names a set of removals, whatever their order, and each list by itself", () => {
-  const [a, b] = [entry("192.0.2.1"), entry("192.0.2.2")];
-  expect(hashRemovals({ blocklist: [a, b], allowlist: [] })).toBe(hashRemovals({ blocklist: [b, a], allowlist: [] }));
-  expect(hashRemovals({ blocklist: [a], allowlist: [b] })).not.toBe(hashRemovals({ blocklist: [b], allowlist: [a] }));
-  expect(hashRemovals({ blocklist: [], allowlist: [] })).toBeUndefined();
+test("The hash names a set of removals, whatever their order, and each list and each use by itself", () => {
+  const [a, b] = ["192.0.2.1", "192.0.2.2"].map((text) => ({ entry: entry(text), holds: [], owners: unknownOwners }));
+  const hash = hashRemovals({ blocklist: [a!, b!], allowlist: [] }, 0);
+  expect(hashRemovals({ blocklist: [b!, a!], allowlist: [] }, 0)).toBe(hash);
+  expect(hashRemovals({ blocklist: [a!], allowlist: [b!] }, 0)).not.toBe(
+    hashRemovals({ blocklist: [b!], allowlist: [a!] }, 0),
+  );
+  expect(hashRemovals({ blocklist: [a!, b!], allowlist: [] }, 1)).not.toBe(hash);
+  expect(hashRemovals({ blocklist: [], allowlist: [] }, 0)).toBeUndefined();
 });

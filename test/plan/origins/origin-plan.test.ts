@@ -1,12 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
+import { writeOwners } from "../../../src/model/entry-owners.ts";
 import type { OwnedOrigin } from "../../../src/model/inventory.ts";
 import { operationKey } from "../../../src/model/operation.ts";
 import { sameHost } from "../../../src/plan/origins/origin-plan.ts";
 import { anInstance, anOrigin } from "../../support/builders/declare.ts";
 import { nowMs, planOf } from "../../support/builders/gathered.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
 
 const host = "a.example";
-const added: OwnedOrigin = { type: "Alternate", addedAtMs: 1, retainedBy: undefined };
+const owners = writeOwners([{ kind: "WafOrigin", name: `edge/a.example`, source: undefined }]);
+const added = anOwnedOrigin({ owners });
 const unsure: OwnedOrigin = { ...added, addedAtMs: undefined };
 const alternate = anOrigin(host);
 const backup = anOrigin(host, { type: "Backup" });

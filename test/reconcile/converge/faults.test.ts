@@ -4,6 +4,7 @@ import { addresses, anOrigin, blocking } from "../../support/builders/declare.ts
 import { anInventory, entry } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 import type { WafFaultRule } from "../../support/fakes/fake-waf.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
 
 const unknown = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
 const kinds: Readonly<Record<string, Pick<WafFaultRule, "effect" | "fault">>> = {
@@ -37,7 +38,7 @@ function busyWorld(): ConvergeWorld {
     world.instance,
     anInventory({
       blocklist: gone,
-      origins: { "old.example": { type: "Backup", addedAtMs: 1, retainedBy: undefined } },
+      origins: { "old.example": anOwnedOrigin({ type: "Backup" }) },
     }),
   );
   world.waf.lists.blocklist.push("203.0.113.9", ...gone);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { readOwners } from "../../../src/model/entry-owners.ts";
 import { addresses, allowing, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import { anInventory, entry } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
@@ -49,6 +50,20 @@ describe("A first sync", () => {
     ]);
     expect(world.inventory.saves).toHaveLength(saves);
     expect(world.status.writes).toHaveLength(statusWrites);
+  });
+
+  test("records other owners once, with no call but the reads of a pass, when a rule is renamed or split", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(5))] } });
+    await world.pass();
+    const calls = world.waf.calls.length;
+    world.declare({ rules: [blocking("one", addresses(3)), blocking("two", addresses(2, 3))] });
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.waf.calls).toHaveLength(calls + 3);
+    expect(world.inventory.saves).toHaveLength(2);
+    const owners = [...world.owned().entries.blocklist.values()].map((record) => readOwners(record.owners)[0]?.name);
+    expect(owners).toEqual(["edge/one", "edge/one", "edge/one", "edge/two", "edge/two"]);
+    await world.pass();
+    expect(world.inventory.saves).toHaveLength(2);
   });
 
   test("writes nothing more when the WAF spells entries in its own way", async () => {

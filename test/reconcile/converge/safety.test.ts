@@ -195,7 +195,7 @@ describe("Before removals", () => {
         ],
       },
     ],
-    ["an invalid line", { rules: [aRule("b", { texts: ["192.0.2.1\nnonsense"] })] }],
+    ["an invalid line", { rules: [aRule("feed", { texts: ["192.0.2.1\nnonsense"] })] }],
   ])("%s holds them", async (_what, broken) => {
     const world = await worldAfter(3);
     world.declare(broken);

@@ -12,6 +12,7 @@ import { crashingClient, watchedClient } from "../../support/fakes/api-clients.t
 import { UnattendedInstances } from "../../support/worlds/unattended-instances.ts";
 import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 import { addresses } from "../../support/builders/manifests.ts";
+import { anOwnedEntry } from "../../support/builders/owned.ts";
 
 const shardBytesMax = 1_500;
 
@@ -226,9 +227,7 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
 });
 
 function owning(count: number, start = 0): Inventory {
-  const entries = addresses(count, start).map(
-    (address) => [readObservedEntry(address), { retainedBy: undefined }] as const,
-  );
+  const entries = addresses(count, start).map((address) => [readObservedEntry(address), anOwnedEntry()] as const);
   return { ...emptyInventory, domain: "shop.example", entries: { blocklist: new Map(entries), allowlist: new Map() } };
 }
 

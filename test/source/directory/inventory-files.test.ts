@@ -6,6 +6,7 @@ import { type Inventory, emptyInventory } from "../../../src/model/inventory.ts"
 import { type InventoryFiles, createInventoryFiles } from "../../../src/source/directory/inventory-files.ts";
 import { type StateDirectory, openStateDirectory } from "../../../src/source/directory/state-directory.ts";
 import { type ScratchDirectory, scratchDirectory } from "../../support/worlds/scratch-directory.ts";
+import { anOwnedEntry } from "../../support/builders/owned.ts";
 
 const main = { namespace: "shop", name: "main" };
 const file = ["inventory", "shop", "main.yaml"];
@@ -23,7 +24,7 @@ async function openStore(scratch: ScratchDirectory): Promise<Store> {
 }
 
 function blocking(...addresses: string[]): Inventory {
-  const blocklist = new Map(addresses.map((address) => [address as Entry, { retainedBy: undefined }]));
+  const blocklist = new Map(addresses.map((address) => [address as Entry, anOwnedEntry()]));
   return { ...emptyInventory, domain: "shop.example.com", entries: { blocklist, allowlist: new Map() } };
 }
 
@@ -44,7 +45,7 @@ describe("the inventory in a file", () => {
     await using store = await openStore(scratch);
     await store.files.save(main, blocking("192.0.2.1", "192.0.2.2"), "");
     expect(await readFile(store.state.pathOf(file), "utf8")).toBe(
-      '# What wafsync added to this WAF. It writes the file itself: stop it before you edit.\ninstance: shop/main\nformat: "1"\ndomain: shop.example.com\nblocklist: |\n  192.0.2.1\n  192.0.2.2\nallowlist: ""\norigins: ""\nrefused: ""\ndisputes: ""\ntriggers: ""\napproval: ""\n',
+      '# What wafsync added to this WAF. It writes the file itself: stop it before you edit.\ninstance: shop/main\nformat: "2"\ndomain: shop.example.com\nowners: ""\nblocklist: |\n  192.0.2.1\n  192.0.2.2\nallowlist: ""\norigins: ""\nrefused: ""\ndisputes: ""\ntriggers: ""\napproval: ""\n',
     );
   });
 
@@ -80,8 +81,8 @@ describe("the inventory in a file", () => {
     ],
     ["a line that is no address", (text: string) => text.replace("192.0.2.1", "192-0-2-1"), /blocklist, line 1/],
     ["no YAML", (text: string) => `${text}\t{`, /damaged: line \d+, this is not valid YAML/],
-    ["a section that is no text", (text: string) => text.replace('"1"', "1"), /section format is not a text/],
-    ["a newer format", (text: string) => text.replace('"1"', '"2"'), /format 2, this wafsync reads up to 1/],
+    ["a section that is no text", (text: string) => text.replace('"2"', "2"), /section format is not a text/],
+    ["a newer format", (text: string) => text.replace('"2"', '"3"'), /format 3, this wafsync reads up to 2/],
     [
       "the file of another instance",
       (text: string) => text.replace("shop/main", "shop/other"),

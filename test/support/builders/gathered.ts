@@ -4,6 +4,8 @@ import type { ListName } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import { observeSpellings } from "../../../src/model/entry-set.ts";
+import type { EntryOwner } from "../../../src/model/entry-owners.ts";
+import { writeOwners } from "../../../src/model/entry-owners.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory, OwnedOrigin } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
@@ -56,8 +58,13 @@ export function observed(overrides: ObservedOverrides = {}): Observed {
   };
 }
 
-/** An owned entry is its text, or the text and the rule that retains it. */
-export type Owned = string | readonly [entry: string, retainedBy: string];
+/** An owned entry is its text, or the text and the rule that retains it; its owners are unknown, unless they are named. */
+export type Owned = string | readonly [entry: string, retainedBy: string | undefined, owners?: readonly EntryOwner[]];
+
+/** An entry that the `spec.addresses` of these rules want, or a text of theirs. */
+export function ownedBy(text: string, rules: readonly string[], source?: string): Owned {
+  return [text, undefined, rules.map((name) => ({ kind: "WafIpRule", name, source }) as const)];
+}
 
 export interface InventoryOverrides extends Partial<Omit<Inventory, "entries" | "origins">> {
   readonly blocklist?: readonly Owned[];
@@ -79,8 +86,8 @@ export function anInventory(overrides: InventoryOverrides = {}): Inventory {
 function owned(items: readonly Owned[]): Inventory["entries"][ListName] {
   return new Map(
     items.map((item) => {
-      const [text, retainedBy] = typeof item === "string" ? [item, undefined] : item;
-      return [entry(text), { retainedBy }];
+      const [text, retainedBy, owners = []] = typeof item === "string" ? [item, undefined] : item;
+      return [entry(text), { owners: writeOwners(owners), sinceMs: undefined, manner: "Added", retainedBy }];
     }),
   );
 }

@@ -2,12 +2,14 @@
 // as it happens, by what the documentation promises; whatever breaks a promise is a violation.
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
+import { readOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
-import { isForbidden, removalsForbidden, wantedEntries, wantedOrigins, writtenForRule } from "./oracle.ts";
+import type { RunFacts } from "../../../src/reconcile/facts.ts";
+import type { Recorded } from "./oracle.ts";
+import { isForbidden, removalForbidden, wantedEntries, wantedOrigins, writtenForRule } from "./oracle.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
@@ -32,12 +34,19 @@ export interface Knowledge {
 /** A fresh read counts for 30 s; the call itself, and its turn in the lane, may take a while longer. */
 const confirmedForMs = 30_000;
 const callMsMax = 20_000;
+/** From the plan of a run to its report. */
+const runMsMax = 600_000;
 
 export class Ledger {
   readonly violations: string[] = [];
   readonly #owners: Record<ListName, Map<Entry, Owner>> = { blocklist: new Map(), allowlist: new Map() };
   readonly #ownOrigins = new Set<string>();
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  /** What was said to be on hold, by the hash that approves it. */
+  readonly #reported = new Map<string, Readonly<Record<ListName, readonly Entry[]>>>();
+  /** The hashes that a person gave, and those that were acted on. */
+  readonly #given = new Set<string>();
+  readonly #used = new Set<string>();
   readonly #waf: SimWaf;
   readonly #inventory: () => Inventory;
   readonly #nowMs: () => number;
@@ -50,6 +59,21 @@ export class Ledger {
 
   ownersOf(list: ListName): ReadonlyMap<Entry, Owner> {
     return this.#owners[list];
+  }
+
+  /** As it is on the WAF, and where that does not tell, as it is recorded. */
+  readonly holderOf = (entry: Entry): ListName | undefined => {
+    const onlyOne = (has: (list: ListName) => boolean): ListName | undefined => {
+      const lists = listNames.filter(has);
+      return lists.length === 1 ? lists[0] : undefined;
+    };
+    const { entries } = this.#inventory();
+    const isOurs = (list: ListName): boolean => entries[list].has(entry) && this.#owners[list].get(entry) === "Ours";
+    return onlyOne(isOurs) ?? onlyOne((list) => entries[list].has(entry));
+  };
+
+  #wanted(gathered: Gathered, atMs: number) {
+    return wantedEntries(gathered, atMs, this.holderOf);
   }
 
   isOurOrigin(host: string): boolean {
@@ -88,8 +112,8 @@ export class Ledger {
   #judgeAdd({ list, entry }: EntryChange, gathered: Gathered, complain: (why: string) => void): void {
     if (gathered.instance.policies[list] === "Observe") complain("the policy is Observe");
     if (isForbidden(gathered, list, entry)) complain("a guard forbids it");
-    if (!wantedEntries(gathered, this.#nowMs() - callMsMax)[list].has(entry)) {
-      if (!wantedEntries(gathered, this.#nowMs())[list].has(entry)) complain("no rule wants it");
+    if (!this.#wanted(gathered, this.#nowMs() - callMsMax)[list].has(entry)) {
+      if (!this.#wanted(gathered, this.#nowMs())[list].has(entry)) complain("no rule wants it");
     }
     if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
     this.#owners[list].set(entry, "Ours");
@@ -110,9 +134,14 @@ export class Ledger {
     const policy = confirmed.instance.policies[list];
     if (policy === "Observe") complain("the policy is Observe");
     if (policy !== "Exclusive" && owner === "Others") complain("the policy is Additive, and wafsync did not add it");
-    const wanted = wantedEntries(confirmed, this.#nowMs())[list].has(entry);
-    if (wanted && wantedEntries(confirmed, confirmedAtMs)[list].has(entry)) complain("an accepted rule wants it");
-    const forbidden = removalsForbidden(confirmed, list, this.#nowMs());
+    const wanted = this.#wanted(confirmed, this.#nowMs())[list].has(entry);
+    if (wanted && this.#wanted(confirmed, confirmedAtMs)[list].has(entry)) complain("an accepted rule wants it");
+    if (this.#approved[list].has(entry)) {
+      // The list may show it in another spelling too.
+      if (!this.#waf.has(list, entry)) this.#approved[list].delete(entry);
+      return;
+    }
+    const forbidden = this.#forbidden(list, entry, confirmed);
     if (forbidden !== undefined) complain(forbidden);
     this.#judgeCount(list, entry, knowledge, confirmed, complain);
   }
@@ -126,10 +155,10 @@ export class Ledger {
     complain: (why: string) => void,
   ): void {
     const { maxRemovals, maxRemovalPercent } = confirmed.instance.guards;
-    if (this.#approved[list].has(entry)) return;
     const { refusals, disputes } = this.#inventory();
     // These are left alone for a while, and so are no part of the plan.
     const waits = (other: Entry): boolean =>
+      this.#forbidden(list, other, confirmed) !== undefined ||
       disputes.some((dispute) => dispute.list === list && dispute.entry === other) ||
       refusals.some(
         ({ operation }) => operation.startsWith(`${list} -`) && operation.includes(other.split("/")[0] ?? ""),
@@ -138,7 +167,7 @@ export class Ledger {
       (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other) && !waits(other),
     );
     const count = new Set([...left, entry]).size;
-    const wanted = wantedEntries(confirmed, this.#nowMs())[list];
+    const wanted = this.#wanted(confirmed, this.#nowMs())[list];
     // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
     const known = [...(seen[list] ?? [])];
     const size = new Set([...known, ...wanted, entry]).size;
@@ -165,13 +194,12 @@ export class Ledger {
     if (confirmed === undefined) return complain("no fresh read came before");
     if (this.#nowMs() - confirmedAtMs > confirmedForMs + callMsMax) complain("the last fresh read is too old");
     if (wantedOrigins(confirmed).get(host) === type) complain("a WafOrigin wants it");
-    const forbidden = removalsForbidden(confirmed, "origins", this.#nowMs());
-    if (forbidden !== undefined) complain(forbidden);
+    if (confirmed.brokenSources.length > 0) complain("a source is broken");
   }
 
   /** What nobody wants any more and wafsync may remove, were it not for the guards. */
   *removable(list: ListName, gathered: Gathered): Generator<Entry, void, void> {
-    const wanted = wantedEntries(gathered, this.#nowMs())[list];
+    const wanted = this.#wanted(gathered, this.#nowMs())[list];
     const owned = this.#inventory().entries[list];
     const isExclusive = gathered.instance.policies[list] === "Exclusive";
     const rules = new Set(gathered.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
@@ -183,21 +211,62 @@ export class Ledger {
     }
   }
 
-  /** A person approves the removals with this hash: true if it names what is to go now, and so what she has read. */
-  approve(hash: string, gathered: Gathered): boolean {
-    const all = {
-      blocklist: [...this.removable("blocklist", gathered)],
-      allowlist: [...this.removable("allowlist", gathered)],
-    };
-    const choices = [all, { ...all, allowlist: [] }, { ...all, blocklist: [] }];
-    const named = choices.find((choice) => hashRemovals(choice) === hash);
-    if (named === undefined) return false;
-    for (const list of listNames) for (const entry of named[list]) this.#approved[list].add(entry);
-    return true;
+  /** A run has ended: what it says is on hold is what may be, and a person can approve it by its hash. */
+  reported({ plan, gathered, inventory, nowMs }: RunFacts): void {
+    const held = plan?.held;
+    if (held === undefined || inventory === undefined) return;
+    const entries: Record<ListName, Entry[]> = { blocklist: [], allowlist: [] };
+    for (const list of listNames) {
+      for (const { entry, holds } of held.removals[list]) {
+        entries[list].push(entry);
+        if (holds.length === 0 || gathered.unconfirmed !== undefined) continue;
+        const recorded = recordedOf(inventory, list, entry);
+        // A rule may have expired since the plan was made.
+        const isDue = [nowMs, nowMs - runMsMax].every(
+          (atMs) => removalForbidden(gathered, list, recorded, atMs) === undefined,
+        );
+        if (isDue) this.violation(`${entry} is kept on the ${list}, though nothing that can't be read may want it`);
+      }
+    }
+    if (held.hash !== undefined) this.#reported.set(held.hash, entries);
+  }
+
+  /** A person approves what was reported with this hash. False if it never was. */
+  approve(hash: string): boolean {
+    const isKnown = this.#reported.has(hash);
+    if (isKnown) this.#given.add(hash);
+    return isKnown;
+  }
+
+  /** A hash that was used, for a person who forgets to take the annotation off or writes it once more. */
+  get usedHash(): string | undefined {
+    return [...this.#used].at(-1);
+  }
+
+  #judgeApproval(before: Inventory, after: Inventory): void {
+    const { approval, approvals } = after;
+    if (approvals === before.approvals || approval === undefined) return;
+    const { hash, removals } = approval;
+    const reported = this.#reported.get(hash);
+    if (this.#used.has(hash)) this.violation(`The approval ${hash} acted a second time`);
+    this.#used.add(hash);
+    for (const list of listNames) {
+      for (const entry of removals[list]) {
+        const isKnown = reported?.[list].includes(entry) === true && this.#given.has(hash);
+        if (isKnown || before.approval?.removals[list].has(entry) === true) this.#approved[list].add(entry);
+        else if (reported !== undefined || !this.#given.has(hash))
+          this.violation(`Nobody approved the removal of ${entry}`);
+      }
+    }
+  }
+
+  #forbidden(list: ListName, entry: Entry, gathered: Gathered): string | undefined {
+    return removalForbidden(gathered, list, recordedOf(this.#inventory(), list, entry), this.#nowMs());
   }
 
   /** What may be forgotten: what is not there, what others own, and what a deleted rule or origin leaves there. */
   saved(before: Inventory, after: Inventory, { gathered, seen }: Knowledge): void {
+    this.#judgeApproval(before, after);
     // With the instance go all that refer to it.
     const isGoing = gathered?.instance.meta.deleting === true;
     const rules = new Set(gathered?.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
@@ -250,6 +319,15 @@ export class Ledger {
       (rule) => rule.rule.meta.annotations["wafsync.dev/adopt"] === "true" && writtenForRule(gathered, rule).has(entry),
     );
   }
+}
+
+function recordedOf(inventory: Inventory, list: ListName, entry: Entry): Recorded {
+  const record = inventory.entries[list].get(entry);
+  const all = listNames.flatMap((name) => [...inventory.entries[name].values()]);
+  return {
+    owners: record === undefined ? [] : readOwners(record.owners),
+    hasEntriesOf: (source) => all.some(({ owners }) => readOwners(owners).some((owner) => owner.source === source)),
+  };
 }
 
 function isOfOrigin(change: WafChange): change is OriginChange {

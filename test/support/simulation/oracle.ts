@@ -1,6 +1,7 @@
 // What a person who reads the declared state would say should be on the lists. Written anew, from the words of the
 // documentation and without anything of src/plan, so that one mistake can't hide in both.
 import type { ListName } from "../../../src/model/declared.ts";
+import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
@@ -10,17 +11,27 @@ export interface Wanted {
   readonly allowlist: ReadonlySet<Entry>;
 }
 
-/** What the rules want on the lists at a time. */
-export function wantedEntries(gathered: Gathered, nowMs: number): Wanted {
-  const winners = new Map<Entry, ListName>();
+/** The list that alone has the entry for wafsync already, if one does. */
+export type HolderOf = (entry: Entry) => ListName | undefined;
+
+/** What the rules want on the lists at a time. An entry that is in both belongs to its holder, and without one to the oldest rule. */
+export function wantedEntries(gathered: Gathered, nowMs: number, holderOf: HolderOf): Wanted {
+  const claims = new Map<Entry, ListName[]>();
   for (const rule of oldestFirst(gathered.rules)) {
     if (isOver(rule, nowMs)) continue;
     const list = listOfRule(rule);
     for (const entry of entriesOf(rule)) {
-      if (!winners.has(entry) && writtenFor(gathered, list, entry).length > 0) winners.set(entry, list);
+      if (writtenFor(gathered, list, entry).length > 0) claims.set(entry, [...(claims.get(entry) ?? []), list]);
     }
   }
-  const on = (list: ListName): Entry[] => [...winners].flatMap(([entry, winner]) => (winner === list ? [entry] : []));
+  const winnerOf = (entry: Entry, lists: readonly ListName[]): ListName | undefined => {
+    if (new Set(lists).size < 2) return lists[0];
+    const isBlocked = writtenFor(gathered, "blocklist", entry).some((piece) => holderOf(piece) === "blocklist");
+    const isAllowed = holderOf(entry) === "allowlist";
+    return isBlocked === isAllowed ? lists[0] : isBlocked ? "blocklist" : "allowlist";
+  };
+  const on = (list: ListName): Entry[] =>
+    [...claims].flatMap(([entry, lists]) => (winnerOf(entry, lists) === list ? [entry] : []));
   const allowlist = new Set(on("allowlist"));
   const blocklist = new Set<Entry>();
   for (const entry of on("blocklist")) {
@@ -55,16 +66,43 @@ function entriesOf(rule: GatheredRule): Entry[] {
   });
 }
 
-/** Why nothing may be removed from the list, if anything forbids it. */
-export function removalsForbidden(gathered: Gathered, list: ListName | "origins", nowMs: number): string | undefined {
+/** What is recorded, as far as it says what something unreadable may still want. */
+export interface Recorded {
+  /** Who wanted the entry last; none if nobody knows. */
+  readonly owners: readonly EntryOwner[];
+  /** Whether any entry of this source is recorded. */
+  readonly hasEntriesOf: (source: string) => boolean;
+}
+
+/** Why this entry may not be removed without an approval, if anything forbids it. */
+export function removalForbidden(
+  gathered: Gathered,
+  list: ListName,
+  { owners, hasEntriesOf }: Recorded,
+  nowMs: number,
+): string | undefined {
   if (gathered.brokenSources.length > 0) return "a source is broken";
+  const existing = new Set(gathered.rules.flatMap(({ rule: { meta } }) => (meta.deleting ? [] : [fullName(meta)])));
   for (const rule of gathered.rules) {
-    if (isOver(rule, nowMs) || (list !== "origins" && listOfRule(rule) !== list)) continue;
-    if (rule.texts.some(({ state }) => state === "Missing")) return `a ConfigMap of ${rule.rule.meta.name} is missing`;
-    if (textsOf(rule).some((text) => !parseDeclaredEntry(text).ok))
-      return `${rule.rule.meta.name} has an invalid entry`;
+    const { meta } = rule.rule;
+    if (isOver(rule, nowMs) || listOfRule(rule) !== list) continue;
+    const isOwner = owners.length === 0 || owners.some(({ name }) => name === fullName(meta));
+    if (isOwner && textsOf(rule).some((text) => !parseDeclaredEntry(text).ok))
+      return `${meta.name} has an invalid entry`;
+    for (const { state, source } of rule.texts) {
+      if (state !== "Missing") continue;
+      const isRenamed = owners.some(({ name }) => !existing.has(name) && name.startsWith(`${meta.namespace}/`));
+      const mayWant = hasEntriesOf(source)
+        ? owners.length === 0 || owners.some((owner) => owner.source === source)
+        : isOwner || isRenamed;
+      if (mayWant) return `${source} of ${meta.name} is missing`;
+    }
   }
   return undefined;
+}
+
+function fullName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
 }
 
 export function wantedOrigins(gathered: Gathered): Map<string, string> {

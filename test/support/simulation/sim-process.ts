@@ -49,7 +49,10 @@ export class SimProcess {
     this.#controller = new InstanceController({
       startRun: (instance) => ({
         ports,
-        onOutcome: ({ result }) => world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`),
+        onOutcome: ({ result, facts }) => {
+          world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`);
+          if (facts !== undefined) world.ledger.reported(facts);
+        },
         onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
       }),
       version: (instance) => ports.source.version(instance),

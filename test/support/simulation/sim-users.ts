@@ -5,7 +5,7 @@ import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { approvalAnnotation } from "../../../src/plan/lists/removal-guard.ts";
-import { aCacheClear, aMeta, anInstance, anOrigin, aRule, instanceName } from "../builders/declare.ts";
+import { aCacheClear, aMeta, anInstance, anOrigin, aRule } from "../builders/declare.ts";
 import type { MetaOverrides } from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";
 import { spellings } from "./sim-waf.ts";
@@ -76,15 +76,16 @@ export class SimUsers {
     cluster.put("instances", { ...before, ...change, meta });
   }
 
-  /** She reads the condition and lets exactly those removals through; if they have changed since, she leaves it. */
+  /** She reads the condition and lets exactly those removals through. Now and then she writes an old approval once more. */
   approve(name = shop): void {
     const world = this.#world;
     const instance = world.cluster.now.instances.get(name);
-    const gathered = world.cluster.gathered(world.cluster.latest, instance?.meta ?? instanceName);
-    if (instance === undefined || gathered === undefined) return;
+    if (instance === undefined) return;
+    const { usedHash } = world.ledger;
+    if (usedHash !== undefined && world.chance(0.2)) return this.edit(name, {}, { [approvalAnnotation]: usedHash });
     const message = world.status.message(instance.meta, "RemovalsHeld");
     const hash = /approve-removals=([0-9a-f]{12})/.exec(message)?.[1];
-    if (hash !== undefined && world.ledger.approve(hash, gathered)) {
+    if (hash !== undefined && world.ledger.approve(hash)) {
       this.edit(name, {}, { [approvalAnnotation]: hash });
     }
   }
@@ -172,9 +173,14 @@ export class SimUsers {
   #changeRule(): void {
     const { pick, chance, cluster, time } = bound(this.#world);
     const name = ["one", "two", "three", "four"][pick(4)] ?? "one";
+    const before = cluster.now.rules.get(`edge/${name}`);
+    if (before !== undefined && before.texts.length > 0 && chance(0.3)) {
+      cluster.put("rules", { ...before, texts: before.texts.map(({ source }) => missing(source)) });
+      return;
+    }
     const from = pick(pool.length);
     const addresses = Array.from({ length: pick(10) }, (_, index) => pool[(from + index) % pool.length] ?? "");
-    if (chance(0.05)) addresses.push("nonsense");
+    if (chance(0.1)) addresses.push("nonsense");
     const annotations: Record<string, string> = chance(0.1) ? { "wafsync.dev/adopt": "true" } : {};
     const rule = aRule(name, {
       meta: this.#metaOf("WafIpRule", name, annotations),
@@ -190,10 +196,11 @@ export class SimUsers {
 
   #texts(): AddressText[] {
     const { pick, chance } = bound(this.#world);
-    if (!chance(0.2)) return [];
-    const source = "ConfigMap edge/list, key list";
-    if (chance(0.2)) return [{ state: "Missing", source, problem: `${source} is not there.` }];
-    return [{ state: "Read", source, text: `# by hand\n${pool[pick(pool.length)] ?? ""}\n` }];
+    if (!chance(0.4)) return [];
+    const source = `ConfigMap edge/list-${pick(2)}, key list`;
+    if (chance(0.2)) return [missing(source)];
+    const from = pick(pool.length);
+    return [{ state: "Read", source, text: `# by hand\n${pool.slice(from, from + 1 + pick(6)).join("\n")}\n` }];
   }
 
   #changeOrigin(): void {
@@ -304,6 +311,10 @@ export class SimUsers {
     };
     return JSON.stringify(said);
   }
+}
+
+function missing(source: string): AddressText {
+  return { state: "Missing", source, problem: `${source} is not there.` };
 }
 
 function bound(world: SimWorld) {

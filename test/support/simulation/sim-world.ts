@@ -2,7 +2,14 @@
 // every process end here, where faults are played and the ledger is kept. One seed decides all that happens.
 import { isDeepStrictEqual } from "node:util";
 import type { ConfirmedGathering } from "../../../src/model/gathered.ts";
-import type { Inventory, LoadedInventory, SavedInventory } from "../../../src/model/inventory.ts";
+import { unknownOwners } from "../../../src/model/entry-owners.ts";
+import type {
+  Inventory,
+  LoadedInventory,
+  OwnedEntry,
+  OwnedOrigin,
+  SavedInventory,
+} from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
@@ -131,6 +138,7 @@ export class SimWorld {
       ...emptyInventory,
       refusals: stored.flatMap(({ refusals }) => refusals),
       disputes: stored.flatMap(({ disputes }) => disputes),
+      approvals: Math.max(...stored.map(({ approvals }) => approvals)),
       domain: stored.find(({ domain }) => domain !== undefined)?.domain,
       entries: {
         blocklist: new Map(stored.flatMap(({ entries }) => [...entries.blocklist])),
@@ -157,6 +165,18 @@ export class SimWorld {
     const stored = this.#inventories.get(nameKey(instance));
     if (stored === undefined) return { state: "Loaded", inventory: emptyInventory, revision: "" };
     return { state: "Loaded", inventory: structuredClone(stored.inventory), revision: String(stored.revision) };
+  }
+
+  /** What is stored becomes what an earlier version had written: nobody knows who wanted an entry, and since when. */
+  forgetOwners(): void {
+    for (const [name, { inventory, revision }] of this.#inventories) {
+      const { blocklist, allowlist } = inventory.entries;
+      const unknown = <K, T extends OwnedEntry | OwnedOrigin>(records: ReadonlyMap<K, T>) =>
+        [...records].map(([key, record]) => [key, { ...record, owners: unknownOwners, sinceMs: undefined }] as const);
+      const entries = { blocklist: new Map(unknown(blocklist)), allowlist: new Map(unknown(allowlist)) };
+      const stripped = { ...inventory, entries, origins: new Map(unknown(inventory.origins)) };
+      this.#inventories.set(name, { inventory: stripped, revision });
+    }
   }
 
   save(process: SimProcess, instance: ObjectName, inventory: Inventory, revision: string): SavedInventory {

@@ -230,7 +230,7 @@ class Installation {
     )[0];
     const gathered = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
     if (gathered === undefined) return ledger.violation("There is no instance in the end");
-    const wanted = wantedEntries(gathered, time.nowMs());
+    const wanted = wantedEntries(gathered, time.nowMs(), ledger.holderOf);
     for (const list of listNames)
       this.#expectList(list, wanted[list], gathered.instance.policies[list] === "Exclusive");
     for (const [host, type] of wantedOrigins(gathered)) {

@@ -4,9 +4,10 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
-import { reconcileInstance } from "../../../src/reconcile/converge/run.ts";
+import { previewInstance, reconcileInstance } from "../../../src/reconcile/converge/run.ts";
 import type { InstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
+import type { RunFacts } from "../../../src/reconcile/facts.ts";
 import type { ReconcilePorts } from "../../../src/reconcile/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import type { VirtualClock } from "../fakes/virtual-clock.ts";
@@ -80,6 +81,15 @@ export class ConvergeWorld {
   /** What is stored as ours. */
   owned(): Inventory {
     return this.inventory.of(instanceName);
+  }
+
+  /** What a run would do, without doing it. */
+  async preview(): Promise<RunFacts | undefined> {
+    const previewed = previewInstance(instanceName, this.#ports(), newInstanceMemory());
+    let over = false;
+    void previewed.finally(() => (over = true));
+    await this.clock.advanceUntil(() => over, passTimeMsMax);
+    return await previewed;
   }
 
   /** Runs one pass to its end, moving the clock through its waits. */

@@ -1,0 +1,59 @@
+// Who last wanted a managed entry, as one canonical string: 100,000 entries share a few of these, and comparing two is cheap.
+// `WafIpRule:shop/ipsum:ConfigMap%20shop/ipsum,%20key%20list` is one owner; several are sorted and joined by a space.
+import { encodeWord, decodeWord } from "./encoded-word.ts";
+
+declare const brand: unique symbol;
+/** The owners of an entry in their canonical form, also the form in which the inventory stores them. */
+export type EntryOwners = string & { readonly [brand]: "EntryOwners" };
+
+export interface EntryOwner {
+  readonly kind: "WafIpRule" | "WafOrigin";
+  /** `namespace/name` of the object. */
+  readonly name: string;
+  /** The `source` of the address text that the entry came from; undefined for `spec.addresses`, and for an origin. */
+  readonly source: string | undefined;
+}
+
+/** Nobody knows who wanted the entry: it was recorded before wafsync kept owners. */
+export const unknownOwners = "" as EntryOwners;
+
+/** The canonical form: the same owners in any order give the same string. */
+export function writeOwners(owners: readonly EntryOwner[]): EntryOwners {
+  const words = owners.map(({ kind, name, source }) => {
+    const parts = source === undefined ? [kind, name] : [kind, name, source];
+    return parts.map(encodePart).join(":");
+  });
+  return [...new Set(words)].toSorted().join(" ") as EntryOwners;
+}
+
+/** The owners one by one; none for `unknownOwners`. */
+export function readOwners(owners: EntryOwners): readonly EntryOwner[] {
+  if (owners === unknownOwners) return [];
+  return owners.split(" ").flatMap((word) => readOwner(word) ?? []);
+}
+
+/** Whoever is in one of the two. */
+export function joinOwners(a: EntryOwners, b: EntryOwners): EntryOwners {
+  if (a === b || b === unknownOwners) return a;
+  if (a === unknownOwners) return b;
+  return [...new Set([...a.split(" "), ...b.split(" ")])].toSorted().join(" ") as EntryOwners;
+}
+
+/** The canonical form of stored words; undefined if one of them is no owner. */
+export function parseOwners(words: readonly string[]): EntryOwners | undefined {
+  const owners = words.map(readOwner);
+  return owners.every((owner) => owner !== undefined) ? writeOwners(owners) : undefined;
+}
+
+function readOwner(word: string): EntryOwner | undefined {
+  const [kind, nameWord, sourceWord, ...more] = word.split(":");
+  const name = decodeWord(nameWord);
+  const source = decodeWord(sourceWord);
+  if (kind !== "WafIpRule" && kind !== "WafOrigin") return undefined;
+  return typeof name !== "string" || source === null || more.length > 0 ? undefined : { kind, name, source };
+}
+
+/** A colon separates the parts of an owner. */
+function encodePart(text: string): string {
+  return encodeWord(text).replaceAll(":", "%3A");
+}

@@ -1,0 +1,155 @@
+// What can't be read holds removals: of the entries that it may still want, and of no others.
+//
+// scope        holds the entries
+// -----------  --------------------------------------------------------------------------------------------------
+// Unconfirmed  all, and no approval lets them through: the declared state could not be read before the removal
+// All          all: a file that does not parse, or a kind that is not listed, can want anything
+// Rule         that the rule wanted last
+// Source       that the source wanted last, for whichever rule. If it has none, nobody knows what it holds: then those of
+//              its own rule, and those of rules of its namespace that no longer exist, since a rule may have been renamed
+//
+// Entries of unknown owners are held by every hold of their list.
+import { createHash } from "node:crypto";
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
+import { readOwners, unknownOwners, writeOwners } from "../../model/entry-owners.ts";
+import type { Inventory, OwnedEntry } from "../../model/inventory.ts";
+
+export type HoldScope =
+  | { readonly kind: "Unconfirmed" }
+  | { readonly kind: "All" }
+  | { readonly kind: "Rule"; readonly list: ListName; readonly rule: string }
+  | { readonly kind: "Source"; readonly list: ListName; readonly rule: string; readonly source: string };
+
+export interface Hold {
+  readonly scope: HoldScope;
+  /** Why, in one sentence. */
+  readonly reason: string;
+}
+
+type SourceHold = Hold & { readonly scope: Extract<HoldScope, { kind: "Source" }> };
+
+/** True for what holds the removals of both lists, and of origins. */
+export function holdsEverything({ scope }: Hold): boolean {
+  return scope.kind === "All" || scope.kind === "Unconfirmed";
+}
+
+/** Names the hold in an approval: the same as long as it concerns the same object, and for `All` the same reason. */
+export function holdKey({ scope, reason }: Hold): string {
+  const named = "rule" in scope ? scope : { ...scope, reason };
+  return createHash("sha256").update(JSON.stringify(named)).digest("hex").slice(0, 12);
+}
+
+/** Which holds concern an entry. Made for one plan: it remembers its answers by owners, of which there are few. */
+export class HoldIndex {
+  readonly #lists: Readonly<Record<ListName, ListHolds>>;
+
+  /** @param existingRules `namespace/name` of the rules that exist and are not being deleted. */
+  constructor(holds: readonly Hold[], inventory: Pick<Inventory, "entries">, existingRules: ReadonlySet<string>) {
+    const recorded = holds.some(({ scope }) => scope.kind === "Source") ? sourcesIn(inventory) : new Set<string>();
+    const of = (list: ListName): ListHolds => new ListHolds(holdsOf(holds, list), recorded, existingRules);
+    this.#lists = { blocklist: of("blocklist"), allowlist: of("allowlist") };
+  }
+
+  /** The holds on the removal of an entry; undefined stands for one that is not managed. Empty if nothing holds it. */
+  on(list: ListName, record: OwnedEntry | undefined): readonly Hold[] {
+    return this.#lists[list].on(record?.owners ?? unknownOwners);
+  }
+
+  /** Those of the recorded owners that can't be asked now: they stay owners, whoever else wants the entry. */
+  unreadable(list: ListName, owners: EntryOwners): EntryOwners {
+    return this.#lists[list].unreadable(owners);
+  }
+
+  /** Of the rules with a missing source, those whose source wanted the entry last. */
+  awaiting(list: ListName, record: OwnedEntry): readonly string[] {
+    return this.#lists[list].awaiting(record.owners);
+  }
+}
+
+class ListHolds {
+  readonly #all: readonly Hold[];
+  readonly #everything: readonly Hold[];
+  readonly #byRule = new Map<string, Hold[]>();
+  readonly #bySource = new Map<string, SourceHold[]>();
+  /** Of sources that nothing is recorded of, by namespace. */
+  readonly #byNamespace = new Map<string, Hold[]>();
+  readonly #existingRules: ReadonlySet<string>;
+  readonly #known = new Map<EntryOwners, readonly Hold[]>();
+  readonly #unreadable = new Map<EntryOwners, EntryOwners>();
+  readonly #awaiting = new Map<EntryOwners, readonly string[]>();
+
+  constructor(holds: readonly Hold[], recorded: ReadonlySet<string>, existingRules: ReadonlySet<string>) {
+    this.#all = holds;
+    this.#everything = holds.filter(holdsEverything);
+    this.#existingRules = existingRules;
+    for (const hold of holds) {
+      const { scope } = hold;
+      if (scope.kind === "Rule") push(this.#byRule, scope.rule, hold);
+      if (scope.kind !== "Source") continue;
+      if (recorded.has(scope.source)) {
+        push(this.#bySource, scope.source, { ...hold, scope });
+        continue;
+      }
+      push(this.#byRule, scope.rule, hold);
+      push(this.#byNamespace, namespaceOf(scope.rule), hold);
+    }
+  }
+
+  on(owners: EntryOwners): readonly Hold[] {
+    if (this.#all.length === 0 || owners === unknownOwners) return this.#all;
+    const known = this.#known.get(owners);
+    if (known !== undefined) return known;
+    const holds = [...new Set([...this.#everything, ...readOwners(owners).flatMap((owner) => this.#onOwner(owner))])];
+    this.#known.set(owners, holds);
+    return holds;
+  }
+
+  unreadable(owners: EntryOwners): EntryOwners {
+    if (this.#all.length === 0 || owners === unknownOwners) return unknownOwners;
+    if (this.#everything.length > 0) return owners;
+    const known = this.#unreadable.get(owners);
+    if (known !== undefined) return known;
+    const left = writeOwners(readOwners(owners).filter((owner) => this.#onOwner(owner).length > 0));
+    this.#unreadable.set(owners, left);
+    return left;
+  }
+
+  awaiting(owners: EntryOwners): readonly string[] {
+    if (this.#bySource.size === 0) return [];
+    const known = this.#awaiting.get(owners);
+    if (known !== undefined) return known;
+    const holds = readOwners(owners).flatMap(({ source }) => this.#bySource.get(source ?? "") ?? []);
+    const rules = [...new Set(holds.map(({ scope }) => scope.rule))];
+    this.#awaiting.set(owners, rules);
+    return rules;
+  }
+
+  #onOwner({ name, source }: EntryOwner): readonly Hold[] {
+    const ofSource = source === undefined ? [] : (this.#bySource.get(source) ?? []);
+    const ofNamespace = this.#existingRules.has(name) ? [] : (this.#byNamespace.get(namespaceOf(name)) ?? []);
+    return [...(this.#byRule.get(name) ?? []), ...ofSource, ...ofNamespace];
+  }
+}
+
+function holdsOf(holds: readonly Hold[], list: ListName): readonly Hold[] {
+  return holds.filter(({ scope }) => !("list" in scope) || scope.list === list);
+}
+
+/** The sources that any entry is recorded of. */
+function sourcesIn(inventory: Pick<Inventory, "entries">): ReadonlySet<string> {
+  const owners = new Set<EntryOwners>();
+  for (const list of listNames) for (const record of inventory.entries[list].values()) owners.add(record.owners);
+  return new Set([...owners].flatMap((one) => readOwners(one).flatMap(({ source }) => source ?? [])));
+}
+
+function namespaceOf(name: string): string {
+  return name.slice(0, name.indexOf("/"));
+}
+
+function push<V>(map: Map<string, V[]>, key: string, value: V): void {
+  const values = map.get(key);
+  if (values === undefined) map.set(key, [value]);
+  else values.push(value);
+}

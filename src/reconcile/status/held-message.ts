@@ -1,0 +1,93 @@
+// What is said about removals on hold: how many, why, who wanted the entries last, and how to let them through.
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import type { EntryOwners } from "../../model/entry-owners.ts";
+import { readOwners } from "../../model/entry-owners.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { HeldRemoval, HeldRemovals } from "../../plan/lists/removal-guard.ts";
+import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
+import type { RunFacts } from "../facts.ts";
+
+const examplesMax = 5;
+const ownersShownMax = 3;
+
+/** Counts, reasons, former owners, and what to do. Empty if nothing is on hold. */
+export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string {
+  const held = facts.plan?.held;
+  if (held === undefined) return "";
+  const { guards } = facts.gathered.instance;
+  const parts = [mismatchSentence(held)];
+  for (const list of listNames) {
+    const byGuards = held.removals[list].filter(({ holds }) => holds.length === 0);
+    const bySources = held.removals[list].filter(({ holds }) => holds.length > 0);
+    if (byGuards.length > 0) {
+      const limits = `at most ${guards.maxRemovals} removals and ${guards.maxRemovalPercent} % of a list per plan`;
+      parts.push(`${countAndExamples(byGuards, list)} on hold: guards allow ${limits}.${ownersSentence(byGuards)}`);
+    }
+    if (bySources.length > 0) {
+      const what = `${countAndExamples(bySources, list)} on hold while something can't be read`;
+      parts.push(`${what}: ${reasonsOf(bySources)}${ownersSentence(bySources)}`);
+    }
+  }
+  return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
+}
+
+/** That the approval which the instance carries approves nothing; empty if it carries none, or a right one. */
+export function mismatchSentence({ mismatch }: HeldRemovals): string {
+  if (mismatch === undefined) return "";
+  return `The annotation ${approvalAnnotation}: "${shortened(mismatch)}" does not match the removals on hold: it was used before, or it names others.`;
+}
+
+/** `last wanted by WafIpRule shop/scanners`; empty if nobody recorded that. */
+export function formerOwners(owners: EntryOwners): string {
+  const names = ownerNames([owners]);
+  return names.length === 0 ? "" : `last wanted by ${listed(names)}`;
+}
+
+function ownersSentence(removals: readonly HeldRemoval[]): string {
+  const names = ownerNames(new Set(removals.map(({ owners }) => owners)));
+  if (names.length === 0) return "";
+  return ` ${removals.length === 1 ? "It was" : "They were"} last wanted by ${listed(names)}.`;
+}
+
+function ownerNames(owners: Iterable<EntryOwners>): string[] {
+  const names = new Set<string>();
+  for (const one of owners) for (const { kind, name } of readOwners(one)) names.add(`${kind} ${name}`);
+  return [...names];
+}
+
+function listed(names: readonly string[]): string {
+  const left = names.length - ownersShownMax;
+  const shown = names.slice(0, ownersShownMax).join(", ");
+  return left > 0 ? `${shown} and ${left} more` : shown;
+}
+
+function reasonsOf(removals: readonly HeldRemoval[]): string {
+  const reasons = [...new Set(removals.flatMap(({ holds }) => holds.map(({ reason }) => reason)))];
+  const others = reasons.length - 1;
+  const more =
+    others > 0 ? ` There ${others === 1 ? "is 1 more such reason" : `are ${others} more such reasons`}.` : "";
+  return `${reasons[0] ?? ""}${more}`;
+}
+
+/** In a cluster a command, in a directory what to write into which file. */
+function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash }: HeldRemovals): string {
+  if (hash === undefined) return "";
+  const { meta } = gathered.instance;
+  if (meta.location !== "") {
+    return `To approve exactly these, write into metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
+  }
+  return `To approve exactly these: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
+}
+
+function countAndExamples(removals: readonly HeldRemoval[], list: ListName): string {
+  const examples = removals.slice(0, examplesMax).map(({ entry }) => entry);
+  const more = removals.length > examplesMax ? ", …" : "";
+  const count = removals.length === 1 ? "1 removal" : `${removals.length} removals`;
+  return `${count} from the ${list} (${examples.join(", ")}${more}) ${removals.length === 1 ? "is" : "are"}`;
+}
+
+function shortened(text: string): string {
+  const lengthMax = 40;
+  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax)}…`;
+}

@@ -1,0 +1,133 @@
+// The managed entries as lines, and the table of their owners that these lines point to: `203.0.113.7 1f0x3k9a2b` names the row
+// `1f0x3k9a2b Added 2026-05-01T12:00:00.000Z WafIpRule:shop/scanners`.
+//
+// A row's ID is derived from its content and never counted: whatever is left of two versions after a crash, an ID means the
+// same in both. An entry whose row is missing has unknown owners, which is the safe side: any hold holds it.
+import { createHash } from "node:crypto";
+import { decodeWord, encodeWord } from "../model/encoded-word.ts";
+import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
+import { type Entry, isOpaque } from "../model/entry.ts";
+import type { OwnedEntry } from "../model/inventory.ts";
+import { decodeTime, encodeTime } from "./inventory-lines.ts";
+
+const idLength = 10;
+const noTime = "-";
+
+type Provenance = Pick<OwnedEntry, "owners" | "sinceMs" | "manner">;
+
+const unknownProvenance: Provenance = { owners: unknownOwners, sinceMs: undefined, manner: "Added" };
+
+/** Turns entries into lines, and collects the rows that these need. */
+export class EntryWriter {
+  /** By ID. */
+  readonly #rows = new Map<string, string>();
+  /** What follows the entry on its line. Entries share their records, so this is worked out a few times only. */
+  readonly #suffixes = new Map<OwnedEntry, string>();
+
+  *lines(entries: ReadonlyMap<Entry, OwnedEntry>): Iterable<string> {
+    for (const [entry, record] of entries) yield encodeWord(entry) + this.#suffixOf(record);
+  }
+
+  /** The rows of all lines so far. */
+  *rows(): Iterable<string> {
+    for (const [id, content] of this.#rows) yield `${id} ${content}`;
+  }
+
+  #suffixOf(record: OwnedEntry): string {
+    const known = this.#suffixes.get(record);
+    if (known !== undefined) return known;
+    const id = this.#idOf(record);
+    const retained = record.retainedBy === undefined ? "" : ` retained-by=${encodeWord(record.retainedBy)}`;
+    const suffix = `${id === undefined ? "" : ` ${id}`}${retained}`;
+    this.#suffixes.set(record, suffix);
+    return suffix;
+  }
+
+  /** Undefined where nothing is known; also, should two rows ever share an ID, for the second one. */
+  #idOf({ owners, sinceMs, manner }: OwnedEntry): string | undefined {
+    if (owners === unknownOwners && sinceMs === undefined && manner === "Added") return undefined;
+    const time = sinceMs === undefined ? noTime : encodeTime(sinceMs);
+    const content = owners === unknownOwners ? `${manner} ${time}` : `${manner} ${time} ${owners}`;
+    const id = idOf(content);
+    const known = this.#rows.get(id);
+    if (known === undefined) this.#rows.set(id, content);
+    return known === undefined || known === content ? id : undefined;
+  }
+}
+
+/** Reads the rows first, and then the lines that point to them. */
+export class EntryReader {
+  readonly #rows = new Map<string, Provenance>();
+  /** By what follows the entry; null is not understood. */
+  readonly #records = new Map<string, OwnedEntry | null>();
+
+  /** Takes in one line of the table; false if it is not understood. */
+  readRow(line: string): boolean {
+    const [id = "", manner, time, ...words] = line.split(" ");
+    const sinceMs = time === noTime ? undefined : decodeTime(time);
+    const owners = parseOwners(words);
+    if (!isId(id) || (manner !== "Added" && manner !== "Adopted") || sinceMs === null) return false;
+    if (owners === undefined || this.#rows.has(id)) return false;
+    this.#rows.set(id, { owners, sinceMs, manner });
+    return true;
+  }
+
+  /** Takes in the line of an entry; false if it is not understood. */
+  readEntry(line: string, into: Map<Entry, OwnedEntry>): boolean {
+    const space = line.indexOf(" ");
+    const entry = decodeEntry(space === -1 ? line : line.slice(0, space));
+    const record = this.#recordOf(space === -1 ? "" : line.slice(space));
+    if (entry === undefined || record === null || into.has(entry)) return false;
+    into.set(entry, record);
+    return true;
+  }
+
+  #recordOf(suffix: string): OwnedEntry | null {
+    const known = this.#records.get(suffix);
+    if (known !== undefined) return known;
+    const groups = /^(?: (?<id>[0-9a-z]{10}))?(?: retained-by=(?<retainedBy>\S+))?$/.exec(suffix)?.groups;
+    const retainedBy = decodeWord(groups?.["retainedBy"]);
+    const provenance = this.#rows.get(groups?.["id"] ?? "") ?? unknownProvenance;
+    const record = groups === undefined || retainedBy === null ? null : { ...provenance, retainedBy };
+    this.#records.set(suffix, record);
+    return record;
+  }
+}
+
+/** The ID on the line of an entry. */
+export function rowIdOf(line: string): string | undefined {
+  const space = line.indexOf(" ");
+  const word = line.slice(space + 1, space + 1 + idLength);
+  const isWhole = line.length === space + 1 + idLength || line[space + 1 + idLength] === " ";
+  return space !== -1 && isWhole && isId(word) ? word : undefined;
+}
+
+/**
+ * Of two lines about one entry, which a crash between two shards leaves, what is sure: who retains the entry, and its row if
+ * only one names a row or both name the same.
+ */
+export function mergeEntryLines(a: string, b: string): string {
+  if (a === b) return a;
+  const [idA, idB] = [rowIdOf(a), rowIdOf(b)];
+  const id = idA !== undefined && idB !== undefined && idA !== idB ? undefined : (idA ?? idB);
+  const retained = [a, b].flatMap((line) => line.split(" ").filter((word) => word.startsWith("retained-by=")));
+  return [a.split(" ", 1)[0], id, retained[0]].filter((word) => word !== undefined).join(" ");
+}
+
+/** Addresses and networks, and what the WAF shows in their place although it is neither. */
+export function decodeEntry(word: string | undefined): Entry | undefined {
+  const text = decodeWord(word);
+  if (typeof text !== "string") return undefined;
+  const entry = text as Entry;
+  return isOpaque(entry) || /^[0-9a-f.:/]+$/.test(text) ? entry : undefined;
+}
+
+/** Ten digits of base 36: two of 100,000 rows share one with a probability of one in a million. */
+function idOf(content: string): string {
+  const digest = createHash("sha256").update(content).digest().readBigUInt64BE();
+  return (digest % 36n ** BigInt(idLength)).toString(36).padStart(idLength, "0");
+}
+
+function isId(word: string): boolean {
+  return /^[0-9a-z]{10}$/.test(word);
+}

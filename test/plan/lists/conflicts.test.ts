@@ -1,0 +1,59 @@
+import { describe, expect, test } from "@jest/globals";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import { allowing, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
+import type { InventoryOverrides } from "../../support/builders/gathered.ts";
+import { anInventory, gathered, nowMs, ownedBy } from "../../support/builders/gathered.ts";
+
+const one = "192.0.2.1";
+const older = { meta: { createdAtMs: createdMs - 1 } };
+const list = "ConfigMap edge/list, key list";
+
+function desiredWith(rules: Parameters<typeof gathered>[0], managed: InventoryOverrides) {
+  return compileDesired(gathered(rules), nowMs, anInventory(managed).entries);
+}
+
+describe("An entry in Block and in Allow", () => {
+  test.each([
+    ["the blocklist", { blocklist: [one] }, "blocklist"],
+    ["the allowlist", { allowlist: [one] }, "allowlist"],
+    ["both lists, and so the older rule has it", { blocklist: [one], allowlist: [one] }, "allowlist"],
+    ["neither list, and so the older rule has it", {}, "allowlist"],
+  ] as const)("that is managed on %s stays there", (_what, managed, winner) => {
+    const rules = [blocking("young", [one]), allowing("old", [one], older), blocking("third", [one])];
+    const { lists } = desiredWith({ rules }, managed);
+    expect([lists.blocklist.has(one as never), lists.allowlist.has(one as never)]).toEqual([
+      winner === "blocklist",
+      winner === "allowlist",
+    ]);
+  });
+
+  test("says on the loser that another rule already holds it", () => {
+    const rules = [blocking("scanners", [one]), allowing("a-partner", [one], older)];
+    const desired = desiredWith({ rules }, { blocklist: [one] });
+    expect(desired.dependsOnManaged).toBe(true);
+    expect(desired.rules.map(({ id, verdict }) => [id, verdict])).toEqual([
+      ["edge/a-partner", "Conflict"],
+      ["edge/scanners", "Accepted"],
+    ]);
+    expect(desired.rules[0]?.message).toContain(
+      `WafIpRule edge/scanners with action Block already holds ${one} on the blocklist: remove it from one of the two.`,
+    );
+  });
+
+  test("is not asked about what is managed while nothing is in conflict and no source is missing", () => {
+    expect(desiredWith({ rules: [blocking("a", [one]), allowing("b", ["192.0.2.2"])] }, {}).dependsOnManaged).toBe(
+      false,
+    );
+  });
+
+  test("is not lifted by an Allow rule while a missing source that wanted it last holds the block", () => {
+    const missing = { state: "Missing", source: list, problem: `${list} does not exist.` } as const;
+    const rules = [aRule("feed", { texts: [missing] }), allowing("partner", [one, "192.0.2.2"])];
+    const owned = [ownedBy(one, ["edge/feed"], list), ownedBy("192.0.2.2", ["edge/former"])];
+    const desired = desiredWith({ rules }, { blocklist: owned });
+    expect([...desired.lists.allowlist.keys()]).toEqual(["192.0.2.2"]);
+    expect(desired.rules.find(({ id }) => id === "edge/partner")?.message).toContain(
+      `The blocklist already holds ${one}, which a missing source of WafIpRule edge/feed wanted last`,
+    );
+  });
+});

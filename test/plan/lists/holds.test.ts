@@ -1,0 +1,201 @@
+import { describe, expect, test } from "@jest/globals";
+import { readOwners } from "../../../src/model/entry-owners.ts";
+import type { AddressText } from "../../../src/model/gathered.ts";
+import { operationKey } from "../../../src/model/operation.ts";
+import { holdKey } from "../../../src/plan/lists/holds.ts";
+import { ruleProgress } from "../../../src/plan/instance/progress.ts";
+import { addresses, anInstance, anOrigin, aRule, blocking } from "../../support/builders/declare.ts";
+import type { Owned, Situation } from "../../support/builders/gathered.ts";
+import { desiredOf, entry, nowMs, observed, ownedBy, planOf } from "../../support/builders/gathered.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
+
+const list = "ConfigMap edge/list-0, key list";
+const missing = (source = list): AddressText => ({ state: "Missing", source, problem: `${source} does not exist.` });
+const [one, two, three] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"] as const;
+
+/** What is managed and shown, and what is declared. */
+function situation(
+  owned: readonly Owned[],
+  gathered: NonNullable<Situation["gathered"]>,
+  more: Situation = {},
+): Situation {
+  const shown = owned.map((item) => (typeof item === "string" ? item : item[0]));
+  return { ...more, gathered, observed: { blocklist: shown }, inventory: { ...more.inventory, blocklist: owned } };
+}
+
+function outcome(of: Situation): { readonly removed: string[]; readonly held: string[] } {
+  const plan = planOf(of);
+  const removed = plan.operations.flatMap((one) => (one.kind === "RemoveEntry" ? [one.entry] : []));
+  return { removed, held: (plan.held?.removals.blocklist ?? []).map((removal) => removal.entry) };
+}
+
+describe("A missing ConfigMap", () => {
+  const gone = aRule("feed", { texts: [missing()] });
+
+  test("holds what it wanted last, and what other rules drop is removed", () => {
+    const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/other"]), ownedBy(three, ["edge/feed"])];
+    expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [two, three], held: [one] });
+  });
+
+  test("holds nothing that only another rule wanted and that has expired", () => {
+    const expired = blocking("old", [two], { expiresAtMs: nowMs - 1 });
+    const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/old"])];
+    expect(outcome(situation(owned, { rules: [gone, expired] }))).toEqual({ removed: [two], held: [one] });
+  });
+
+  test("holds what it wanted last also for another rule that names it", () => {
+    const owned = [ownedBy(one, ["edge/former"], list)];
+    expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [], held: [one] });
+  });
+
+  test("of which nothing is recorded holds what its rule wanted, and what rules of its namespace wanted that are gone", () => {
+    const owned = [
+      ownedBy(one, ["edge/feed"]),
+      ownedBy(two, ["edge/former"]),
+      ownedBy(three, ["edge/other"]),
+      ownedBy("192.0.2.4", ["news/former"]),
+    ];
+    const rules = [gone, blocking("other", [])];
+    expect(outcome(situation(owned, { rules }))).toEqual({ removed: [three, "192.0.2.4"], held: [one, two] });
+  });
+
+  test("holds every entry of unknown owners, and foreign ones of an Exclusive list", () => {
+    const owned = [one, ownedBy(two, ["edge/feed"], list), ownedBy(three, ["edge/other"])];
+    expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [three], held: [one, two] });
+    const instance = anInstance({ policies: { blocklist: "Exclusive" } });
+    const exclusive = situation([ownedBy(two, ["edge/other"])], { instance, rules: [gone, blocking("other", [])] });
+    const shown = { ...exclusive, observed: { blocklist: [one, two] } };
+    expect(outcome(shown)).toEqual({ removed: [two], held: [one] });
+  });
+
+  test("stays an owner of its entries while another rule wants them, and holds them when that rule does no more", () => {
+    const before = situation([ownedBy(one, ["edge/feed"], list)], { rules: [gone, blocking("other", [one])] });
+    const { inventory } = planOf(before);
+    const [record] = inventory.entries.blocklist.values();
+    expect(readOwners(record!.owners)).toMatchObject([{ source: list }, { name: "edge/other" }]);
+    const after = planOf({
+      ...before,
+      gathered: { rules: [gone] },
+      inventory: { entries: inventory.entries } as object,
+    });
+    expect(after.held?.removals.blocklist.map((removal) => removal.entry)).toEqual([one]);
+  });
+
+  test("counts what it wanted last as desired, and as neither synced nor pending", () => {
+    const gathered = { rules: [aRule("feed", { addresses: [three], texts: [missing()] })] };
+    const owned = [...addresses(1_413).map((one) => ownedBy(one, ["edge/feed"], list)), ownedBy(three, ["edge/feed"])];
+    const at = situation(owned, gathered);
+    const [rule] = desiredOf(gathered).rules;
+    const progress = ruleProgress(rule!, observed(at.observed), planOf(at));
+    expect(progress).toMatchObject({ desired: 1_414, synced: 1, pending: 0, awaited: 1_413 });
+  });
+});
+
+describe("An invalid line", () => {
+  test("holds what its rule wanted last, and nothing of others", () => {
+    const rules = [blocking("odd", ["nonsense"]), blocking("other", [])];
+    const owned = [
+      ownedBy(one, ["edge/odd"]),
+      ownedBy(two, ["edge/other"]),
+      ownedBy(three, ["edge/odd", "edge/other"]),
+    ];
+    expect(outcome(situation(owned, { rules }))).toEqual({ removed: [two], held: [one, three] });
+  });
+
+  test("holds nothing on the other list", () => {
+    const rules = [aRule("odd", { action: "Allow", addresses: ["nonsense"] })];
+    expect(outcome(situation([ownedBy(one, ["edge/odd"])], { rules }))).toEqual({ removed: [one], held: [] });
+  });
+});
+
+describe("Origins", () => {
+  const inventory = { origins: { "a.example": anOwnedOrigin() } };
+  const removed = (of: Situation) => planOf({ inventory, ...of }).operations.map(operationKey);
+
+  test("are removed while a rule is unreadable, and held while a file is or the namespace of a WafOrigin is unknown", () => {
+    expect(removed({ gathered: { rules: [aRule("odd", { texts: [missing()] })] } })).toEqual([
+      "origins -a.example Alternate",
+    ]);
+    expect(removed({ gathered: { brokenSources: ["a.yaml can't be read."] } })).toEqual([]);
+    const selector = { matchLabels: {}, matchExpressions: [] };
+    const instance = anInstance({ allowedNamespaces: { from: "Selector", selector } });
+    const origins = [anOrigin("b.example", { name: "other/b" })];
+    expect(removed({ gathered: { instance, origins } })).toEqual([]);
+  });
+});
+
+describe("An approval of removals that something unreadable holds", () => {
+  const rules = [aRule("feed", { texts: [missing()] })];
+  const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/feed"], list)];
+  const held = situation(owned, { rules });
+  const approved = (annotation: string | undefined, more: Situation["gathered"] = {}) => {
+    const instance = anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": annotation ?? "" } } });
+    return { ...held, gathered: { rules, instance, ...more } };
+  };
+
+  test("lets exactly these through, under the hash that covers what the guards hold too", () => {
+    const instance = anInstance({ guards: { maxRemovals: 0 } });
+    const both = situation([...owned, ownedBy(three, ["edge/other"])], { rules, instance });
+    const { hash, removals } = planOf(both).held!;
+    expect(removals.blocklist.map(({ entry, holds }) => [entry, holds.length])).toEqual([
+      [three, 0],
+      [one, 1],
+      [two, 1],
+    ]);
+    const annotations = { "wafsync.dev/approve-removals": hash! };
+    const given = anInstance({ guards: { maxRemovals: 0 }, meta: { annotations } });
+    expect(outcome({ ...both, gathered: { rules, instance: given } })).toEqual({
+      removed: [one, two, three],
+      held: [],
+    });
+  });
+
+  test("goes on for what is left, and does not cover what comes later", () => {
+    const plan = planOf(approved(planOf(held).held?.hash));
+    expect(plan.inventory.approvals).toBe(1);
+    const { approval, approvals } = plan.inventory;
+    const later = situation(
+      [owned[1]!, ownedBy(three, ["edge/feed"], list)],
+      { rules },
+      { inventory: { approval, approvals } },
+    );
+    expect(outcome(later)).toEqual({ removed: [two], held: [three] });
+  });
+
+  test("waits when something else becomes unreadable, and asks for a new one", () => {
+    const { approval, approvals } = planOf(approved(planOf(held).held?.hash)).inventory;
+    const more = { rules, brokenSources: ["a.yaml can't be read."] };
+    const plan = planOf(situation(owned, more, { inventory: { approval, approvals } }));
+    expect(plan.operations).toEqual([]);
+    expect(plan.held?.hash).toMatch(/^[0-9a-f]{12}$/);
+    expect(plan.inventory.approval?.removals.blocklist.size).toBe(2);
+  });
+
+  test("is not asked for, and lets nothing through, while the declared state can't be confirmed", () => {
+    const unconfirmed = "The API server does not answer.";
+    const { hash } = planOf(held).held!;
+    expect(outcome(approved(hash, { unconfirmed }))).toEqual({ removed: [], held: [one, two] });
+    expect(planOf(approved(hash, { unconfirmed })).held).toMatchObject({ hash: undefined, mismatch: undefined });
+    const { approval, approvals } = planOf(approved(hash)).inventory;
+    const under = { rules, unconfirmed };
+    const holds = new Set([...approval!.holds, ...desiredOf(under).holds.map(holdKey)]);
+    const more = { inventory: { approval: { ...approval!, holds }, approvals } };
+    expect(outcome(situation(owned, under, more))).toEqual({ removed: [], held: [one, two] });
+  });
+
+  test("never acts again once it was used: a hash depends on how many there were", () => {
+    const { hash } = planOf(held).held!;
+    const again = { ...approved(hash), inventory: { ...held.inventory, approvals: 1 } };
+    expect(outcome(again)).toEqual({ removed: [], held: [one, two] });
+    expect(planOf(again).held?.mismatch).toBe(hash);
+    expect(planOf(held).held?.mismatch).toBeUndefined();
+  });
+});
+
+test("A retained entry is not forgotten while something holds it, and is while something else is unreadable", () => {
+  const retained: Owned = [one, "edge/gone", [{ kind: "WafIpRule", name: "edge/gone", source: list }]];
+  const ofMissing = planOf(situation([retained], { rules: [aRule("feed", { texts: [missing()] })] }));
+  expect([...ofMissing.inventory.entries.blocklist.keys()]).toEqual([entry(one)]);
+  const ofOther = planOf(situation([retained], { rules: [blocking("odd", ["nonsense"])] }));
+  expect(ofOther.inventory.entries.blocklist.size).toBe(0);
+});

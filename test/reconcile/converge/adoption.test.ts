@@ -1,0 +1,121 @@
+import { describe, expect, test } from "@jest/globals";
+import { viewInstance } from "../../../src/cli/instance-view.ts";
+import { planLines } from "../../../src/cli/print-instance.ts";
+import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
+import { planOf } from "../../support/builders/gathered.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
+const foreign = 1_413;
+
+function worldOfForeign(rule = blocking("office", addresses(foreign), adopt)): ConvergeWorld {
+  const world = new ConvergeWorld({ declared: { rules: [rule] } });
+  world.waf.lists.blocklist.push(...addresses(foreign));
+  return world;
+}
+
+function messages(world: ConvergeWorld, reason: string): string[] {
+  return world.status.events.filter((event) => event.reason === reason).map(({ message }) => message);
+}
+
+describe("A rule that adopts", () => {
+  test("makes foreign entries managed in one run without a write, and names the first ten on itself and on the instance", async () => {
+    const world = worldOfForeign();
+    const { result, facts } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
+    expect(world.waf.calls.filter(({ name }) => !name.startsWith("Read"))).toEqual([]);
+    expect(facts?.done.adopted).toBe(foreign);
+    expect([...world.owned().entries.blocklist.values()].every(({ manner }) => manner === "Adopted")).toBe(true);
+    const message = `Adopted 1413 entries for WafIpRule edge/office: ${addresses(10).join(", ")}, …`;
+    expect(messages(world, "EntriesAdopted")).toEqual([message, message]);
+    expect(messages(world, "RecordMissing")).toEqual([]);
+    await world.pass();
+    expect(messages(world, "EntriesAdopted")).toHaveLength(2);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("keeps what it adopted when the annotation goes", async () => {
+    const world = worldOfForeign();
+    await world.pass();
+    const saves = world.inventory.saves.length;
+    world.declare({ rules: [blocking("office", addresses(foreign))] });
+    await world.pass();
+    expect(world.inventory.saves).toHaveLength(saves);
+    expect(world.owned().entries.blocklist.size).toBe(foreign);
+  });
+
+  test("is in the plan as operations without a call, next to the others", () => {
+    const plan = planOf({
+      gathered: { rules: [blocking("a", addresses(3), adopt), blocking("b", addresses(1))] },
+      observed: { blocklist: addresses(2) },
+    });
+    expect(plan.operations.map(({ kind }) => kind)).toEqual(["AddEntry"]);
+    expect(plan.adoptions).toEqual([
+      { list: "blocklist", entry: "198.18.0.0", rules: ["edge/a"] },
+      { list: "blocklist", entry: "198.18.0.1", rules: ["edge/a"] },
+    ]);
+    const observed = {
+      instance: anInstance({ policies: { blocklist: "Observe" } }),
+      rules: [blocking("a", addresses(3), adopt)],
+    };
+    expect(planOf({ gathered: observed, observed: { blocklist: addresses(2) } }).adoptions).toEqual([]);
+  });
+});
+
+describe("What a plan prints", () => {
+  const plain = (_style: string, text: string): string => text;
+  const look = { readStatus: () => undefined, placeOf: () => "" };
+
+  async function printed(world: ConvergeWorld): Promise<string> {
+    const facts = await world.preview();
+    return planLines(viewInstance(facts!, look), plain, false).join("\n");
+  }
+
+  test("counts adoptions, and is not nothing to do", async () => {
+    const text = await printed(worldOfForeign());
+    expect(text).toContain("= blocklist  198.18.0.0");
+    expect(text).toContain("on the list already, adopted for WafIpRule edge/office without a call");
+    expect(text).toContain(
+      "Plan: 0 to add, 0 to remove, 1413 to adopt without a call, one call for each other change.",
+    );
+  });
+
+  test("warns if there is no record and declared entries are on the lists", async () => {
+    const world = worldOfForeign(blocking("office", addresses(foreign)));
+    const warning =
+      "There is no record of earlier runs, and 1413 declared entries are on the lists already: they count as foreign";
+    expect(await printed(world)).toContain(`warning: ${warning}`);
+    await world.pass();
+    expect(messages(world, "RecordMissing")).toEqual([expect.stringContaining(warning)]);
+    await world.pass();
+    expect(messages(world, "RecordMissing")).toHaveLength(1);
+    expect(await printed(world)).toContain("Nothing to do: the WAF is as declared.");
+  });
+});
+
+describe("An origin that exists already", () => {
+  test("is adopted if its WafOrigin says so, and removed with it", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", adopt)] } });
+    world.waf.origins.set("a.example", "Alternate");
+    await world.pass();
+    expect(world.owned().origins.get("a.example")).toMatchObject({ manner: "Adopted", type: "Alternate" });
+    expect(messages(world, "OriginAdopted")).toEqual([
+      "Adopted origin a.example: it exists already, and is managed from now on.",
+    ]);
+    expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("True Ready");
+    world.declare({ origins: [] });
+    await world.pass();
+    expect(world.waf.origins.size).toBe(0);
+  });
+
+  test("is refused without the annotation, and so is one that the API refuses for another reason", async () => {
+    const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example"), anOrigin("b.example", adopt)] } });
+    world.waf.origins.set("a.example", "Alternate");
+    const fault = { code: "Rejected", message: "Invalid origin host.", status: 400 } as const;
+    world.waf.failOn({ on: "AddOrigin", nth: 2, effect: "Before", fault });
+    await world.pass();
+    expect(world.owned().origins.size).toBe(0);
+    expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("False Rejected");
+    expect(world.status.condition(world.declared().origins[1]!.meta, "Ready")).toBe("False Rejected");
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, test } from "@jest/globals";
+import { addresses, allowing, anInstance, blocking } from "../../support/builders/declare.ts";
+import { nowMs } from "../../support/builders/gathered.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+const annotation = "wafsync.dev/approve-removals";
+
+async function worldOfTwo(): Promise<ConvergeWorld> {
+  const ends = { expiresAtMs: nowMs + 60_000 };
+  const rules = [
+    blocking("first", addresses(3)),
+    blocking("second", addresses(3, 100)),
+    blocking("third", addresses(2, 200), ends),
+  ];
+  const world = new ConvergeWorld({ declared: { rules } });
+  await world.pass();
+  return world;
+}
+
+function approve(world: ConvergeWorld, hash: string, location = ""): void {
+  world.declare({ instance: anInstance({ meta: { annotations: { [annotation]: hash }, location } }) });
+}
+
+function heldPlan(world: ConvergeWorld): string {
+  return (world.status.read(world.instance) as { heldPlan: string }).heldPlan;
+}
+
+describe("One odd line in a rule", () => {
+  test("holds the removals of that rule, while those of another one and an expiry go through", async () => {
+    const world = await worldOfTwo();
+    const odd = blocking("first", ["nonsense", ...addresses(1)]);
+    world.declare({
+      rules: [odd, blocking("second", addresses(1, 100)), blocking("third", addresses(2, 200), { expiresAtMs: nowMs })],
+    });
+    await world.pass();
+    expect(world.waf.lists.blocklist.toSorted()).toEqual([...addresses(3), ...addresses(1, 100)].toSorted());
+    const message = world.status.message(world.instance, "RemovalsHeld");
+    expect(message).toContain(
+      "2 removals from the blocklist (198.18.0.1, 198.18.0.2) are on hold while something can't be read",
+    );
+    expect(message).toContain("They were last wanted by WafIpRule edge/first.");
+    expect(message).toContain(`kubectl annotate --overwrite wafinstance -n edge shop ${annotation}=${heldPlan(world)}`);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is overridden by an approval of exactly these removals, once", async () => {
+    const world = await worldOfTwo();
+    const odd = blocking("first", ["nonsense"]);
+    world.declare({ rules: [odd] });
+    await world.pass();
+    const hash = heldPlan(world);
+    approve(world, hash);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+    const approved = world.status.events.filter(({ reason }) => reason === "RemovalsApproved");
+    expect(approved.map(({ message }) => message)).toEqual([`3 removals are approved by ${annotation}: "${hash}".`]);
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBeUndefined();
+
+    world.declare({ rules: [blocking("first", addresses(3))] });
+    await world.pass();
+    world.declare({ rules: [odd] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toHaveLength(3);
+    expect(world.status.condition(world.instance, "RemovalsHeld")).toBe("True ApprovalMismatch");
+    await world.pass();
+    expect(world.status.eventReasons().filter((reason) => reason === "ApprovalMismatch")).toHaveLength(1);
+    expect(world.status.message(world.instance, "RemovalsHeld")).toContain(
+      `The annotation ${annotation}: "${hash}" does not match`,
+    );
+    expect(heldPlan(world)).not.toBe(hash);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("in a directory says into which file the approval goes, and no command", async () => {
+    const world = await worldOfTwo();
+    world.declare({ rules: [blocking("first", ["nonsense"])] });
+    approve(world, "", "waf/shop.yaml:1");
+    await world.pass();
+    const message = world.status.message(world.instance, "RemovalsHeld");
+    expect(message).toContain(
+      `write into metadata.annotations of WafInstance edge/shop (waf/shop.yaml:1): ${annotation}: "${heldPlan(world)}"`,
+    );
+    expect(message).not.toContain("kubectl");
+  });
+});
+
+describe("An Allow rule for a blocked address", () => {
+  /** As in a directory, where no age is known: its name comes first. */
+  const rules = [
+    blocking("scanners", addresses(2), { meta: { createdAtMs: undefined } }),
+    allowing("a-partner", addresses(1), { meta: { createdAtMs: undefined } }),
+  ];
+
+  async function worldOfConflict(): Promise<ConvergeWorld> {
+    const world = new ConvergeWorld({ declared: { rules: rules.slice(0, 1) } });
+    await world.pass();
+    world.declare({ rules });
+    await world.pass();
+    return world;
+  }
+
+  test("does not lift the block, whatever its name, and says who holds the address", async () => {
+    const world = await worldOfConflict();
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(addresses(2));
+    expect(world.waf.lists.allowlist).toEqual([]);
+    const partner = rules[1]!.rule.meta;
+    expect(world.status.condition(partner, "Accepted")).toBe("False Conflict");
+    expect(world.status.message(partner, "Accepted")).toContain(
+      "WafIpRule edge/scanners with action Block already holds",
+    );
+  });
+
+  test("stays the loser while the WAF can't be reached, also for a new process", async () => {
+    const world = await worldOfConflict();
+    world.restart();
+    world.waf.failOn({
+      on: "ReadOrigins",
+      effect: "Before",
+      fault: { code: "Unavailable", message: "The API answered 503." },
+    });
+    expect((await world.pass()).result.kind).toBe("Failed");
+    expect(world.status.condition(rules[1]!.rule.meta, "Accepted")).toBe("False Conflict");
+    expect(world.status.condition(rules[0]!.rule.meta, "Accepted")).toBe("True Accepted");
+  });
+
+  test("gets the address once the Block rule gives it up", async () => {
+    const world = await worldOfConflict();
+    world.declare({ rules: [blocking("scanners", addresses(1, 1)), rules[1]!] });
+    await world.pass();
+    expect(world.waf.lists.allowlist).toEqual(addresses(1));
+    expect(world.waf.lists.blocklist).toEqual(addresses(1, 1));
+  });
+});

@@ -1,0 +1,14 @@
+// Records of the inventory for tests: everything that a test does not name has a plain default.
+import { unknownOwners } from "../../../src/model/entry-owners.ts";
+import type { OwnedEntry, OwnedOrigin } from "../../../src/model/inventory.ts";
+
+/** An entry of which nothing is known but that wafsync added it. */
+export function anOwnedEntry(overrides: Partial<OwnedEntry> = {}): OwnedEntry {
+  return { owners: unknownOwners, sinceMs: undefined, manner: "Added", retainedBy: undefined, ...overrides };
+}
+
+/** An alternate origin that the API accepted. */
+export function anOwnedOrigin(overrides: Partial<OwnedOrigin> = {}): OwnedOrigin {
+  const known = { owners: unknownOwners, manner: "Added", retainedBy: undefined } as const;
+  return { type: "Alternate", addedAtMs: 1, ...known, ...overrides };
+}
