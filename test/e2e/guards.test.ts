@@ -53,7 +53,7 @@ describe("Special-purpose networks", () => {
 
     await writeInstance(folder, "  guards: {maxRemovals: 0}\n");
     const held = await runWafsync(["plan", ...folder.from]);
-    expect(held.stdout).toContain("  ! blocklist  10.0.0.0/8  held");
+    expect(held.stdout).toContain("  ! blocklist  10.0.0.0/8  on hold");
     await runWafsync(["apply", ...folder.from]);
     expect(waf.blocklist).toContain("10.0.0.0/8");
 

@@ -31,7 +31,7 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   expect(planned.stdout).toContain("2 to adopt without a call");
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied.code).toBe(0);
-  expect(applied.stdout).toContain("0 added, 0 removed, 2 adopted");
+  expect(applied.stdout).toContain("shop/main: 2 adopted;");
   expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
   const record = await readFile(join(folder.files.path, ".wafsync/inventory/shop/main.yaml"), "utf8");
   expect(record).toMatch(/^ {2}[0-9a-z]{10} Adopted \S+ WafIpRule:shop\/office$/m);

@@ -1,7 +1,7 @@
 // What wafsync may call its own. An entry is ours from the record that is written before the call that could add it; one
 // that was on the list before any rule declared it stays foreign, unless a rule adopts it. What can't be proved ours is not.
 import type { EntryOwners } from "../../model/entry-owners.ts";
-import { joinOwners } from "../../model/entry-owners.ts";
+import { joinOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Manner, OwnedEntry } from "../../model/inventory.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
@@ -45,7 +45,9 @@ export function ownEntries(input: {
   let change: ListOwnership["change"] = "None";
   for (const [entry, before] of owned) {
     const rules = wanted.get(entry);
-    if (rules === undefined && (dropped.has(entry) || !observed.has(entry))) {
+    // What something unreadable wanted last stays known, also if it is not on the list: nothing else tells what it wants.
+    const isAwaited = (): boolean => unreadable(before.owners) !== unknownOwners;
+    if (rules === undefined && (dropped.has(entry) || (!observed.has(entry) && !isAwaited()))) {
       change = "Entries";
       continue;
     }

@@ -55,7 +55,7 @@ describe("An entry that a guard begins to refuse", () => {
     const careful = anInstance({ guards: { maxRemovals: 0 } });
     const held = planOf({ ...situation, gathered: { rules, instance: careful } });
     expect(held.operations).toEqual([]);
-    expect(held.held?.removals.blocklist).toEqual(["10.0.0.0/8"]);
+    expect(held.held?.removals.blocklist.map(({ entry }) => entry)).toEqual(["10.0.0.0/8"]);
   });
 
   test("stays if it is foreign", () => {

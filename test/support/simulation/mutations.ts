@@ -333,7 +333,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "only what is gone from the list is forgotten",
     file: "src/plan/lists/ownership.ts",
-    from: "if (rules === undefined && (dropped.has(entry) || !observed.has(entry))) {",
+    from: "if (rules === undefined && (dropped.has(entry) || (!observed.has(entry) && !isAwaited()))) {",
     to: "if (rules === undefined) {",
     foundBy: simulation,
   },
