@@ -108,19 +108,15 @@ export class Run {
   see(learned: Partial<Omit<View, "desired">>): void {
     const nowMs = this.ports.clock.nowMs();
     const { gathered } = learned;
-    const desired =
-      gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs, this.#view.inventory.entries);
+    const { olderRefusals } = this.memory;
+    const { entries } = this.#view.inventory;
+    const desired = gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs, entries);
     this.#view = { ...this.#view, ...learned, desired };
     const observed = this.ledger.shown(this.#view.observed);
-    const plan = planInstance({ ...this.#view, observed, olderRefusals: this.memory.olderRefusals, nowMs });
+    const plan = planInstance({ ...this.#view, observed, olderRefusals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;
-  }
-
-  /** Keeps an inventory that follows from a write, if it is another one. */
-  keep(inventory: Inventory): void {
-    if (inventory !== this.#view.inventory) this.see({ inventory });
   }
 
   /** True if the declared state may be newer than the view, or a rule has expired since. */
@@ -147,10 +143,7 @@ export class Run {
     return this.memory.hasConfirmed || !this.#followsSource;
   }
 
-  /**
-   * Whether the declared state is fresh enough for the operation. A removal needs a recent read; any other write needs one since
-   * the process started: an address that was unblocked must not be blocked again from a stale cache.
-   */
+  /** Whether the declared state is fresh enough: a removal needs a recent read, any other write one since the process started. */
   isConfirmedFor(operation: Operation): boolean {
     if (!isRemoval(operation)) return this.isFresh;
     return this.#confirmedMs !== undefined && this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;
@@ -233,11 +226,8 @@ export class Run {
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };
     if (saved.state === "Failed") return { kind: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
-    if (next.approvals > this.#stored.approvals && next.approval !== undefined) {
-      emitApproval(this.ports.status, this.#view.gathered.instance.meta, next.approval);
-    }
+    this.#emitRecorded(next.approvals > this.#stored.approvals);
     const { adoptions } = this.#plan;
-    emitAdoptions(this.ports.status, this.#view, adoptions);
     this.ledger.recorded(before, next, observed, adoptions.length);
     this.#stored = next;
     this.#revision = saved.revision;
@@ -251,6 +241,15 @@ export class Run {
     return this.domain.movedFrom(this.#view.observed, domain);
   }
 
+  /** Emits what becomes true by a record: an approval, and adoptions. */
+  #emitRecorded(isApproved: boolean): void {
+    const { status } = this.ports;
+    const { gathered, desired } = this.#view;
+    const { adoptions, inventory } = this.#plan;
+    if (isApproved) emitApproval(status, gathered.instance.meta, inventory.approval);
+    emitAdoptions(status, { gathered, desired }, adoptions);
+  }
+
   /** What the run knows now. */
   facts(
     phase: RunFacts["phase"],
@@ -258,8 +257,9 @@ export class Run {
   ): RunFacts {
     const { gathered, desired, inventory } = this.#view;
     const observed = this.ledger.shown(this.#view.observed);
-    const plan = this.#plan;
-    const isUntouched = this.#next === 0;
+    const { plan, left } = this;
+    const remaining = plan.operations.slice(plan.operations.length - left);
+    const lists = this.#next === 0 ? plan.lists : summarizeLists(observed, inventory, remaining, plan.held);
     return {
       gathered,
       desired,
@@ -267,9 +267,7 @@ export class Run {
       result: ended?.result,
       observed,
       plan,
-      lists: isUntouched
-        ? plan.lists
-        : summarizeLists(observed, inventory, plan.operations.slice(this.#next), plan.held),
+      lists,
       inventory,
       done: this.ledger.done,
       unrecorded: this.#unrecorded,
@@ -283,8 +281,8 @@ export class Run {
   #pace(): Pace {
     const { added, removed, originsAdded, originsRemoved } = this.ledger.done;
     const done = added + removed + originsAdded + originsRemoved;
-    const seconds = (this.ports.clock.nowMs() - this.#startedMs) / 1000;
-    return { done, left: this.left, perSecond: done < paceFrom || seconds <= 0 ? undefined : done / seconds };
+    const tookMs = this.ports.clock.nowMs() - this.#startedMs;
+    return { done, left: this.left, perSecond: done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs };
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */

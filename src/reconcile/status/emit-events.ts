@@ -36,7 +36,9 @@ export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: rea
 }
 
 /** A person approved removals that were on hold. */
-export function emitApproval(status: StatusPort, instance: ResourceMeta, { hash, removals }: Approval): void {
+export function emitApproval(status: StatusPort, instance: ResourceMeta, approval: Approval | undefined): void {
+  if (approval === undefined) return;
+  const { hash, removals } = approval;
   const count = removals.blocklist.size + removals.allowlist.size;
   const what = count === 1 ? "1 removal is" : `${count} removals are`;
   status.event(instance, {
