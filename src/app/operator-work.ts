@@ -55,6 +55,8 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
+  /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
+  readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
@@ -163,6 +165,7 @@ class Work implements OperatorWork {
       mayWrite: () => leadership.mayWrite(),
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
+      onFormerRecord: (instance) => log.warn("obsolete record found", { instance: nameKey(instance) }),
     });
   }
 
@@ -216,6 +219,7 @@ class Work implements OperatorWork {
       ...this.#parts(),
       api: this.#options.api,
       outputs: this.#outputs,
+      formerRecords: this.#records.former,
       domainOf: (instance) => this.#domains.get(nameKey(instance)),
     });
     const controller = new LogForwardingController({

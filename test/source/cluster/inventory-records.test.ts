@@ -1,4 +1,4 @@
-// Inventories in ConfigMaps, on a real API server: what a crash between two writes leaves, who wins of two writers, and what
+// Inventories in WafRecords, on a real API server: what a crash between two writes leaves, who wins of two writers, and what
 // becomes of them when others delete them.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
@@ -6,8 +6,8 @@ import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
-import { createInventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
-import type { InventoryConfigMaps } from "../../../src/source/cluster/inventory-config-maps.ts";
+import { createInventoryRecords } from "../../../src/source/cluster/inventory-records.ts";
+import type { InventoryRecords } from "../../../src/source/cluster/inventory-records.ts";
 import { crashingClient, watchedClient } from "../../support/fakes/api-clients.ts";
 import { UnattendedInstances } from "../../support/worlds/unattended-instances.ts";
 import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
@@ -16,7 +16,7 @@ import { anOwnedEntry } from "../../support/builders/owned.ts";
 
 const shardBytesMax = 1_500;
 
-interface StoredConfigMap {
+interface StoredRecord {
   readonly metadata: {
     readonly name: string;
     readonly finalizers?: readonly string[];
@@ -24,30 +24,31 @@ interface StoredConfigMap {
     readonly deletionTimestamp?: string;
     readonly resourceVersion: string;
   };
-  readonly data: Readonly<Record<string, string>>;
 }
 
-await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
+await describeWithControlPlane("inventories in WafRecords", (cluster) => {
   const instances = new UnattendedInstances(cluster, "inventories");
   beforeAll(() => instances.start());
   afterAll(() => instances.close());
 
-  const open = (over: ApiServer = instances.api, overrides = {}): InventoryConfigMaps =>
-    createInventoryConfigMaps({
+  const collection = (): string => `/apis/wafsync.dev/v1alpha1/namespaces/${instances.namespace}/wafrecords`;
+
+  const open = (over: ApiServer = instances.api, overrides = {}): InventoryRecords =>
+    createInventoryRecords({
       api: over,
       namespace: instances.namespace,
-      uidOf: instances.uidOf,
+      holderOf: instances.holderOf,
       shardBytesMax,
       ...overrides,
     });
 
-  async function stored({ name }: ObjectName): Promise<StoredConfigMap[]> {
+  async function stored({ name }: ObjectName): Promise<StoredRecord[]> {
     const selector = encodeURIComponent(`wafsync.dev/instance=${name}`);
-    const path = `/api/v1/namespaces/${instances.namespace}/configmaps?labelSelector=${selector}`;
-    return ((await cluster.request({ path })).body as { items: StoredConfigMap[] }).items;
+    const path = `${collection()}?labelSelector=${selector}`;
+    return ((await cluster.request({ path })).body as { items: StoredRecord[] }).items;
   }
 
-  async function save(inventories: InventoryConfigMaps, name: ObjectName, inventory: Inventory): Promise<string> {
+  async function save(inventories: InventoryRecords, name: ObjectName, inventory: Inventory): Promise<string> {
     const loaded = await inventories.load(name);
     if (loaded.state !== "Loaded") throw new Error(loaded.problem);
     const { state } = await inventories.save(name, inventory, loaded.revision);
@@ -60,7 +61,7 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
     return loaded.inventory;
   }
 
-  test("an inventory of any size is loaded as it was saved, and needs no more ConfigMaps than that", async () => {
+  test("an inventory of any size is loaded as it was saved, and needs no more objects than that", async () => {
     const name = await instances.create();
     expect(await load(name)).toEqual(emptyInventory);
     for (const [count, isSharded] of [
@@ -72,7 +73,7 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
       expect(await load(name)).toEqual(owning(count));
       expect((await stored(name)).length > 1).toBe(isSharded);
     }
-    expect((await stored(name)).map(({ metadata }) => metadata.name)).toEqual([`${name.name}-wafsync-inventory-1`]);
+    expect((await stored(name)).map(({ metadata }) => metadata.name)).toEqual([`${name.name}-inventory-1`]);
   });
 
   test("a save that changes one entry writes the shard that holds it, and the first one", async () => {
@@ -84,7 +85,7 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
     await save(inventories, name, owning(401));
     const written = client.sent.slice(before).filter((request) => request.startsWith("PUT"));
     expect(written.length).toBeLessThanOrEqual(2);
-    expect(written.at(-1)).toContain(`${name.name}-wafsync-inventory-1`);
+    expect(written.at(-1)).toContain(`${name.name}-inventory-1`);
   });
 
   test.each([
@@ -150,31 +151,34 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
 
   test.each([
     ["a shard is missing", (index: number) => (index === 2 ? "delete" : undefined)],
-    ["a line is damaged", (index: number) => (index === 2 ? { blocklist: "not an address at all\n" } : undefined)],
-    ["it was written by a newer wafsync", (index: number) => (index === 1 ? { format: "99" } : undefined)],
-    ["a shard is somebody else's", (index: number) => (index === 1 ? { shard: null } : undefined)],
+    [
+      "a line is damaged",
+      (index: number) => (index === 2 ? { data: { blocklist: "not an address at all\n" } } : undefined),
+    ],
+    ["it was written by a newer wafsync", (index: number) => (index === 1 ? { format: 99 } : undefined)],
+    ["a shard has another number", (index: number) => (index === 1 ? { part: 2 } : undefined)],
   ])("it can't be used, and says why, when %s", async (_what, damage) => {
     const name = await instances.create();
     await save(open(), name, owning(300));
     for (const { metadata } of await stored(name)) {
       const index = Number(metadata.name.split("-").at(-1));
-      const path = `/api/v1/namespaces/${instances.namespace}/configmaps/${metadata.name}`;
+      const path = `${collection()}/${metadata.name}`;
       const contentType = "application/merge-patch+json";
       const act = damage(index);
       if (act === "delete") {
         await cluster.request({ method: "PATCH", path, body: { metadata: { finalizers: null } }, contentType });
         await cluster.request({ method: "DELETE", path });
-      } else if (act !== undefined) await cluster.request({ method: "PATCH", path, body: { data: act }, contentType });
+      } else if (act !== undefined) await cluster.request({ method: "PATCH", path, body: { spec: act }, contentType });
     }
     const loaded = await open().load(name);
-    expect(loaded).toMatchObject({ state: "Unreadable", problem: expect.stringContaining(`${name.name}-wafsync`) });
+    expect(loaded).toMatchObject({ state: "Unreadable", problem: expect.stringContaining(`${name.name}-inventory`) });
   });
 
   test("it outlives its deletion by others until it is let go", async () => {
     const name = await instances.create();
     await save(open(), name, owning(300));
     for (const { metadata } of await stored(name)) {
-      const path = `/api/v1/namespaces/${instances.namespace}/configmaps/${metadata.name}`;
+      const path = `${collection()}/${metadata.name}`;
       await cluster.request({ method: "DELETE", path });
     }
     expect((await stored(name)).every(({ metadata }) => metadata.deletionTimestamp !== undefined)).toBe(true);
@@ -200,27 +204,28 @@ await describeWithControlPlane("inventories in ConfigMaps", (cluster) => {
 
   test("an instance that comes back with another UID takes its inventory over, unless nothing may be written", async () => {
     const name = await instances.create();
-    const former = { uidOf: () => "00000000-0000-4000-8000-000000000000" };
+    const formerUid = "00000000-0000-4000-8000-000000000000";
+    const former = { holderOf: () => ({ uid: formerUid, retains: false }) };
     const ownerOf = async () => (await stored(name))[0]?.metadata.ownerReferences?.map((owner) => owner.uid);
     // The garbage collector deletes what a former instance owned; the finalizer keeps it.
     await save(open(instances.api, former), name, owning(3));
     const readOnly = open(instances.api, { mayWrite: () => false });
     expect((await readOnly.load(name)).state).toBe("Loaded");
-    expect(await ownerOf()).toEqual([former.uidOf()]);
+    expect(await ownerOf()).toEqual([formerUid]);
     expect(await load(name)).toEqual(owning(3));
     expect(await ownerOf()).toEqual([instances.uidOf(name)]);
   });
 
   test("what is left of an instance that is gone is swept away, and nothing else", async () => {
     const [gone, alive] = [await instances.create(), await instances.create()];
-    const uidOf = (name: ObjectName) => (name.name === gone.name ? undefined : instances.uidOf(name));
+    const holderOf = (name: ObjectName) => (name.name === gone.name ? undefined : instances.holderOf(name));
     await save(open(), gone, owning(300));
     await save(open(), alive, owning(3));
     for (const { metadata } of [...(await stored(gone)), ...(await stored(alive))]) {
-      const path = `/api/v1/namespaces/${instances.namespace}/configmaps/${metadata.name}`;
+      const path = `${collection()}/${metadata.name}`;
       await cluster.request({ method: "DELETE", path });
     }
-    expect(await open(instances.api, { uidOf }).sweep()).toEqual([gone]);
+    expect(await open(instances.api, { holderOf }).sweep()).toEqual([gone]);
     expect(await stored(gone)).toEqual([]);
     expect(await load(alive)).toEqual(owning(3));
   });

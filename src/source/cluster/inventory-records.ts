@@ -1,8 +1,8 @@
-// Inventories in ConfigMaps next to their instance: `<instance>-wafsync-inventory-<n>`, plain lists that people can read.
-// Every save writes the first ConfigMap last, so that concurrent writers conflict there and a stale one fails. The others are
+// Inventories in WafRecords next to their instance: `<instance>-inventory-<n>`, plain lists that people can read.
+// Every save writes the first one last, so that concurrent writers conflict there and a stale one fails. The others are
 // written before it, if they differ; those that are no longer needed are deleted after it. A crash in between leaves a union
-// with too many entries, never too few, which the next save corrects. A finalizer protects them from any other deletion (of
-// the namespace, or by a cascade): only `remove` removes it.
+// with too many entries, never too few, which the next save corrects. With `deletionPolicy: Delete` a finalizer protects them
+// from any other deletion (of the namespace, or by a cascade): only `remove` removes it.
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -11,14 +11,16 @@ import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
 import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
 import { joinShards, shardInventory } from "../inventory-shards.ts";
-import { describeShard, type InventoryShard, InventoryShardStore, isHeldFor } from "./inventory-shard-store.ts";
+import type { FormerInventories } from "./config-map-records.ts";
+import type { RecordHolder } from "./record-object.ts";
+import { describeShard, type InventoryShard, isHeldFor, RecordShardStore } from "./record-shard-store.ts";
 
-/** Bytes of text in a ConfigMap, whose limit is 1 MiB. */
+/** Bytes of text in an object: etcd takes 1.5 MiB, of which escapes and metadata need some. */
 const shardBytesMaxDefault = 900 * 1024;
 /** Instances whose text is cached. For the others, every save writes every shard. */
 const knownMax = 100;
 
-export interface InventoryConfigMaps {
+export interface InventoryRecords {
   /** By the name of the instance, whatever its UID. Without an inventory: an empty one with an empty revision. Never rejects. */
   load(instance: ObjectName): Promise<LoadedInventory>;
   /** Stored when it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
@@ -32,44 +34,48 @@ export interface InventoryConfigMaps {
   sweep(): Promise<readonly ObjectName[]>;
 }
 
-export interface InventoryConfigMapsOptions {
+export interface InventoryRecordsOptions {
   readonly api: ApiServer;
-  /** The UID of an instance; undefined if it does not exist. */
-  readonly uidOf: (instance: ObjectName) => string | undefined;
+  /** Undefined if the instance does not exist. */
+  readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** All namespaces if undefined. */
   readonly namespace?: string;
-  /** Called before a load writes: it adopts the inventory of a former instance of the same name. */
+  /** Called before a load writes: it adopts the inventory of a former instance of the same name, or moves an older record. */
   readonly mayWrite?: () => boolean;
+  /** Where the inventories of an older version are; undefined if they are not to be moved. */
+  readonly former?: FormerInventories | undefined;
   readonly shardBytesMax?: number;
 }
 
 /** By number, from 1. */
 type Shards = ReadonlyMap<number, InventoryShard>;
 
-export function createInventoryConfigMaps(options: InventoryConfigMapsOptions): InventoryConfigMaps {
+export function createInventoryRecords(options: InventoryRecordsOptions): InventoryRecords {
   return new StoredInventories(options);
 }
 
-class StoredInventories implements InventoryConfigMaps {
-  readonly #options: InventoryConfigMapsOptions;
-  readonly #store: InventoryShardStore;
+class StoredInventories implements InventoryRecords {
+  readonly #options: InventoryRecordsOptions;
+  readonly #store: RecordShardStore;
   /** What is stored, as far as known, to omit writes that would change nothing. */
   readonly #known = new LruMap<string, { readonly revision: string; readonly shards: Shards }>(knownMax);
 
-  constructor(options: InventoryConfigMapsOptions) {
+  constructor(options: InventoryRecordsOptions) {
     this.#options = options;
-    this.#store = new InventoryShardStore(options.api);
+    this.#store = new RecordShardStore(options.api);
   }
 
   async load(instance: ObjectName): Promise<LoadedInventory> {
     const found = await this.#store.find(instance);
-    if (!found.ok) return { state: "Unreachable", problem: unreachable(instance, found.fault) };
-    const shards = await this.#adopted(instance, found.value);
+    if (!found.ok) return { state: "Unreachable", problem: unlisted(instance, found.fault) };
+    const moved = await this.#moved(instance, found.value);
+    if (moved !== undefined && "state" in moved) return moved;
+    const shards = moved ?? (await this.#adopted(instance, found.value));
     this.#know(instance, shards);
     if (shards.size === 0) return { state: "Loaded", inventory: emptyInventory, revision: "" };
-    const misnamed = [...shards].find(([index, { data }]) => !(data["shard"] ?? "").startsWith(`${index}/`));
+    const misnamed = [...shards].find(([index, shard]) => !isNumbered(shard, index));
     if (misnamed !== undefined) {
-      const problem = `${describeShard(instance, misnamed[0])} is damaged, or is not wafsync's: it has no section shard with its number.`;
+      const problem = `${describeShard(instance, misnamed[0])} is damaged: its \`spec.part\` is not the number in its name.`;
       return { state: "Unreadable", problem };
     }
     const joined = joinShards([...shards.values()].map(({ data }) => data));
@@ -80,20 +86,20 @@ class StoredInventories implements InventoryConfigMaps {
   }
 
   async save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory> {
-    const uid = this.#options.uidOf(instance);
-    if (uid === undefined) return { state: "Failed", problem: `There is no WafInstance ${nameKey(instance)}.` };
+    const holder = this.#options.holderOf(instance);
+    if (holder === undefined) return { state: "Failed", problem: `There is no WafInstance ${nameKey(instance)}.` };
     const known = this.#known.get(nameKey(instance));
     const stored = new Map(known?.revision === revision ? known.shards : parseRevision(revision));
     this.#known.delete(nameKey(instance));
     const wanted = this.#shardsOf(inventory);
     if (wanted.length > 1 && !stored.has(1)) {
       // So that a crash before the last write leaves a complete set.
-      const begun = await this.#store.write(instance, uid, 1, this.#shardsOf(emptyInventory)[0] ?? {}, undefined);
+      const begun = await this.#store.write(instance, holder, 1, this.#shardsOf(emptyInventory)[0] ?? {}, undefined);
       if (!begun.ok) return refused(instance, 1, begun.fault);
       stored.set(1, begun.value);
     }
     for (let index = wanted.length; index >= 1; index -= 1) {
-      const written = await this.#writeShard(instance, uid, index, wanted[index - 1] ?? {}, stored.get(index));
+      const written = await this.#writeShard(instance, holder, index, wanted[index - 1] ?? {}, stored.get(index));
       if (!written.ok) return refused(instance, index, written.fault);
       stored.set(index, written.value);
     }
@@ -111,7 +117,7 @@ class StoredInventories implements InventoryConfigMaps {
     if (first !== undefined && shards.size > 1) {
       // Empty it before the others are deleted, because a set with missing shards cannot be read.
       const empty = this.#shardsOf(emptyInventory)[0] ?? {};
-      const emptied = await this.#store.write(instance, this.#options.uidOf(instance), 1, empty, first);
+      const emptied = await this.#store.write(instance, this.#options.holderOf(instance), 1, empty, first);
       if (!emptied.ok) return unreachable(instance, emptied.fault);
       shards.set(1, emptied.value);
     }
@@ -120,43 +126,67 @@ class StoredInventories implements InventoryConfigMaps {
   }
 
   async sweep(): Promise<readonly ObjectName[]> {
-    const { uidOf, namespace } = this.#options;
+    const { holderOf, namespace } = this.#options;
     const swept = new Map<string, ObjectName>();
     for (const { instance, index, shard } of await this.#store.findEnding(namespace)) {
-      if (uidOf(instance) !== undefined) continue;
+      if (holderOf(instance) !== undefined) continue;
       const fault = await this.#store.release(instance, index, shard);
       if (fault === undefined) swept.set(nameKey(instance), instance);
     }
     return [...swept.values()];
   }
 
-  /** After a restore the instance has a new UID: without this, the garbage collector would delete the inventory. */
+  /**
+   * Ties what was found to the instance as it is now. After a restore it has a new UID, and without this the garbage
+   * collector would delete the inventory; and its `deletionPolicy` may have changed.
+   */
   async #adopted(instance: ObjectName, found: Shards): Promise<Shards> {
-    const uid = this.#options.uidOf(instance);
-    if (uid === undefined || this.#options.mayWrite?.() === false) return found;
+    const holder = this.#options.holderOf(instance);
+    if (holder === undefined || this.#options.mayWrite?.() === false) return found;
     const shards = new Map<number, InventoryShard>();
     for (const [index, shard] of found) {
+      const isFine = !isNumbered(shard, index) || isHeldFor(shard, holder);
       // If this fails, the next load or save retries.
-      const isForeign = shard.data["shard"] === undefined;
-      const adopted =
-        isForeign || isHeldFor(shard, uid)
-          ? undefined
-          : await this.#store.write(instance, uid, index, shard.data, shard);
+      const adopted = isFine ? undefined : await this.#store.write(instance, holder, index, shard.data, shard);
       shards.set(index, adopted?.ok === true ? adopted.value : shard);
     }
     return shards;
   }
 
+  /**
+   * Moves the inventory of an older version, if there is one and it has not been moved yet. The first shard is written last:
+   * as long as it is missing, a move that was interrupted begins again. Undefined if there is nothing to move.
+   */
+  async #moved(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
+    const { former, holderOf, mayWrite } = this.#options;
+    const holder = holderOf(instance);
+    if (former === undefined || holder === undefined || found.has(1)) return undefined;
+    const read = await former.read(instance, holder.uid);
+    if (read.state === "None") return undefined;
+    if (read.state !== "Loaded") return read;
+    if (mayWrite?.() === false)
+      return { state: "Unreachable", problem: "This process may not move the inventory now." };
+    const shards = new Map(found);
+    const wanted = this.#shardsOf(read.inventory);
+    for (let index = wanted.length; index >= 1; index -= 1) {
+      const written = await this.#store.write(instance, holder, index, wanted[index - 1] ?? {}, found.get(index));
+      if (!written.ok) return { state: "Unreachable", problem: unreachable(instance, written.fault) };
+      shards.set(index, written.value);
+    }
+    await former.remove(instance, read);
+    return shards;
+  }
+
   async #writeShard(
     instance: ObjectName,
-    uid: string,
+    holder: RecordHolder,
     index: number,
     data: InventoryShard["data"],
     stored: InventoryShard | undefined,
   ): Promise<ApiResult<InventoryShard>> {
-    const isSame = stored !== undefined && isHeldFor(stored, uid) && sameData(stored.data, data);
+    const isSame = stored !== undefined && isHeldFor(stored, holder) && sameData(stored.data, data);
     if (isSame && index > 1) return { ok: true, value: stored, status: 200 };
-    return await this.#store.write(instance, uid, index, data, stored);
+    return await this.#store.write(instance, holder, index, data, stored);
   }
 
   /** Deletes the shards after `last`, the highest number first. After a failure, the rest is as after a crash. */
@@ -185,20 +215,24 @@ class StoredInventories implements InventoryConfigMaps {
   }
 }
 
+function isNumbered({ data }: InventoryShard, index: number): boolean {
+  return (data["shard"] ?? "").startsWith(`${index}/`);
+}
+
 function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInventory {
   const name = describeShard(instance, index);
   // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
-    return { state: "Conflict", problem: `${name} was changed by somebody else since it was read.` };
+    return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` };
   }
   return { state: "Failed", problem: `${name} could not be written: ${fault.message}` };
 }
 
-/** `1=<resourceVersion>,2=…` */
+/** `1=<resourceVersion>,2=…`; with a `!` behind the version of an object that is being deleted. */
 function revisionOf(shards: Shards): string {
   return [...shards]
     .sort(([left], [right]) => left - right)
-    .map(([index, { resourceVersion }]) => `${index}=${resourceVersion}`)
+    .map(([index, { resourceVersion, isEnding }]) => `${index}=${resourceVersion}${isEnding ? "!" : ""}`)
     .join(",");
 }
 
@@ -206,9 +240,9 @@ function revisionOf(shards: Shards): string {
 function parseRevision(revision: string): Map<number, InventoryShard> {
   const parts = revision === "" ? [] : revision.split(",").map((part) => part.split("="));
   return new Map(
-    parts.map(([index = "", resourceVersion = ""]) => [
+    parts.map(([index = "", version = ""]) => [
       Number(index),
-      { stored: undefined, resourceVersion, data: {} },
+      { stored: undefined, resourceVersion: version.replace("!", ""), isEnding: version.endsWith("!"), data: {} },
     ]),
   );
 }
@@ -220,4 +254,9 @@ function sameData(left: InventoryShard["data"], right: InventoryShard["data"]): 
 
 function unreachable(instance: ObjectName, fault: ApiFault): string {
   return `The inventory of ${nameKey(instance)} can't be reached: ${asSentence(fault.message)}`;
+}
+
+function unlisted(instance: ObjectName, fault: ApiFault): string {
+  if (fault.code !== "NotFound") return unreachable(instance, fault);
+  return `The inventory of ${nameKey(instance)} can't be reached: the API server does not know the kind WafRecord. Install the CRDs.`;
 }
