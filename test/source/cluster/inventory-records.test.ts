@@ -1,7 +1,8 @@
 // Inventories in WafRecords, on a real API server: what a crash between two writes leaves, who wins of two writers, and what
 // becomes of them when others delete them.
-import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { ApiServer } from "../../../src/kube/api-server.ts";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { localFault } from "../../../src/kube/api-result.ts";
+import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
@@ -214,6 +215,107 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect(await ownerOf()).toEqual([formerUid]);
     expect(await load(name)).toEqual(owning(3));
     expect(await ownerOf()).toEqual([instances.uidOf(name)]);
+  });
+
+  describe("with the policy Retain", () => {
+    const retaining = (name: ObjectName) => ({ uid: instances.uidOf(name) ?? "", retains: true });
+    const kept = { holderOf: retaining };
+
+    async function ties(name: ObjectName): Promise<{ owners: number; finalizers: number }[]> {
+      return (await stored(name)).map(({ metadata }) => ({
+        owners: metadata.ownerReferences?.length ?? 0,
+        finalizers: metadata.finalizers?.length ?? 0,
+      }));
+    }
+
+    test("it has neither owner nor finalizer, and goes at once if somebody deletes it", async () => {
+      const name = await instances.create();
+      expect(await save(open(instances.api, kept), name, owning(300))).toBe("Saved");
+      expect(new Set((await ties(name)).map((tie) => JSON.stringify(tie)))).toEqual(
+        new Set(['{"owners":0,"finalizers":0}']),
+      );
+      await cluster.expectKubectl([
+        "delete",
+        "wafrec",
+        "-n",
+        name.namespace,
+        "-l",
+        `wafsync.dev/instance=${name.name}`,
+      ]);
+      expect(await load(name)).toEqual(emptyInventory);
+    });
+
+    test("a load follows a change of the policy, in both directions, and writes nothing after that", async () => {
+      const name = await instances.create();
+      await save(open(), name, owning(3));
+      for (const [overrides, tie] of [
+        [kept, { owners: 0, finalizers: 0 }],
+        [{}, { owners: 1, finalizers: 1 }],
+        [kept, { owners: 0, finalizers: 0 }],
+      ] as const) {
+        await open(instances.api, overrides).load(name);
+        expect(await ties(name)).toEqual([tie]);
+        const client = watchedClient(instances.api);
+        await open(client, overrides).load(name);
+        expect(client.sent.filter((request) => !request.startsWith("GET"))).toEqual([]);
+      }
+      expect(await load(name)).toEqual(owning(3));
+    });
+
+    test("one that was deleted before is not lost when the policy changes", async () => {
+      const name = await instances.create();
+      await save(open(), name, owning(300));
+      await cluster.expectKubectl([
+        ...["delete", "wafrec", "-n", name.namespace, "-l", `wafsync.dev/instance=${name.name}`],
+        "--wait=false",
+      ]);
+      const first = open(instances.api, kept);
+      const loaded = await first.load(name);
+      if (loaded.state !== "Loaded") throw new Error(loaded.problem);
+      expect(loaded.inventory).toEqual(owning(300));
+      // Another process knows nothing but the revision.
+      const saved = await open(instances.api, kept).save(name, owning(301), loaded.revision);
+      expect(saved).toMatchObject({ state: "Saved" });
+      expect(await load(name)).toEqual(owning(301));
+      expect(await first.remove(name)).toBeUndefined();
+      expect(await stored(name)).toEqual([]);
+    });
+
+    test("an instance of the same name finds it", async () => {
+      const name = await instances.create();
+      const former = { holderOf: () => ({ uid: "00000000-0000-4000-8000-000000000000", retains: true }) };
+      await save(open(instances.api, former), name, owning(3));
+      const loaded = await open(instances.api, kept).load(name);
+      expect(loaded).toMatchObject({ state: "Loaded", inventory: owning(3) });
+    });
+  });
+
+  test("a shard of the full size is taken by the API server, and so is a large inventory", async () => {
+    const name = await instances.create();
+    const inventory = owning(100_000);
+    const whole = open(instances.api, { shardBytesMax: undefined });
+    expect(await save(whole, name, inventory)).toBe("Saved");
+    const sizes = (await stored(name)).map((object) => JSON.stringify(object).length);
+    expect(sizes.length).toBeGreaterThan(1);
+    expect(Math.max(...sizes)).toBeGreaterThan(800 * 1024);
+    const loaded = await whole.load(name);
+    expect(loaded).toMatchObject({ state: "Loaded" });
+    expect(loaded.state === "Loaded" && entriesOf(loaded.inventory).size).toBe(100_000);
+  });
+
+  test("without its CRD it is out of reach, and not empty", async () => {
+    const name = await instances.create();
+    const withoutKind: ApiServer = {
+      ...watchedClient(instances.api),
+      request: async <T>(request: ApiRequest) =>
+        request.path.endsWith("/wafrecords")
+          ? ({ ok: false, fault: localFault("NotFound", "the server could not find the requested resource") } as const)
+          : await instances.api.request<T>(request),
+    };
+    expect(await open(withoutKind).load(name)).toMatchObject({
+      state: "Unreachable",
+      problem: expect.stringContaining("Install the CRDs"),
+    });
   });
 
   test("what is left of an instance that is gone is swept away, and nothing else", async () => {
