@@ -292,7 +292,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
 
   test("a shard of the full size is taken by the API server, and so is a large inventory", async () => {
     const name = await instances.create();
-    const inventory = owning(100_000);
+    const inventory = owning(120_000);
     const whole = open(instances.api, { shardBytesMax: undefined });
     expect(await save(whole, name, inventory)).toBe("Saved");
     const sizes = (await stored(name)).map((object) => JSON.stringify(object).length);
@@ -300,7 +300,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     expect(Math.max(...sizes)).toBeGreaterThan(800 * 1024);
     const loaded = await whole.load(name);
     expect(loaded).toMatchObject({ state: "Loaded" });
-    expect(loaded.state === "Loaded" && entriesOf(loaded.inventory).size).toBe(100_000);
+    expect(loaded.state === "Loaded" && entriesOf(loaded.inventory).size).toBe(120_000);
   });
 
   test("without its CRD it is out of reach, and not empty", async () => {
