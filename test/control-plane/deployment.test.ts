@@ -156,6 +156,11 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       expect(await may("view", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(false);
       expect(await may("edit", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(true);
       expect(await may("edit", "create", "wafinstances.wafsync.dev", elsewhere)).toBe(false);
+      for (const role of ["view", "edit", "admin"]) {
+        for (const verb of ["get", "create", "patch", "delete"]) {
+          expect([role, verb, await may(role, verb, "wafrecords.wafsync.dev", elsewhere)]).toEqual([role, verb, false]);
+        }
+      }
     });
   });
 });
