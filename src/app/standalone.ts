@@ -10,7 +10,7 @@ import { advanceClearsAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { reconcileInstance, previewInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
-import { continuesOf } from "../plan/instance/continued-record.ts";
+import { continuesOf } from "../model/continues.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";

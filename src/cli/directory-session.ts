@@ -8,7 +8,7 @@ import { openStandalone } from "../app/standalone.ts";
 import type { StoppingControl } from "../app/stopping.ts";
 import { createStopping } from "../app/stopping.ts";
 import { Redactor } from "../model/redactor.ts";
-import { continuesAnnotation } from "../plan/instance/continued-record.ts";
+import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";

@@ -2,7 +2,7 @@
 // worth repeating before its time.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import { continuedBy } from "../instance/continued-record.ts";
+import { continuedBy } from "../../model/continues.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 
 export type Admission =

@@ -1,46 +1,13 @@
-// `wafsync.dev/continues: <namespace>/<name>` on a renamed or moved instance: it takes over the record of the instance that it
-// names, so that everything stays managed without a call of the WAF. Both have to be about the same WAF. Whoever may create
+// A renamed or moved instance takes over the record of the former one, so that everything stays managed without a call of the
+// WAF. Both have to be about the same WAF. Whoever may create
 // instances in a namespace of their own must not obtain the record of another team, so the domain alone proves nothing: the
 // API key or the base URL has to be the recorded one too. A base URL whose API names the same domain has checked the key.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { HandledTrigger, Inventory, Managed } from "../../model/inventory.ts";
 import { listNames } from "../../model/declared.ts";
-import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
-
-export const continuesAnnotation = "wafsync.dev/continues";
-
-/** Kubernetes' names: RFC 1123 labels and subdomains. */
-const namePattern =
-  /^(?<namespace>[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\/(?<name>[a-z0-9](?:[-.a-z0-9]{0,251}[a-z0-9])?)$/;
-
-export type Continues =
-  | { readonly state: "None" }
-  | { readonly state: "Named"; readonly former: ObjectName }
-  | { readonly state: "Invalid"; readonly message: string };
-
-/** Which instance this one continues. */
-export function continuesOf(meta: ResourceMeta): Continues {
-  const text = meta.annotations[continuesAnnotation];
-  if (text === undefined) return { state: "None" };
-  const { namespace, name } = namePattern.exec(text)?.groups ?? {};
-  if (namespace === undefined || name === undefined) {
-    const message = `The annotation ${continuesAnnotation} must name the former instance as <namespace>/<name>, for example ${continuesAnnotation}: ${meta.namespace}/${meta.name}.`;
-    return { state: "Invalid", message };
-  }
-  const former = { namespace, name };
-  if (nameKey(former) !== nameKey(meta)) return { state: "Named", former };
-  return { state: "Invalid", message: `The annotation ${continuesAnnotation} names the instance itself: remove it.` };
-}
-
-/** The instance among those with the same key that continues this one; undefined if there is none. */
-export function continuedBy(meta: ResourceMeta, sameKey: readonly ResourceMeta[]): ResourceMeta | undefined {
-  return sameKey.find((peer) => {
-    const continues = peer.deleting ? undefined : continuesOf(peer);
-    return continues?.state === "Named" && nameKey(continues.former) === nameKey(meta);
-  });
-}
 
 /** Whether a record is about the WAF that `instance` reaches with `key` and that names itself `domain`. */
 export function isAboutSameWaf(

@@ -2,7 +2,7 @@
 // only be on its way: removals wait for a moment. Where files are the source, they wait for a quiet folder anyway.
 import type { Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
-import { continuesOf } from "../../plan/instance/continued-record.ts";
+import { continuesOf } from "../../model/continues.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 

@@ -8,7 +8,7 @@ import { countManaged } from "../../model/inventory.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { nothingDesired } from "../../plan/instance/desired.ts";
-import { continuedBy, continuesAnnotation } from "../../plan/instance/continued-record.ts";
+import { continuedBy, continuesAnnotation } from "../../model/continues.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import type { InstanceMemory } from "./instance-memory.ts";

@@ -5,13 +5,8 @@ import type { Inventory } from "../../model/inventory.ts";
 import { countManaged } from "../../model/inventory.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
-import {
-  type Continues,
-  continuesAnnotation,
-  continuesOf,
-  isAboutSameWaf,
-  joinRecords,
-} from "../../plan/instance/continued-record.ts";
+import { type Continues, continuesAnnotation, continuesOf } from "../../model/continues.ts";
+import { isAboutSameWaf, joinRecords } from "../../plan/instance/continued-record.ts";
 import type { InventoryPort, ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
