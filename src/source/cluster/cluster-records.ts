@@ -80,6 +80,7 @@ class Records implements ClusterRecords {
       api,
       holderOf: (instance) => recordHolderOf(objectOf({ kind: "WafInstance", ...instance })),
       mayWrite,
+      wasUninstalled: () => source.hasGaps(),
       former: this.former === undefined ? undefined : formerInventories(this.former),
       ...(namespace === undefined ? {} : { namespace }),
     });
@@ -157,6 +158,9 @@ class Records implements ClusterRecords {
       },
       removeFinalizer: async (instance) => {
         if (!mayWrite()) return notAllowed;
+        // Whatever record there still is stays.
+        const problem = await this.#inventories.detach(instance);
+        if (problem !== undefined) return problem;
         const outcome = await finalizers.releaseFinalizer(instance);
         return outcome.state === "Failed" ? outcome.problem : undefined;
       },

@@ -12,8 +12,9 @@ import { asSentence } from "../../model/sentence.ts";
 import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
 import { joinShards, shardInventory } from "../inventory-shards.ts";
 import type { FormerInventories } from "./config-map-records.ts";
-import type { RecordHolder } from "./record-object.ts";
-import { describeShard, type InventoryShard, isHeldFor, RecordShardStore } from "./record-shard-store.ts";
+import { parseRevision, revisionOf, type Shards } from "./inventory-revision.ts";
+import type { RecordData, RecordHolder } from "./record-object.ts";
+import { describeShard, type InventoryShard, isHeldFor, isNumbered, RecordShardStore } from "./record-shard-store.ts";
 
 /** Bytes of text in an object: etcd takes 1.5 MiB, of which escapes and metadata need some. */
 const shardBytesMaxDefault = 900 * 1024;
@@ -27,6 +28,11 @@ export interface InventoryRecords {
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
   /** Deletes the inventory of a released instance. Returns undefined, or why it could not be deleted. Never rejects. */
   remove(instance: ObjectName): Promise<string | undefined>;
+  /**
+   * Takes owner and finalizer off an inventory that is to outlive its instance: call it before the instance goes. Returns
+   * undefined, or why it could not be done. Never rejects.
+   */
+  detach(instance: ObjectName): Promise<string | undefined>;
   /**
    * Removes the finalizer of inventories that are being deleted and whose instance no longer exists, because its finalizer
    * was removed by hand. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
@@ -42,13 +48,12 @@ export interface InventoryRecordsOptions {
   readonly namespace?: string;
   /** Called before a load writes: it adopts the inventory of a former instance of the same name, or moves an older record. */
   readonly mayWrite?: () => boolean;
+  /** Whether all objects may have disappeared with their CRDs, and not because somebody deleted them. */
+  readonly wasUninstalled?: () => boolean;
   /** Where the inventories of an older version are; undefined if they are not to be moved. */
   readonly former?: FormerInventories | undefined;
   readonly shardBytesMax?: number;
 }
-
-/** By number, from 1. */
-type Shards = ReadonlyMap<number, InventoryShard>;
 
 export function createInventoryRecords(options: InventoryRecordsOptions): InventoryRecords {
   return new StoredInventories(options);
@@ -68,7 +73,7 @@ class StoredInventories implements InventoryRecords {
   async load(instance: ObjectName): Promise<LoadedInventory> {
     const found = await this.#store.find(instance);
     if (!found.ok) return { state: "Unreachable", problem: unlisted(instance, found.fault) };
-    const moved = await this.#moved(instance, found.value);
+    const moved = (await this.#restored(instance, found.value)) ?? (await this.#moved(instance, found.value));
     if (moved !== undefined && "state" in moved) return moved;
     const shards = moved ?? (await this.#adopted(instance, found.value));
     this.#know(instance, shards);
@@ -125,6 +130,26 @@ class StoredInventories implements InventoryRecords {
     return fault === undefined ? undefined : unreachable(instance, fault);
   }
 
+  async detach(instance: ObjectName): Promise<string | undefined> {
+    const holder = this.#options.holderOf(instance);
+    const found = await this.#store.find(instance);
+    // Without its CRD there is none.
+    if (!found.ok) return found.fault.code === "NotFound" ? undefined : unreachable(instance, found.fault);
+    if (holder === undefined) return undefined;
+    const free = { ...holder, retains: true };
+    for (const [index, shard] of [...found.value].sort(([left], [right]) => right - left)) {
+      let fault: ApiFault | undefined;
+      // What somebody has deleted goes with the instance.
+      if (shard.isEnding) fault = await this.#store.release(instance, index, shard);
+      else if (isNumbered(shard, index) && !isHeldFor(shard, free)) {
+        const written = await this.#store.write(instance, free, index, shard.data, shard);
+        if (!written.ok) fault = written.fault;
+      }
+      if (fault !== undefined) return unreachable(instance, fault);
+    }
+    return undefined;
+  }
+
   async sweep(): Promise<readonly ObjectName[]> {
     const { holderOf, namespace } = this.#options;
     const swept = new Map<string, ObjectName>();
@@ -154,8 +179,8 @@ class StoredInventories implements InventoryRecords {
   }
 
   /**
-   * Moves the inventory of an older version, if there is one and it has not been moved yet. The first shard is written last:
-   * as long as it is missing, a move that was interrupted begins again. Undefined if there is nothing to move.
+   * Moves the inventory of an older version, if there is one and it has not been moved yet: a move that was interrupted begins
+   * again. Undefined if there is nothing to move.
    */
   async #moved(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
     const { former, holderOf, mayWrite } = this.#options;
@@ -166,14 +191,35 @@ class StoredInventories implements InventoryRecords {
     if (read.state !== "Loaded") return read;
     if (mayWrite?.() === false)
       return { state: "Unreachable", problem: "This process may not move the inventory now." };
+    const shards = await this.#begin(instance, holder, this.#shardsOf(read.inventory), found);
+    if (!("state" in shards)) await former.remove(instance, read);
+    return shards;
+  }
+
+  /** Writes the inventory again that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
+  async #restored(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
+    const { holderOf, mayWrite, wasUninstalled } = this.#options;
+    const known = this.#known.get(nameKey(instance));
+    const holder = holderOf(instance);
+    if (known === undefined || holder === undefined || found.has(1) || wasUninstalled?.() !== true) return undefined;
+    if (mayWrite?.() === false) return undefined;
+    const sections = [...known.shards].sort(([left], [right]) => left - right).map(([, { data }]) => data);
+    return await this.#begin(instance, holder, sections, found);
+  }
+
+  /** The first shard is written last: as long as it is missing, the inventory has not begun. */
+  async #begin(
+    instance: ObjectName,
+    holder: RecordHolder,
+    sections: readonly RecordData[],
+    found: Shards,
+  ): Promise<Shards | LoadedInventory> {
     const shards = new Map(found);
-    const wanted = this.#shardsOf(read.inventory);
-    for (let index = wanted.length; index >= 1; index -= 1) {
-      const written = await this.#store.write(instance, holder, index, wanted[index - 1] ?? {}, found.get(index));
+    for (let index = sections.length; index >= 1; index -= 1) {
+      const written = await this.#store.write(instance, holder, index, sections[index - 1] ?? {}, found.get(index));
       if (!written.ok) return { state: "Unreachable", problem: unreachable(instance, written.fault) };
       shards.set(index, written.value);
     }
-    await former.remove(instance, read);
     return shards;
   }
 
@@ -209,14 +255,9 @@ class StoredInventories implements InventoryRecords {
   }
 
   #know(instance: ObjectName, shards: Shards): void {
-    const key = nameKey(instance);
-    if (shards.size === 0) this.#known.delete(key);
-    else this.#known.set(key, { revision: revisionOf(shards), shards });
+    // An empty set may have disappeared with the CRD: then what was known is written again.
+    if (shards.size > 0) this.#known.set(nameKey(instance), { revision: revisionOf(shards), shards });
   }
-}
-
-function isNumbered({ data }: InventoryShard, index: number): boolean {
-  return (data["shard"] ?? "").startsWith(`${index}/`);
 }
 
 function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInventory {
@@ -226,25 +267,6 @@ function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInv
     return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` };
   }
   return { state: "Failed", problem: `${name} could not be written: ${fault.message}` };
-}
-
-/** `1=<resourceVersion>,2=…`; with a `!` behind the version of an object that is being deleted. */
-function revisionOf(shards: Shards): string {
-  return [...shards]
-    .sort(([left], [right]) => left - right)
-    .map(([index, { resourceVersion, isEnding }]) => `${index}=${resourceVersion}${isEnding ? "!" : ""}`)
-    .join(",");
-}
-
-/** Shards of which only the version is known. */
-function parseRevision(revision: string): Map<number, InventoryShard> {
-  const parts = revision === "" ? [] : revision.split(",").map((part) => part.split("="));
-  return new Map(
-    parts.map(([index = "", version = ""]) => [
-      Number(index),
-      { stored: undefined, resourceVersion: version.replace("!", ""), isEnding: version.endsWith("!"), data: {} },
-    ]),
-  );
 }
 
 function sameData(left: InventoryShard["data"], right: InventoryShard["data"]): boolean {

@@ -140,6 +140,11 @@ function shardName({ name }: ObjectName, index: number): string {
   return `${name}-inventory-${index}`;
 }
 
+/** Whether it says that it has the number of its name. */
+export function isNumbered({ data }: InventoryShard, index: number): boolean {
+  return (data["shard"] ?? "").startsWith(`${index}/`);
+}
+
 /** Whether a write would change only its data. */
 export function isHeldFor({ stored, isEnding }: InventoryShard, { uid, retains }: RecordHolder): boolean {
   if (stored === undefined) return false;
