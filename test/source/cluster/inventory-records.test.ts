@@ -290,6 +290,71 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     });
   });
 
+  test("one that is to outlive its instance is detached from it, and one that somebody deleted goes", async () => {
+    const [kept, deleted] = [await instances.create(), await instances.create()];
+    for (const name of [kept, deleted]) await save(open(), name, owning(300));
+    const ofDeleted = ["-n", deleted.namespace, "-l", `wafsync.dev/instance=${deleted.name}`];
+    await cluster.expectKubectl(["delete", "wafrec", ...ofDeleted, "--wait=false"]);
+    for (const name of [kept, deleted]) expect(await open().detach(name)).toBeUndefined();
+    const ties = (await stored(kept)).flatMap(({ metadata }) => [metadata.finalizers, metadata.ownerReferences]);
+    expect(ties.filter((tie) => tie !== undefined)).toEqual([]);
+    expect(await load(kept)).toEqual(owning(300));
+    expect(await stored(deleted)).toEqual([]);
+  });
+
+  describe("that disappeared with its CRD", () => {
+    const uninstalled = { wasUninstalled: () => true };
+
+    async function vanish(name: ObjectName): Promise<void> {
+      await open().detach(name);
+      await cluster.request({
+        method: "DELETE",
+        path: `${collection()}?labelSelector=wafsync.dev/instance=${name.name}`,
+      });
+      expect(await stored(name)).toEqual([]);
+    }
+
+    test("it is written again by the process that knows it, also after a crash half-way", async () => {
+      const name = await instances.create();
+      let writesLeft = Number.POSITIVE_INFINITY;
+      const client: ApiServer = {
+        ...instances.api,
+        request: async (request) => {
+          const isLost = request.method !== "GET" && writesLeft <= 0;
+          if (request.method !== "GET") writesLeft -= 1;
+          return await (isLost ? crashingClient(instances.api, 0) : instances.api).request(request);
+        },
+      };
+      const inventories = open(client, uninstalled);
+      await save(inventories, name, owning(300));
+      for (const writes of [0, 1, 2]) {
+        await vanish(name);
+        writesLeft = writes;
+        expect((await inventories.load(name)).state).toBe("Unreachable");
+        writesLeft = Number.POSITIVE_INFINITY;
+        expect(await inventories.load(name)).toMatchObject({ state: "Loaded", inventory: owning(300) });
+        expect(await load(name)).toEqual(owning(300));
+      }
+    });
+
+    test("and not if somebody deleted it, if it was released, or by a process that does not know it", async () => {
+      const [deleted, released, unknown] = [
+        await instances.create(),
+        await instances.create(),
+        await instances.create(),
+      ];
+      const inventories = open(instances.api, uninstalled);
+      const careful = open();
+      await save(careful, deleted, owning(3));
+      for (const name of [released, unknown]) await save(inventories, name, owning(3));
+      await inventories.remove(released);
+      for (const name of [deleted, unknown]) await vanish(name);
+      expect(await careful.load(deleted)).toMatchObject({ inventory: emptyInventory });
+      expect(await inventories.load(released)).toMatchObject({ inventory: emptyInventory });
+      expect(await open(instances.api, uninstalled).load(unknown)).toMatchObject({ inventory: emptyInventory });
+    });
+  });
+
   test("a shard of the full size is taken by the API server, and so is a large inventory", async () => {
     const name = await instances.create();
     const inventory = owning(120_000);
