@@ -1,11 +1,11 @@
 // What is said about removals on hold: how many, why, who wanted the entries last, and how to let them through.
+import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { HeldRemoval, HeldRemovals } from "../../plan/lists/removal-guard.ts";
-import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";
 
 const examplesMax = 5;
