@@ -47,6 +47,13 @@ export const acceptedFact = {
       action:
         "Change the entries in `status.rejected`; each comes with what to write. Or ask the owner of the instance to change `spec.guards`.",
     },
+    NoEntries: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning:
+        "The rule declares no entries: neither `spec.addresses` nor a ConfigMap of `spec.addressesFrom` has any.",
+      action: "Write addresses or networks into one of them, or delete the rule.",
+    },
     SourceMissing: {
       statuses: ["False"],
       kinds: ["WafIpRule"],

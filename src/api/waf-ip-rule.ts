@@ -58,10 +58,12 @@ export const wafIpRuleSpec = withRules(
       ),
     expiresAt: moment
       .optional()
-      .describe("The moment at which the entries are removed, for example `2030-01-31T18:00:00Z`."),
+      .describe(
+        "The moment at which the rule expires, for example `2030-01-31T18:00:00Z`. wafsync then removes the entries that it manages and that no other rule wants. Entries that another writer added stay.",
+      ),
     ttl: durationBetween("1s", "3650d")
       .optional()
-      .describe("The time from the creation of the rule at which the entries are removed, for example `2h`."),
+      .describe("How long after its creation the rule expires, for example `2h`. The same happens as at `expiresAt`."),
     priority: z
       .int()
       .min(-1_000_000)
@@ -105,6 +107,11 @@ const entryCounts = z.object({
     .describe(
       "Declared entries that are written as narrower networks, by `spec.guards.onNeverBlock: Carve` of the instance. `desired` counts these networks.",
     ),
+  foreign: count
+    .optional()
+    .describe(
+      "Entries of the rule that were on the WAF already, and that wafsync does not manage. They stay when the rule expires or is deleted, unless the policy of the list is `Exclusive`.",
+    ),
 });
 
 export const wafIpRuleStatus = z
@@ -115,7 +122,9 @@ export const wafIpRuleStatus = z
       .string()
       .max(32)
       .optional()
-      .describe("Entries on the WAF out of those wanted, for example `120/10000`."),
+      .describe(
+        "Entries on the WAF out of those declared, rejected ones among them, for example `120/10000`; `expired` once the rule has expired.",
+      ),
     rejected: z
       .array(rejectedEntry)
       .max(entriesShownMax)
@@ -128,7 +137,7 @@ export const wafIpRuleStatus = z
       .optional()
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${entriesShownMax} entries that are written as narrower networks.`),
-    expiresAt: dateTime.optional().describe("When the entries are removed, from `spec.expiresAt` or `spec.ttl`."),
+    expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
     lastChangeTime: dateTime.optional().describe("When an entry of this rule was last added or removed on the WAF."),
   })
   .prefault({ observedGeneration: -1 })
@@ -149,7 +158,7 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
       name: "Progress",
       type: "string",
       jsonPath: ".status.progress",
-      description: "Entries on the WAF out of those wanted",
+      description: "Entries on the WAF out of those declared",
     },
     {
       name: "Rejected",
@@ -162,7 +171,7 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
       name: "Expires",
       type: "string",
       jsonPath: ".status.expiresAt",
-      description: "When the entries are removed",
+      description: "When the rule expires",
       priority: 1,
     },
     { name: "Priority", type: "integer", jsonPath: ".spec.priority", description: "Higher goes first", priority: 1 },

@@ -58,8 +58,9 @@ function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {
   }
   switch (synced.next) {
     case "Settled": {
-      if (synced.reason === "Observed") return { status: "True", reason: "Observed", message: synced.message } as const;
-      return { status: "True", reason: "Ready", message: synced.message } as const;
+      const { reason, message } = synced;
+      const told = reason === "Observed" || reason === "Expired" ? reason : "Ready";
+      return { status: "True", reason: told, message } as const;
     }
     case "Working":
       return { status: "True", reason: "Progressing", message: synced.message } as const;

@@ -101,7 +101,7 @@ describe("The status of a rule", () => {
     expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.0/30", "192.0.2.4", "192.0.2.7", "198.51.100.7"]);
     expect(world.status.read(metaOf(world))).toMatchObject({
       entries: { desired: 4, synced: 4, pending: 0, rejected: 1, carved: 1 },
-      progress: "4/4",
+      progress: "4/5",
       rejected: [{ entry: "192.0.2.5", source: "spec.addresses[2]" }],
       carved: [
         {

@@ -64,6 +64,7 @@ const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pe
   InvalidSpec: failed,
   Conflict: failed,
   GuardRejected: failed,
+  NoEntries: failed,
   SourceMissing: failed,
   BaseUrlNotAllowed: failed,
 };
