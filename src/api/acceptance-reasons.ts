@@ -16,6 +16,12 @@ export const acceptedFact = {
       meaning: "There is no WafInstance with the name in `spec.instanceRef`.",
       action: "Create the WafInstance, or create the object again with the right name and namespace.",
     },
+    InstanceDeleting: {
+      statuses: ["False"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      meaning: "The WafInstance that `spec.instanceRef` names is being deleted.",
+      action: "Wait until it is gone, and create it again if it is still needed.",
+    },
     NotAllowed: {
       statuses: ["False"],
       kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],

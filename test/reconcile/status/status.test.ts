@@ -172,6 +172,36 @@ describe("The status of a rule", () => {
     expect(world.status.faults).toEqual([]);
   });
 
+  test("is not written anew for a request ID in the words of the API, but for another status code", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    const fails = async (message: string): Promise<void> => {
+      world.waf.failOn({ on: "Read", effect: "Before", fault: { code: "Unavailable", message } });
+      await world.sleepUntil((await world.pass()).wakeAtMs);
+    };
+    const writes = (): number => world.status.writes.length;
+    await fails("The API answered 503: request 8f14e45f-ceea-467f-a95b-0123456789ab at 2026-01-01T00:00:00Z.");
+    const before = writes();
+    await fails("The API answered 503: request 45c48cce-2e2d-4fbd-8a1c-ba9876543210 at 2026-01-01T00:00:09Z.");
+    expect(writes()).toBe(before);
+    expect(world.status.message(metaOf(world), "Ready")).toContain("8f14e45f");
+    await fails("The API answered 502: request c9f0f895-fb98-4b91-99f5-1e8679531af5 at 2026-01-01T00:00:29Z.");
+    expect(world.status.message(metaOf(world), "Ready")).toContain("502");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is left to others while the instance is being deleted", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    const fault = { code: "Unavailable", message: "The API can't be reached." } as const;
+    world.waf.failOn({ on: "Read", effect: "Before", fault });
+    const before = world.status.read(metaOf(world));
+    world.declare({ instance: anInstance({ meta: { deleting: true } }) });
+    await world.pass();
+    expect(world.status.condition(world.instance, "Ready")).toBe("False ApiUnavailable");
+    expect(world.status.read(metaOf(world))).toEqual(before);
+  });
+
   test("repeats the value of the annotation that asks for a reconcile", async () => {
     const annotations = { "wafsync.dev/requested-at": "now" };
     const world = new ConvergeWorld({

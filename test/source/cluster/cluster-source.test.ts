@@ -200,6 +200,42 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await deleteManifest(cluster, early);
   });
 
+  test("objects whose instance is being deleted are told so, also if they are new", async () => {
+    const home = await createNamespace(cluster, "leaving");
+    const going = instance(home, "https://going.example");
+    const manifest = { ...going, metadata: { ...going.metadata, finalizers: ["wafsync.dev/release-entries"] } };
+    await createAll(cluster, manifest);
+    await seen(going);
+    await deleteManifest(cluster, going);
+    const late = rule(home, "late", ["198.51.100.9"]);
+    await createAll(cluster, late);
+    await seen(late);
+    const told = async () => source.unattached({ namespace: home, name: "waf" });
+    await waitFor("the deletion", waitMs, async () => ((await told()).length > 0 ? true : undefined));
+    expect(await told()).toMatchObject([
+      { meta: { name: "late" }, reason: "InstanceDeleting", problem: `WafInstance ${home}/waf is being deleted.` },
+    ]);
+    await patchObject(cluster, going, { metadata: { finalizers: null } });
+  });
+
+  test("an approval names who set the annotation, and nothing else of the managed fields is kept", async () => {
+    const home = await createNamespace(cluster, "approving");
+    const mine = instance(home, "https://approved.example");
+    await createAll(cluster, mine);
+    await seen(mine);
+    const annotate = ["annotate", "wafinstance", "waf", "-n", home, "wafsync.dev/approve-removals=e1712f3c6132"];
+    await cluster.expectKubectl(annotate);
+    await waitFor("the annotation", waitMs, async () => {
+      const annotations = source.objectOf(refOf(mine))?.metadata.annotations;
+      return annotations?.["wafsync.dev/approve-removals"] === undefined ? undefined : true;
+    });
+    const { meta } = (await gather({ namespace: home, name: "waf" })).instance;
+    expect(meta.approver).toMatchObject({ manager: "kubectl-annotate", time: expect.stringMatching(/^20\d\d-/u) });
+    expect(source.objectOf(refOf(mine))?.metadata.managedFields).toEqual([meta.approver]);
+    const confirmed = await source.confirm({ namespace: home, name: "waf" });
+    expect(confirmed).toMatchObject({ state: "Read", gathered: { instance: { meta: { approver: meta.approver } } } });
+  });
+
   test("a fresh read sees what the watches have not, and whose instance is another one now", async () => {
     const blind = open(api);
     const seenLate = rule(namespace, "late", ["198.51.100.9"]);
