@@ -10,6 +10,7 @@ export const addressesMax = 10_000;
 /** The longest IPv6 network. */
 const addressLengthMax = 43;
 const entriesShownMax = 20;
+const sourcesShownMax = 10;
 
 /** Checked at admission alone: elsewhere one wrong entry is reported on its rule, and stops nothing else. */
 const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
@@ -54,7 +55,7 @@ export const wafIpRuleSpec = withRules(
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
-        'Further addresses and networks, one a line; `#` starts a comment, blank lines are skipped. A ConfigMap with the label `wafsync.dev/watch: "true"` is watched, others are read at each resync.',
+        'Further addresses and networks, one a line; `#` starts a comment, blank lines are skipped. wafsync notices a change of a ConfigMap within half a minute, and at once if it has the label `wafsync.dev/watch: "true"`.',
       ),
     expiresAt: moment
       .optional()
@@ -97,6 +98,18 @@ const carvedEntry = z.object({
   message: z.string().max(1024).describe("How many networks it is written as, and which addresses they leave out."),
 });
 
+const sourceState = z.object({
+  configMap: z.string().max(253).describe("The name of the ConfigMap."),
+  key: z.string().max(253).describe("The entry of the ConfigMap."),
+  entries: count.optional().describe("How many valid entries it has; unset if it can't be read."),
+  refresh: z
+    .enum(["Watched", "Polled", "Resync"])
+    .optional()
+    .describe(
+      "How wafsync notices a change: `Watched` at once, because of the label `wafsync.dev/watch`; `Polled` within half a minute; `Resync` at the next resync, because too many ConfigMaps are polled already. Unset in a folder.",
+    ),
+});
+
 const entryCounts = z.object({
   desired: count.describe("Entries that the rule wants."),
   synced: count.describe("Those of them that are on the WAF."),
@@ -137,6 +150,12 @@ export const wafIpRuleStatus = z
       .optional()
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${entriesShownMax} entries that are written as narrower networks.`),
+    sources: z
+      .array(sourceState)
+      .max(sourcesShownMax)
+      .optional()
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(`The first ${sourcesShownMax} ConfigMaps of \`spec.addressesFrom\`.`),
     expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
     lastChangeTime: dateTime.optional().describe("When an entry of this rule was last added or removed on the WAF."),
   })

@@ -1,6 +1,9 @@
 // The status of a WafIpRule, from the facts of a run.
 import { formatTime } from "../../api/conditions.ts";
 import type { WafIpRuleStatus } from "../../api/waf-ip-rule.ts";
+import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { ruleProgress } from "../../plan/instance/progress.ts";
@@ -13,6 +16,8 @@ import { accepted, conditionsOf } from "./conditions.ts";
 import type { RunFacts } from "../facts.ts";
 
 const entriesShownMax = 20;
+const sourcesShownMax = 10;
+const sourcesBytesMax = 1_500;
 const entryLengthMax = 128;
 const sourceLengthMax = 512;
 const messageLengthMax = 1024;
@@ -21,6 +26,8 @@ const entriesBytesMax = 6_000;
 /** One entry is always shown, however long everything is. */
 const entriesBytesMin = 2_000;
 const entriesAndConditionsBytesMax = 7_500;
+
+type SourceStates = WafIpRuleStatus["sources"];
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
@@ -36,11 +43,14 @@ export function ruleStatus(
     meta.generation,
     facts.nowMs,
   );
+  const bytesLeft = entriesAndConditionsBytesMax - bytesOf(conditions);
+  const shown = shownEntries(rule, progress, bytesLeft);
   return {
     ...before,
     observedGeneration: meta.generation,
     conditions: [...conditions],
-    ...shownEntries(rule, progress, entriesAndConditionsBytesMax - bytesOf(conditions)),
+    ...shown,
+    sources: shownSources(rule, facts, bytesLeft - bytesOf(shown)),
     expiresAt: rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
     ...(progress === undefined ? {} : countsOf(rule, progress)),
@@ -82,6 +92,41 @@ function shownEntries(
     bytesMax - bytesOf(rejected),
   );
   return { rejected, carved: carved.length === 0 ? undefined : carved };
+}
+
+/** As many as there is room for. */
+function shownSources({ rule, parts }: CompiledRule, { gathered }: RunFacts, bytesLeft: number): SourceStates {
+  if (rule.addressesFrom.length === 0) return undefined;
+  const { texts = [], refresh } = gatheredRule(gathered, rule.meta) ?? {};
+  const shown: NonNullable<SourceStates> = [];
+  let bytes = 0;
+  for (const [index, { name, key }] of rule.addressesFrom.slice(0, sourcesShownMax).entries()) {
+    const text = texts[index];
+    const how = refresh?.[index];
+    const state = {
+      configMap: name,
+      key,
+      ...(text?.state === "Read" ? { entries: entriesOf(parts, text.source) } : {}),
+      ...(how === undefined ? {} : { refresh: how }),
+    };
+    bytes += bytesOf(state);
+    if (bytes > Math.min(sourcesBytesMax, bytesLeft)) break;
+    shown.push(state);
+  }
+  return shown.length === 0 ? undefined : shown;
+}
+
+function entriesOf(parts: CompiledRule["parts"], source: string): number {
+  return parts.find((part) => part.source === source)?.entries.size ?? 0;
+}
+
+/** Rules are looked up once for each of them in a report. */
+const gatheredRules = new WeakMap<Gathered, ReadonlyMap<string, GatheredRule>>();
+
+function gatheredRule(gathered: Gathered, meta: ResourceMeta): GatheredRule | undefined {
+  const known = gatheredRules.get(gathered) ?? new Map(gathered.rules.map((one) => [nameKey(one.rule.meta), one]));
+  gatheredRules.set(gathered, known);
+  return known.get(nameKey(meta));
 }
 
 function firstEntries(items: readonly RejectedEntry[], bytesMax: number): WafIpRuleStatus["rejected"] {

@@ -168,6 +168,37 @@ describe("A rule whose entries were on the list already", () => {
   });
 });
 
+describe("The sources of a rule", () => {
+  const from = (...names: readonly string[]) => names.map((name) => ({ name, key: "list" }));
+
+  test("are listed with their valid entries and how a change is noticed", async () => {
+    const missing = { state: "Missing", source: "ConfigMap edge/c, key list", problem: "There is none." } as const;
+    const rule = aRule("feed", {
+      addressesFrom: from("a", "b", "c"),
+      texts: ["192.0.2.1\n192.0.2.2\nnonsense\n", "# none\n", missing],
+    });
+    const rules = [{ ...rule, refresh: ["Watched", "Polled", "Resync"] as const }];
+    const world = new ConvergeWorld({ declared: { rules } });
+    await world.pass();
+    expect(world.status.read(metaOf(world))?.["sources"]).toEqual([
+      { configMap: "a", key: "list", entries: 2, refresh: "Watched" },
+      { configMap: "b", key: "list", entries: 0, refresh: "Polled" },
+      { configMap: "c", key: "list", refresh: "Resync" },
+    ]);
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("are listed as far as there is room", async () => {
+    const names = Array.from({ length: 64 }, (_, index) => `${"n".repeat(250)}${index}`);
+    const texts = names.map((_, index) => `192.0.2.${index}\n`);
+    const rule = aRule("feed", { addressesFrom: from(...names), texts });
+    const world = new ConvergeWorld({ declared: { rules: [rule] } });
+    await world.pass();
+    expect(world.status.read(metaOf(world))?.["sources"]).toHaveLength(5);
+    expect(world.status.faults).toEqual([]);
+  });
+});
+
 test("The message about removals on hold is made of sentences, whatever holds them", async () => {
   const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
   await world.pass();
