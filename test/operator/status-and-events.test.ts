@@ -110,7 +110,7 @@ await describeOperator("what the operator tells", (world) => {
   });
 
   test("a rule for an instance that is being deleted says so", async () => {
-    const { namespace } = await world().newInstance("leaving");
+    const { namespace } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
     await world().apply(rule(namespace, "old", ["203.0.113.1"]));
     await world().allReady(namespace);
     // Nobody answers there, so the deletion takes its time.
