@@ -2,6 +2,7 @@
 // how changes of a ConfigMap are noticed.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { KubeEvent } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
@@ -101,7 +102,7 @@ await describeOperator("what the operator tells", (world) => {
     await world().apply(configMap(namespace, "feed", "203.0.113.1\n203.0.113.2\n"));
     const changedMs = Date.now();
     await world().eventually("the new entry is there", () => waf.view.blocklist.length === 2);
-    expect(Date.now() - changedMs).toBeLessThan(35_000);
+    expect(Date.now() - changedMs).toBeLessThan(slow(35_000));
     await world().apply(configMap(namespace, "feed", "203.0.113.1\n203.0.113.2\n", { "wafsync.dev/watch": "true" }));
     await world().eventually("the status says that it is watched", async () => {
       const { status: now } = (await world().read("WafIpRule", namespace, "feed")) ?? {};
