@@ -108,6 +108,8 @@ class Work implements OperatorWork {
 
   async whenSynced(signal: AbortSignal): Promise<void> {
     await this.#source.whenSynced(signal);
+    // If they can't be read in time, each instance reports why.
+    await this.#records.whenUsable(signal);
   }
 
   async run(signal: AbortSignal): Promise<void> {

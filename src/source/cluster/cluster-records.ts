@@ -18,6 +18,9 @@ import { metaOfObject } from "./parse-object.ts";
 import { recordHolderOf } from "./record-object.ts";
 
 const sweepIntervalMs = 300_000;
+/** An API server that has just accepted a CRD needs a moment for its storage. */
+const usableDelayMs = 500;
+const usableAttemptsMax = 60;
 const notAllowed = "This process may not write: it is stopping, or it does not hold the Lease.";
 
 export interface ClusterRecordsOptions {
@@ -52,6 +55,8 @@ export interface ClusterRecords {
   readonly status: ClusterStatus;
   /** Where records of wafsync 0.1 are; undefined if they are not to be moved. */
   readonly former: FormerRecordsOptions | undefined;
+  /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
+  whenUsable(signal: AbortSignal): Promise<void>;
   /** Periodically deletes inventories whose instance no longer exists, until the signal aborts. Never rejects. */
   tidyUp(signal: AbortSignal): Promise<void>;
   /** Accepts no more events, and waits at most this long until the queued ones are written. */
@@ -95,6 +100,13 @@ class Records implements ClusterRecords {
     this.inventory = this.#inventory();
     this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf }));
     this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
+  }
+
+  async whenUsable(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; attempt < usableAttemptsMax && !signal.aborted; attempt += 1) {
+      if (await this.#inventories.isUsable()) return;
+      await this.#options.clock.sleep(usableDelayMs, signal);
+    }
   }
 
   async tidyUp(signal: AbortSignal): Promise<void> {

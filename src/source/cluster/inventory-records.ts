@@ -33,6 +33,8 @@ export interface InventoryRecords {
    * undefined, or why it could not be done. Never rejects.
    */
   detach(instance: ObjectName): Promise<string | undefined>;
+  /** Whether inventories can be read at all. Never rejects. */
+  isUsable(): Promise<boolean>;
   /**
    * Removes the finalizer of inventories that are being deleted and whose instance no longer exists, because its finalizer
    * was removed by hand. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
@@ -148,6 +150,10 @@ class StoredInventories implements InventoryRecords {
       if (fault !== undefined) return unreachable(instance, fault);
     }
     return undefined;
+  }
+
+  async isUsable(): Promise<boolean> {
+    return (await this.#store.probe(this.#options.namespace)) === undefined;
   }
 
   async sweep(): Promise<readonly ObjectName[]> {

@@ -74,6 +74,17 @@ export class RecordShardStore {
     return { ok: true, value: shards, status: 200 };
   }
 
+  /** Why records can't be read at all; undefined if they can. */
+  async probe(namespace: string | undefined): Promise<ApiFault | undefined> {
+    const options = { limit: 1, continueToken: "", timeoutMs: requestTimeoutMs };
+    const page = await listPage(
+      this.#api,
+      recordResource,
+      namespace === undefined ? options : { ...options, namespace },
+    );
+    return page.ok ? undefined : page.fault;
+  }
+
   /** Every shard that is marked for deletion, as far as they could be listed. */
   async findEnding(namespace: string | undefined): Promise<EndingShard[]> {
     const ending: EndingShard[] = [];

@@ -265,10 +265,8 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
     test("one that was deleted before is not lost when the policy changes", async () => {
       const name = await instances.create();
       await save(open(), name, owning(300));
-      await cluster.expectKubectl([
-        ...["delete", "wafrec", "-n", name.namespace, "-l", `wafsync.dev/instance=${name.name}`],
-        "--wait=false",
-      ]);
+      const selected = ["-n", name.namespace, "-l", `wafsync.dev/instance=${name.name}`];
+      await cluster.expectKubectl(["delete", "wafrec", ...selected, "--wait=false"]);
       const first = open(instances.api, kept);
       const loaded = await first.load(name);
       if (loaded.state !== "Loaded") throw new Error(loaded.problem);
