@@ -40,7 +40,7 @@ const defaultStateFolder = ".wafsync";
 
 /** Opens the directory, does the work, and closes everything; a signal stops the work within a second. */
 export async function withSession(
-  options: DirectoryOptions,
+  options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
     readonly observer?: (notes: Terminal) => ReconcileObserver;

@@ -200,8 +200,10 @@ function verdictOf(
   refused: readonly RejectedEntry[],
 ): { verdict: RuleVerdict; message: string } {
   if (missing[0] !== undefined) return { verdict: "SourceMissing", message: missing.join(" ") };
-  if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message: describeRejected(invalid) };
-  if (refused[0] !== undefined) return { verdict: "GuardRejected", message: describeRejected(refused) };
+  // One number for all of them, as in the status.
+  const message = describeRejected([...invalid, ...refused]);
+  if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message };
+  if (refused[0] !== undefined) return { verdict: "GuardRejected", message };
   return { verdict: "Accepted", message: "" };
 }
 

@@ -170,6 +170,8 @@ export const layers: readonly Layer[] = [
           "telemetry",
           "api",
           "plan/logs",
+          "plan/lists",
+          "plan/instance",
           "waf",
           "kube",
           "source/directory",
