@@ -19,7 +19,7 @@ import type { ReportEnd } from "./report/collect-report.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
 import { StatusLine } from "./status-line.ts";
-import { terminalOn } from "./terminal.ts";
+import { editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface ReportOptions extends LogSourceOptions {
   readonly from: string;
@@ -40,8 +40,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
   if (options.output !== standardOutput) await checkReportFile(options.output);
   const source = await findLogSource(options);
   const { key } = source;
-  const terminal = terminalOn(process.stderr);
-  const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
+  const notes = editedTerminal(terminalOn(process.stderr), (text) => key.redact(text));
   const progress = new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = options.plan ?? source.plan;

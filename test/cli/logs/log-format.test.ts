@@ -84,6 +84,35 @@ describe("the table", () => {
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(260);
   });
 
+  test("is aligned on a terminal and never wider than it, whatever is in the cells", () => {
+    let width = 100;
+    const format = createLogFormat("table", true, () => width);
+    const entries = [
+      row("/short"),
+      row("/long".repeat(50), { block_reason: "Remote Command Execution 932160" }),
+      row("/語語語".repeat(20), {
+        block_reason: "A reason that is longer than any column may be",
+        client_ip: "2001:db8::1:2:3:4",
+      }),
+    ];
+    const lines = format.rows(entries, true).trimEnd().split("\n");
+    expect(new Set(lines.slice(0, 2).map((line) => line.indexOf("/")))).toEqual(new Set([lines[0]?.indexOf("/short")]));
+    expect(lines[1]).toHaveLength(100);
+    expect(lines[1]?.endsWith("…")).toBe(true);
+    // A CJK character takes two cells.
+    expect(Math.max(...lines.map((line) => line.length + (line.match(/語/gu)?.length ?? 0)))).toBeLessThanOrEqual(100);
+    width = 60;
+    expect(
+      Math.max(
+        ...format
+          .rows(entries, false)
+          .split("\n")
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(60);
+    expect(createLogFormat("table", false, () => 60).rows(entries, true)).toContain("than any column may be");
+  });
+
   test("says when there is nothing", () => {
     expect(print("table", [])).toMatch(/^TIME .*\nNo blocked requests\.\n$/);
   });
