@@ -227,6 +227,29 @@ describe("Everything else that is not as declared", () => {
     expect(applied.stdout).toMatch(/WafIpRule +shop +feed +0\/1,413 +False +SourceMissing/);
   });
 
+  test("when an apply is stopped half-way, the table agrees with the summary", async () => {
+    const reached = Promise.withResolvers<void>();
+    let posts = 0;
+    await using folder = await wafFolder({
+      latencyMs: 1,
+      onRequest: ({ method }) => {
+        posts += method === "POST" ? 1 : 0;
+        if (posts === 1_050) reached.resolve();
+      },
+    });
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: testAddresses(3_000) }));
+    const running = startWafsync(["apply", ...folder.from], { program: program() });
+    await reached.promise;
+    running.child.kill("SIGINT");
+    const { code, stdout, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain("Stopped.");
+    const added = /shop\/main: (?<added>1,\d{3}) added, 0 removed/.exec(stdout)?.groups?.["added"] ?? "";
+    expect(stdout).toMatch(new RegExp(`WafIpRule +shop +feed +${added}/3,000 `));
+    expect(stdout).toContain(`blocklist ${added} (${added} managed)`);
+    expect(folder.simulator.waf(testKey).blocklist).toHaveLength(Number(added.replace(",", "")));
+  });
+
   test("a rule counts its rejected entries as declared", async () => {
     await using folder = await wafFolder();
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1", "nonsense", "10.0.0.1"] }));
