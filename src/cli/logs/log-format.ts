@@ -68,45 +68,62 @@ function withoutControls(entry: LogEntry): LogEntry {
 interface Column {
   readonly title: string;
   readonly width: number;
+  /** What a narrow terminal can do without. */
+  readonly isOptional?: boolean;
   readonly cell: (entry: LogEntry) => string;
 }
 
-/** The widest common cells fit; a terminal cuts the others, so that the columns stay aligned. */
 const columns: readonly Column[] = [
   { title: "TIME", width: 20, cell: ({ timestamp }) => timestamp.replace(/\.\d+(?=Z$)/, "") },
   { title: "CLIENT", width: 15, cell: ({ client_ip }) => client_ip },
-  { title: "COUNTRY", width: 7, cell: ({ country }) => country ?? "-" },
-  { title: "METHOD", width: 7, cell: ({ http_method }) => http_method },
+  { title: "COUNTRY", width: 7, isOptional: true, cell: ({ country }) => country ?? "-" },
+  { title: "METHOD", width: 7, isOptional: true, cell: ({ http_method }) => http_method },
   { title: "STATUS", width: 6, cell: ({ http_status }) => String(http_status) },
   { title: "REASON", width: 32, cell: ({ block_reason }) => block_reason },
   { title: "PATH", width: 0, cell: ({ request_path }) => request_path },
 ];
 const cellLengthMax = 120;
 const clientWidthMax = 39;
-const clientColumn = 1;
 const gap = "   ";
+/** A terminal that is narrower than this has no optional columns. */
+const wideFrom = 100;
+/** The reason makes room for the path, as far as this. */
+const reasonWidthMin = 16;
+const pathWidthWanted = 40;
 
 /**
- * The widths are fixed, since rows are printed before the last of them is known; only the client's grows with the first IPv6
- * address.
+ * The columns are laid out before the first row, since rows are printed before the last of them is known; only the client's
+ * gets wider, with the first IPv6 address. A terminal cuts longer cells, so that the columns stay aligned.
  * @param widthOfLine of the terminal at this moment; undefined where nothing is cut
  */
 function createTable(widthOfLine: (() => number) | undefined): LogFormat {
-  const widths = columns.map(({ width }) => width);
+  const layout = layoutFor(widthOfLine?.());
+  const widths = layout.map(({ width }) => width);
   const line = (cells: readonly string[]): string => {
     const padded = cells.map((cell, index) => paddedCell(cell, widths[index] ?? 0, widthOfLine !== undefined));
     const text = padded.join(gap).trimEnd();
     return `${widthOfLine === undefined ? text : fitted(text, widthOfLine())}\n`;
   };
+  const clientColumn = layout.findIndex(({ title }) => title === "CLIENT");
   return {
-    start: line(columns.map(({ title }) => title)),
+    start: line(layout.map(({ title }) => title)),
     rows: (entries) => {
       const clients = entries.map(({ client_ip }) => Math.min(clientWidthMax, client_ip.length));
       widths[clientColumn] = clients.reduce((a, b) => Math.max(a, b), widths[clientColumn] ?? 0);
-      return entries.map((entry) => line(columns.map(({ cell }) => printableCell(cell(entry))))).join("");
+      return entries.map((entry) => line(layout.map(({ cell }) => printableCell(cell(entry))))).join("");
     },
     end: (isEmpty) => (isEmpty ? "No blocked requests.\n" : ""),
   };
+}
+
+function layoutFor(lineWidth: number | undefined): readonly Column[] {
+  if (lineWidth === undefined) return columns;
+  const shown = columns.filter(({ isOptional }) => isOptional !== true || lineWidth >= wideFrom);
+  const taken = shown.reduce((sum, { width }) => sum + width + gap.length, 0) - gap.length;
+  const missing = Math.max(0, taken + pathWidthWanted - lineWidth);
+  return shown.map((column) =>
+    column.title === "REASON" ? { ...column, width: Math.max(reasonWidthMin, column.width - missing) } : column,
+  );
 }
 
 function paddedCell(cell: string, width: number, isCut: boolean): string {

@@ -84,33 +84,46 @@ describe("the table", () => {
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(260);
   });
 
-  test("is aligned on a terminal and never wider than it, whatever is in the cells", () => {
-    let width = 100;
+  const entries = [
+    row("/short"),
+    row("/long".repeat(50), { block_reason: "Remote Command Execution 932160" }),
+    row("/語語語".repeat(40), {
+      block_reason: "A reason that is longer than any column",
+      client_ip: "2001:db8::1:2:3:4",
+    }),
+  ];
+
+  test.each([60, 80, 100, 140, 200])("is aligned on a terminal of %i columns, and never wider than it", (width) => {
     const format = createLogFormat("table", true, () => width);
-    const entries = [
-      row("/short"),
-      row("/long".repeat(50), { block_reason: "Remote Command Execution 932160" }),
-      row("/語語語".repeat(20), {
-        block_reason: "A reason that is longer than any column may be",
-        client_ip: "2001:db8::1:2:3:4",
-      }),
-    ];
-    const lines = format.rows(entries, true).trimEnd().split("\n");
-    expect(new Set(lines.slice(0, 2).map((line) => line.indexOf("/")))).toEqual(new Set([lines[0]?.indexOf("/short")]));
-    expect(lines[1]).toHaveLength(100);
-    expect(lines[1]?.endsWith("…")).toBe(true);
-    // A CJK character takes two cells.
-    expect(Math.max(...lines.map((line) => line.length + (line.match(/語/gu)?.length ?? 0)))).toBeLessThanOrEqual(100);
+    const text = format.start + format.rows(entries.slice(0, 2), true);
+    const [header = "", first = "", second = ""] = text.split("\n");
+    expect([first.indexOf("/short"), second.indexOf("/long")]).toEqual([
+      header.indexOf("PATH"),
+      header.indexOf("PATH"),
+    ]);
+    expect(second).toHaveLength(width);
+    expect(second.endsWith("…")).toBe(true);
+    expect(second.length - header.indexOf("PATH")).toBeGreaterThanOrEqual(width < 80 ? 1 : 10);
+  });
+
+  test("counts two cells for a CJK character, and follows a terminal that is resized", () => {
+    let width = 140;
+    const format = createLogFormat("table", true, () => width);
+    const [, , wide = ""] = format.rows(entries, true).split("\n");
+    expect(wide.length + (wide.match(/語/gu)?.length ?? 0)).toBeLessThanOrEqual(140);
     width = 60;
     expect(
       Math.max(
         ...format
-          .rows(entries, false)
+          .rows(entries.slice(0, 2), false)
           .split("\n")
           .map((line) => line.length),
       ),
-    ).toBeLessThanOrEqual(60);
-    expect(createLogFormat("table", false, () => 60).rows(entries, true)).toContain("than any column may be");
+    ).toBe(60);
+  });
+
+  test("is not cut where no terminal shows it", () => {
+    expect(createLogFormat("table", false, () => 60).rows(entries, true)).toContain("longer than any column   /");
   });
 
   test("says when there is nothing", () => {
