@@ -199,6 +199,7 @@ function verdictOf(
   if (missing.length > 0) {
     return { verdict: "SourceMissing", message: missing.map(({ problem }) => problem).join(" ") };
   }
+  // One number for all of them, as in the status.
   const message = describeRejected([...invalid, ...refused]);
   if (invalid.length > 0) return { verdict: "InvalidEntries", message };
   if (refused.length > 0) return { verdict: "GuardRejected", message };

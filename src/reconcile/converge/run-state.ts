@@ -256,7 +256,7 @@ export class Run {
     phase: RunFacts["phase"],
     ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
   ): RunFacts {
-    const { gathered, desired, inventory } = this.#view;
+    const { gathered, desired, inventory, drift } = this.#view;
     const observed = this.ledger.shown(this.#view.observed);
     const { plan, left } = this;
     const remaining = plan.operations.slice(plan.operations.length - left);
@@ -273,6 +273,7 @@ export class Run {
       done: this.ledger.done,
       changes: this.ledger.changes(),
       unrecorded: this.#unrecorded,
+      drift,
       pace: this.#pace(),
       waiting: this.progress.waiting,
       nowMs: this.ports.clock.nowMs(),
