@@ -19,9 +19,9 @@ export const wafRecordSpec = z
       })
       .describe("The WafInstance that the record belongs to."),
     type: z
-      .enum(["Inventory", "LogForwarding"])
+      .enum(["Inventory", "LogForwarding", "History"])
       .describe(
-        "What is recorded. `Inventory`: which entries and origins wafsync added, for whom, and what was approved. `LogForwarding`: which log entries were forwarded.",
+        "What is recorded. `Inventory`: which entries and origins wafsync added, for whom, and what was approved. `LogForwarding`: which log entries were forwarded. `History`: what happened to entries and origins, for people.",
       ),
     part: part.describe("The number of this object among those of its record."),
     parts: part.describe("How many objects the record has, as far as this object knows."),

@@ -2,7 +2,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { HistoryPort, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -24,6 +24,7 @@ export interface OperatorParts {
   readonly baseUrls: BaseUrlPolicy;
   readonly source: ClusterSource;
   readonly records: ClusterRecords;
+  readonly history: HistoryPort;
   readonly wafClients: WafClients;
   readonly gather: SourcePort["gather"];
 }
@@ -42,6 +43,7 @@ export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Log
       },
     },
     inventory: records.inventory,
+    history: parts.history,
     lifecycle: records.lifecycle,
     status,
     openWaf: (instance, key) => {

@@ -14,6 +14,7 @@ import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { LogFields, Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import type { HistoryKeeper } from "./history-keeper.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { InstanceRun } from "./instance-controller.ts";
 import type { Leadership } from "./leadership.ts";
@@ -24,6 +25,7 @@ import { createLogOutputs } from "./log-outputs.ts";
 import type { LoggedStatusOptions } from "./logged-status.ts";
 import { loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
+import { operatorHistory } from "./operator-history.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
 import type { Stopping } from "./stopping.ts";
@@ -75,6 +77,7 @@ class Work implements OperatorWork {
   readonly #throttledLog: ThrottledLog;
   readonly #source: ClusterSource;
   readonly #records: ClusterRecords;
+  readonly #history: HistoryKeeper;
   readonly #wafClients: WafClients;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
@@ -91,6 +94,8 @@ class Work implements OperatorWork {
     this.#throttledLog = new ThrottledLog(log, clock);
     this.#source = this.#makeSource();
     this.#records = this.#makeRecords();
+    const onProblem = (problem: string): void => log.warn("history not written", { problem });
+    this.#history = operatorHistory({ ...options, source: this.#source, onProblem });
     this.#wafClients = new WafClients({
       clock,
       permit: () => writePermission(leadership, stopping),
@@ -130,6 +135,7 @@ class Work implements OperatorWork {
 
   async ended(): Promise<void> {
     await this.#running;
+    await this.#history.flush();
   }
 
   notReadyBecause(): string | undefined {
@@ -248,6 +254,7 @@ class Work implements OperatorWork {
       ...this.#options,
       source: this.#source,
       records: this.#records,
+      history: this.#history,
       wafClients: this.#wafClients,
       gather: async (name) => {
         const gathered = await this.#source.gather(name);

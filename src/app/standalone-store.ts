@@ -3,11 +3,13 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
-import type { InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import { createHistoryFiles } from "../source/directory/history-files.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
 import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
+import { HistoryKeeper } from "./history-keeper.ts";
 import type { SeenStore } from "./seen-keeper.ts";
 
 export interface OpenedStore {
@@ -15,6 +17,8 @@ export interface OpenedStore {
   readonly inventory: InventoryPort;
   readonly status: StatusPort;
   readonly seen: SeenStore;
+  /** Undefined for a dry run. */
+  readonly history: HistoryPort | undefined;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
   /** Whether there is a status of any other object. */
@@ -54,6 +58,12 @@ export async function openStore(
   };
   const status = createStatusFiles({ state: opened.state, clock, onProblem });
   const seenFiles = createSeenFiles(opened.state);
+  const historyFiles = createHistoryFiles(opened.state);
+  const append = async (...event: Parameters<typeof historyFiles.append>): Promise<string | undefined> => {
+    const appended = await historyFiles.append(...event);
+    return appended.ok ? undefined : appended.problem;
+  };
+  const history = new HistoryKeeper({ append }, clock, onProblem);
   const report = (result: { readonly ok: true } | { readonly ok: false; readonly problem: string }): void => {
     if (!result.ok) onProblem(result.problem);
   };
@@ -66,12 +76,14 @@ export async function openStore(
       write: async (instance, seen) => report(await seenFiles.write(instance, seen)),
       forget: async (instance) => report(await seenFiles.forget(instance)),
     },
+    history,
     known: async () => await listed(files),
     hasOthers: async (objects) => await status.hasOthers(objects),
     keepOnly: async (objects) => await status.keepOnly(objects),
     problems: () => problems,
     close: async () => {
       await status.flush();
+      await history.flush();
       await opened.state.release();
     },
   };
@@ -105,6 +117,7 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
       write: async () => undefined,
       forget: async () => undefined,
     },
+    history: undefined,
     known: async () => await listed(files),
     hasOthers: async () => false,
     keepOnly: async () => undefined,

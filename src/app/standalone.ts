@@ -250,6 +250,7 @@ export class Standalone {
         version: () => source.version(),
       },
       inventory,
+      history: this.#store.history,
       // There is no finalizer: a deleted file is deleted at once.
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
