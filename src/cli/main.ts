@@ -12,6 +12,7 @@ import { addPlanCommand } from "./commands/plan.ts";
 import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSimulatorCommand } from "./commands/simulator.ts";
+import { addWhyCommand } from "./commands/why.ts";
 import { CommandError, describeError } from "./describe-error.ts";
 
 /** In the order in which `--help` lists them. */
@@ -19,6 +20,7 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
   addPlanCommand,
   addApplyCommand,
   addRunCommand,
+  addWhyCommand,
   addClearCacheCommand,
   addOperatorCommand,
   addLogsCommand,

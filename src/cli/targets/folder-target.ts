@@ -1,0 +1,99 @@
+// The instances of a folder, with the inventory, the statuses and the history of its state directory, and with what Git knows.
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { readEnvironment } from "../../app/config.ts";
+import { realClock } from "../../async/clock.ts";
+import { Redactor } from "../../model/redactor.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { DirectorySource } from "../../source/directory/directory-source.ts";
+import { createDirectorySource } from "../../source/directory/directory-source.ts";
+import { createHistoryFiles } from "../../source/directory/history-files.ts";
+import { createInventoryFiles } from "../../source/directory/inventory-files.ts";
+import { placeOfSource } from "../../source/directory/place-of-field.ts";
+import { faultText } from "../../source/directory/source-fault.ts";
+import { viewStateDirectory } from "../../source/directory/state-directory.ts";
+import { createStatusFiles } from "../../source/directory/status-files.ts";
+import { CommandError } from "../describe-error.ts";
+import { lastCommitOf } from "./git-author.ts";
+import { readLiveLists } from "./live-lists.ts";
+import type { InstanceSight, Target, TargetOptions } from "./target.ts";
+
+const defaultStateFolder = ".wafsync";
+
+export async function openFolder(options: TargetOptions, directory: string): Promise<Target> {
+  const found = await stat(directory).catch(() => undefined);
+  if (found?.isDirectory() !== true) {
+    const problem = found === undefined ? `there is no folder ${directory}` : `${directory} is a file, not a folder`;
+    throw new CommandError(problem, "Set -f to the folder with the YAML files.");
+  }
+  const stateDirectory = options.state ?? join(directory, defaultStateFolder);
+  const environmentKey = readEnvironment().apiKey;
+  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock: realClock });
+  await source.load();
+  return new FolderTarget(options, { directory, stateDirectory, source });
+}
+
+interface Folder {
+  readonly directory: string;
+  readonly stateDirectory: string;
+  readonly source: DirectorySource;
+}
+
+class FolderTarget implements Target {
+  readonly where: string;
+  readonly redactor = new Redactor();
+  readonly #options: TargetOptions;
+  readonly #folder: Folder;
+
+  constructor(options: TargetOptions, folder: Folder) {
+    this.#options = options;
+    this.#folder = folder;
+    this.where = `in folder ${folder.directory}`;
+  }
+
+  async instances(): Promise<readonly ObjectName[]> {
+    return this.#folder.source.instances();
+  }
+
+  async look(instance: ObjectName, { live }: { readonly live: boolean }): Promise<InstanceSight> {
+    const { source, directory, stateDirectory } = this.#folder;
+    const gathered = await source.gather(instance);
+    if (gathered === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
+    const { key } = gathered;
+    if (key.state === "Present") this.redactor.add(key.key);
+    const state = viewStateDirectory(stateDirectory);
+    const loaded = await createInventoryFiles(state).load(instance);
+    const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
+    const policy = { allowInsecureHttp: this.#options.allowInsecureHttp, allowedBaseUrls: undefined };
+    const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
+    return {
+      gathered,
+      inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
+      live: await this.#live(live, async () =>
+        key.state === "Present"
+          ? await readLiveLists(gathered.instance, key.key, policy)
+          : { state: "Unread", why: key.problem },
+      ),
+      gaps: loaded.state === "Loaded" ? gaps : [...gaps, loaded.problem],
+      placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
+      statusOf: (meta) => statuses.read(meta),
+      setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
+    };
+  }
+
+  async history(instance: ObjectName) {
+    const state = viewStateDirectory(this.#folder.stateDirectory);
+    const read = await createHistoryFiles(state).read(instance, realClock.nowMs());
+    if (!read.ok) throw new CommandError(`the history cannot be read: ${read.problem}`);
+    return read.value;
+  }
+
+  async close(): Promise<void> {
+    await this.#folder.source.close();
+  }
+
+  async #live(wanted: boolean, read: () => Promise<InstanceSight["live"]>): Promise<InstanceSight["live"]> {
+    return wanted ? await read() : { state: "Unread", why: "This command does not read the WAF." };
+  }
+}

@@ -1,0 +1,31 @@
+// Reads both lists of a WAF for a command, which writes nothing.
+import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
+import { baseUrlObjection } from "../../app/base-url-policy.ts";
+import { WafClients } from "../../app/waf-clients.ts";
+import { realClock } from "../../async/clock.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
+import type { LiveLists } from "./target.ts";
+
+export async function readLiveLists(
+  instance: DeclaredInstance,
+  key: ApiKey,
+  policy: BaseUrlPolicy,
+): Promise<LiveLists> {
+  const objection = baseUrlObjection(policy, instance.baseUrl);
+  if (objection !== undefined) return { state: "Unread", why: objection };
+  const clients = new WafClients({
+    clock: realClock,
+    permit: () => ({ permitted: false, reason: "This command only reads." }),
+  });
+  try {
+    const client = clients.open(instance, key);
+    const blocklist = await client.readList("blocklist");
+    if (!blocklist.ok) return { state: "Unread", why: blocklist.fault.message };
+    const allowlist = await client.readList("allowlist");
+    if (!allowlist.ok) return { state: "Unread", why: allowlist.fault.message };
+    return { state: "Read", lists: { blocklist: blocklist.value, allowlist: allowlist.value } };
+  } finally {
+    await clients.close();
+  }
+}

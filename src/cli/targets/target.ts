@@ -1,0 +1,111 @@
+// What a command for people works on: the instances of a folder or of a cluster, each as one sight of everything that is known
+// about it.
+import type { ListName } from "../../model/declared.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import type { HistoryEvent } from "../../model/history.ts";
+import type { Inventory } from "../../model/inventory.ts";
+import type { Redactor } from "../../model/redactor.ts";
+import type { FieldSetter, ObjectName, ResourceMeta } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import { CommandError } from "../describe-error.ts";
+
+export interface TargetOptions {
+  readonly from?: string;
+  readonly state?: string;
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly instance?: string;
+  readonly allowInsecureHttp: boolean;
+}
+
+export type LiveLists =
+  | { readonly state: "Read"; readonly lists: Readonly<Record<ListName, readonly string[]>> }
+  | { readonly state: "Unread"; readonly why: string };
+
+export interface InstanceSight {
+  readonly gathered: Gathered;
+  /** Undefined if it may not be read. */
+  readonly inventory: Inventory | undefined;
+  readonly live: LiveLists;
+  /** What the answer does not take into account, one sentence each. */
+  readonly gaps: readonly string[];
+  /** `rules.yaml:12` in a folder; undefined in a cluster. */
+  placeOf(meta: ResourceMeta, source: string | undefined): string | undefined;
+  statusOf(meta: ResourceMeta): Readonly<Record<string, unknown>> | undefined;
+  /** Who last changed what is declared, and when; undefined where nothing tells. */
+  setterOf(meta: ResourceMeta): Promise<FieldSetter | undefined>;
+}
+
+export interface Target {
+  /** `in folder waf/`, or `in namespace shop`. */
+  readonly where: string;
+  readonly redactor: Redactor;
+  /** By name. @throws CommandError if they can't be listed */
+  instances(): Promise<readonly ObjectName[]>;
+  /** Reads the lists of the WAF, too, if `live`. @throws CommandError if there is no such instance */
+  look(instance: ObjectName, options: { readonly live: boolean }): Promise<InstanceSight>;
+  /** Oldest first. @throws CommandError if it may not be read */
+  history(instance: ObjectName): Promise<readonly HistoryEvent[]>;
+  close(): Promise<void>;
+}
+
+/** Opens the folder of `-f`, or the cluster. @throws CommandError that says what is missing */
+export async function openTarget(options: TargetOptions): Promise<Target> {
+  if (options.from === undefined) {
+    if (options.state !== undefined) throw new CommandError("--state needs a folder", "Add -f DIRECTORY.");
+    const { openCluster } = await import("./cluster-target.ts");
+    return openCluster(options);
+  }
+  for (const name of ["namespace", "kubeconfig", "context"] as const) {
+    if (options[name] === undefined) continue;
+    throw new CommandError(`--${name} is for a cluster, and -f for a folder`, "Use one of the two.");
+  }
+  const { openFolder } = await import("./folder-target.ts");
+  return await openFolder(options, options.from);
+}
+
+/** The instances that the command is about: the one of `--instance`, or all. @throws CommandError if there is none */
+export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
+  const named = wanted === undefined ? undefined : parseName(wanted);
+  if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
+  const all = await target.instances();
+  const fitting = named === undefined ? all : all.filter(({ name }) => name === named.name);
+  if (fitting.length > 0) return fitting;
+  if (named === undefined) throw new CommandError(`there is no WafInstance ${target.where}`, hintOf(all, target));
+  throw new CommandError(`there is no WafInstance ${named.name} ${target.where}`, hintOf(all, target));
+}
+
+/** The only instance that the command can be about. @throws CommandError that lists the others */
+export async function onlyInstance(target: Target, wanted: string | undefined): Promise<ObjectName> {
+  const [first, ...others] = await chosenInstances(target, wanted);
+  if (first !== undefined && others.length === 0) return first;
+  const names = [first, ...others].flatMap((one) => (one === undefined ? [] : [nameKey(one)]));
+  throw new CommandError(
+    `there are ${names.length} WafInstances ${target.where}`,
+    `Name one with --instance: ${excerpt(names)}.`,
+  );
+}
+
+function hintOf(all: readonly ObjectName[], { where }: Target): string {
+  if (all.length > 0) return `There is ${excerpt(all.map(nameKey))}.`;
+  return where.startsWith("in namespace")
+    ? "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them."
+    : "Declare one in it, or set -f to another folder.";
+}
+
+function excerpt(names: readonly string[]): string {
+  const shownMax = 10;
+  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
+  return `${names.slice(0, shownMax).join(", ")}${more}`;
+}
+
+function parseName(text: string): { readonly namespace: string | undefined; readonly name: string } {
+  const [first = "", second, ...more] = text.split("/");
+  const [namespace, name] = second === undefined ? [undefined, first] : [first, second];
+  const isName = (part: string): boolean => /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(part);
+  if (more.length > 0 || !isName(name) || (namespace !== undefined && !isName(namespace))) {
+    throw new CommandError(`--instance ${text} is not the name of an instance`, "Write NAME or NAMESPACE/NAME.");
+  }
+  return { namespace, name };
+}
