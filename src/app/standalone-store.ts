@@ -41,7 +41,7 @@ const problemsMax = 10;
 
 export async function openStore(
   options: StoreOptions,
-): Promise<OpenedStore | { readonly ok: false; readonly problem: string }> {
+): Promise<OpenedStore | { readonly ok: false; readonly problem: string; readonly isInUse?: true }> {
   if (options.isDryRun) return dryStore(options);
   const { stateDirectory: path, clock } = options;
   const opened = await openStateDirectory({ path, processId: process.pid, clock });

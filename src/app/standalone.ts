@@ -59,7 +59,8 @@ export interface Preview {
 
 export type OpenedStandalone =
   | { readonly ok: true; readonly standalone: Standalone }
-  | { readonly ok: false; readonly problem: string };
+  /** `isInUse`: another process works with the state directory. */
+  | { readonly ok: false; readonly problem: string; readonly isInUse?: true };
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
@@ -140,8 +141,12 @@ export class Standalone {
   /**
    * Brings every instance to its declared state, concurrently, and gives up on one after several failed runs. Watches the
    * files meanwhile, so that an urgent rule does not wait for the end of a long list.
+   * @param only the instances, if not all
    */
-  async applyOnce(onFiles: () => Promise<void>): Promise<readonly InstanceResult[]> {
+  async applyOnce(
+    onFiles: () => Promise<void>,
+    only: readonly ObjectName[] = this.#source.instances(),
+  ): Promise<readonly InstanceResult[]> {
     const applied = new AbortController();
     let notified = Promise.resolve();
     const watching = this.#source.watch(
@@ -151,7 +156,7 @@ export class Standalone {
       AbortSignal.any([applied.signal, this.#options.stopping.stop]),
     );
     try {
-      const results = await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
+      const results = await Promise.all(only.map(async (name) => await this.#applyInstance(name)));
       await this.#forgetGone();
       return results;
     } finally {

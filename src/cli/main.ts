@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
 import { addApplyCommand } from "./commands/apply.ts";
+import { addBlockCommand, addUnblockCommand } from "./commands/block.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addLogsCommand } from "./commands/logs.ts";
 import { addOperatorCommand } from "./commands/operator.ts";
@@ -20,6 +21,8 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
   addPlanCommand,
   addApplyCommand,
   addRunCommand,
+  addBlockCommand,
+  addUnblockCommand,
   addWhyCommand,
   addClearCacheCommand,
   addOperatorCommand,

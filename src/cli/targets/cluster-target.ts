@@ -18,6 +18,7 @@ import { listInstances, readInstanceOnce } from "../../source/cluster/read-clust
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import { readLiveLists } from "./live-lists.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import type { InstanceSight, LiveLists, Target, TargetOptions } from "./target.ts";
 
 export interface ClusterTarget extends Target {
@@ -77,6 +78,19 @@ class OpenedCluster implements ClusterTarget {
       statusOf,
       setterOf: async (meta) => setterOf(meta),
     };
+  }
+
+  namespaceOfRules(instance: ObjectName): string {
+    return this.#options.namespace ?? instance.namespace;
+  }
+
+  async placeOfRule(name: ObjectName): Promise<string> {
+    return `WafIpRule ${nameKey(name)}`;
+  }
+
+  async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
+    const { changeInCluster } = await import("./settle-cluster.ts");
+    return await changeInCluster(this.api, changes, wait);
   }
 
   async history(instance: ObjectName) {

@@ -17,6 +17,9 @@ import { createStatusFiles } from "../../source/directory/status-files.ts";
 import { CommandError } from "../describe-error.ts";
 import { lastCommitOf } from "./git-author.ts";
 import { readLiveLists } from "./live-lists.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
+import { expectedEntries } from "./rule-changes.ts";
+import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
 import type { InstanceSight, Target, TargetOptions } from "./target.ts";
 
 const defaultStateFolder = ".wafsync";
@@ -80,6 +83,39 @@ class FolderTarget implements Target {
       statusOf: (meta) => statuses.read(meta),
       setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
     };
+  }
+
+  namespaceOfRules({ namespace }: ObjectName): string {
+    return namespace;
+  }
+
+  async placeOfRule(name: ObjectName): Promise<string> {
+    const { directory, source } = this.#folder;
+    return join(directory, await fileOfRule(directory, source.snapshot(), name));
+  }
+
+  async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
+    const { directory, source, stateDirectory } = this.#folder;
+    const { instance, put, remove } = changes;
+    for (const rule of put) {
+      await writeRuleFile(directory, await fileOfRule(directory, source.snapshot(), rule), rule);
+    }
+    for (const { meta } of remove) {
+      await removeRuleFile(directory, await fileOfRule(directory, source.snapshot(), meta));
+    }
+    await source.load();
+    if (wait === undefined) return { state: "NotWaited", message: "", isFollowed: false };
+    const { settleFolder } = await import("./settle-folder.ts");
+    const work = {
+      directory,
+      stateDirectory,
+      allowInsecureHttp: this.#options.allowInsecureHttp,
+      instance,
+      expected: expectedEntries(changes),
+      redactor: this.redactor,
+      readLists: async () => (await this.look(instance, { live: true })).live,
+    };
+    return await settleFolder(work, wait);
   }
 
   async history(instance: ObjectName) {

@@ -8,6 +8,7 @@ import type { Redactor } from "../../model/redactor.ts";
 import type { FieldSetter, ObjectName, ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 export interface TargetOptions {
   readonly from?: string;
@@ -45,6 +46,12 @@ export interface Target {
   instances(): Promise<readonly ObjectName[]>;
   /** Reads the lists of the WAF, too, if `live`. @throws CommandError if there is no such instance */
   look(instance: ObjectName, options: { readonly live: boolean }): Promise<InstanceSight>;
+  /** Where the rules of a command go: the namespace of `-n`, or that of the instance. */
+  namespaceOfRules(instance: ObjectName): string;
+  /** Where a rule of this name is, or would be written: for people. */
+  placeOfRule(name: ObjectName): Promise<string>;
+  /** Writes and removes rules, and waits for the WAF if it is told how. @throws CommandError if they can't be written */
+  change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
   /** Oldest first. @throws CommandError if it may not be read */
   history(instance: ObjectName): Promise<readonly HistoryEvent[]>;
   close(): Promise<void>;
