@@ -45,10 +45,11 @@ export async function runUnblock(texts: readonly string[], options: UnblockOptio
     for (const address of addresses) decided.push(await decide(address, sight, { namespace, instance, spanMs }));
     const put = decided.flatMap(({ plan, allow }) => [...plan.put, ...(allow === undefined ? [] : [allow])]);
     const remove = decided.flatMap(({ plan }) => plan.remove);
+    const narrowed = decided.flatMap(({ plan }) => plan.narrowed);
     const outcome: ChangeOutcome =
       put.length + remove.length === 0
         ? { state: "Settled", message: "", isFollowed: true }
-        : await target.change({ instance, put, remove }, wait);
+        : await target.change({ instance, put, remove, narrowed }, wait);
     print(session, options, decided, outcome, instance);
     const isLeft = decided.some(({ left, allow }) => left.length > 0 && allow === undefined);
     const code = exitCodeOf(outcome);
@@ -136,7 +137,9 @@ function linesOf(
         : `${address} is unblocked on ${nameKey(instance)}${done}.`,
     ];
   }
-  lines.push(`${address} is still blocked on ${nameKey(instance)}:`, ...left.flatMap(leftLines));
+  const title =
+    allow === undefined ? `${address} is still blocked on ${nameKey(instance)}:` : "Change meanwhile what blocks it:";
+  lines.push(title, ...left.flatMap(leftLines));
   if (allow === undefined && plan.mayAllow) {
     lines.push(
       `To let it through until that is changed: wafsync unblock ${address} ${targetWords(options)}--instance ${nameKey(instance)} --allow-for 1h`,

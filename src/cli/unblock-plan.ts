@@ -49,6 +49,7 @@ export function planUnblock(address: Entry, explanation: Explanation, rules: rea
   return {
     put,
     remove,
+    narrowed: own.filter((rule) => !kept.has(rule) && !remove.includes(rule)),
     left,
     mayAllow: left.every(({ entry, wantedBy }) => entry !== address || wantedBy.length === 0),
   };
