@@ -240,7 +240,7 @@ describe("a wrong key", () => {
       const finished = await runWafsync([...command.split(" "), ...folder.from]);
       expect(finished.code).toBe(2);
       expect(finished.stderr).toMatch(
-        /^error main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into the Secret of spec\.apiKeySecretRef/m,
+        /^error: main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into the Secret of spec\.apiKeySecretRef/m,
       );
       expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
     },

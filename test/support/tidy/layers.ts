@@ -181,6 +181,7 @@ export const layers: readonly Layer[] = [
           "reconcile/logs",
           "app",
           "cli/commands",
+          "cli/completion",
           "cli/logs",
           "cli/report",
         ],
@@ -188,8 +189,13 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/commands",
-        mayImport: ["plan/logs", "cli/*.ts"],
+        mayImport: ["plan/logs", "cli/*.ts", "cli/completion"],
         duty: "the options of each command, without the code that runs it",
+      },
+      {
+        name: "cli/completion",
+        mayImport: ["model", "async", "kube", "source/directory", "app"],
+        duty: "what a shell can complete a command line with",
       },
       {
         name: "cli/logs",
