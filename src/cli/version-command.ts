@@ -4,10 +4,9 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
-import { realClock } from "../async/clock.ts";
 import { builtCommit } from "./build-info.ts";
 import { CommandError } from "./describe-error.ts";
-import type { ChosenCluster, ClusterOptions } from "./read-kube-config.ts";
+import type { ClusterOptions } from "./read-kube-config.ts";
 
 export interface VersionOptions extends ClusterOptions {
   readonly client: boolean;
@@ -56,27 +55,13 @@ async function hasKubeConfig(): Promise<boolean> {
 }
 
 async function askServer(options: ClusterOptions): Promise<ServerAnswer> {
-  const { readKubeConfig } = await import("./read-kube-config.ts");
-  const { kubeConfigCredentials } = await import("../kube/credentials.ts");
-  const { createApiServer } = await import("../kube/api-server.ts");
-  let chosen: ChosenCluster;
-  try {
-    chosen = readKubeConfig(options);
-  } catch (error) {
-    return { problem: (error as Error).message };
-  }
-  const credentials = kubeConfigCredentials(chosen.kubeConfig);
-  const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
-  try {
-    const answer = await api.request<{ gitVersion?: unknown }>({
-      method: "GET",
-      path: "/version",
-      timeoutMs: serverTimeoutMs,
-    });
-    if (!answer.ok) return { problem: answer.fault.message };
-    const { gitVersion } = answer.value;
-    return typeof gitVersion === "string" ? { version: gitVersion } : { problem: "it names no version" };
-  } finally {
-    await api.close();
-  }
+  // Loads the Kubernetes client.
+  const { queryCluster } = await import("./query-cluster.ts");
+  const answer = await queryCluster<{ gitVersion?: unknown }>(options, {
+    path: "/version",
+    timeoutMs: serverTimeoutMs,
+  });
+  if ("problem" in answer) return answer;
+  const { gitVersion } = answer.value;
+  return typeof gitVersion === "string" ? { version: gitVersion } : { problem: "it names no version" };
 }

@@ -159,7 +159,7 @@ describe("What is wrong is told with its place, and with what to write instead",
     expect(told).not.toMatch(/\.\.|;;|,,|\?\.|\.:|: :|undefined|\[object/);
     for (const spelling of keySpellings()) expect(told).not.toContain(spelling);
     const kinds = planned.stderr.split("\n").map((line) => line.split(" ")[0]);
-    expect(new Set(kinds)).toEqual(new Set(["error", ""]));
+    expect(new Set(kinds)).toEqual(new Set(["error:", ""]));
   });
 
   test("and `plan` ends with 2, since what was left out is not in the plan", () => {
@@ -194,7 +194,8 @@ describe("What is wrong with the command itself", () => {
       "secret.yaml is a file, not a folder",
       "Set -f",
     ],
-    ["no folder", ["plan"], "required option '-f, --from <directory>' not specified", "--help"],
+    ["no folder", ["plan"], "error: no folder given", "Set -f"],
+    ["two folders", ["plan", "waf", "-f", "other"], "error: two folders given: other and waf", "once for each"],
     ["a command that does not exist", ["plant", "-f", "."], "unknown command 'plant'", "Did you mean plan?"],
     ["an option that does not exist", ["plan", "-f", ".", "--outptu", "json"], "unknown option '--outptu'", "--output"],
     ["an output that does not exist", ["plan", "-f", ".", "-o", "yaml"], "Allowed choices are table, json", "--help"],

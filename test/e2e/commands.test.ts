@@ -290,7 +290,7 @@ describe("run", () => {
     const running = startWafsync(["run", ...folder.from, "-o", "json"]);
     await running.hasPrinted(/"added":3/);
     await folder.files.write("bad.yaml", ruleDocument("bad", { addresses: [] }).replace("action", "acton"));
-    await running.hasPrinted(/error bad\.yaml:7: spec\.acton: unknown field; did you mean action\?/);
+    await running.hasPrinted(/error: bad\.yaml:7: spec\.acton: unknown field; did you mean action\?/);
     await folder.files.write("bad.yaml", ruleDocument("bad", { addresses: ["203.0.113.9"] }));
     await running.hasPrinted(/"added":1/);
     running.child.kill("SIGINT");

@@ -1,8 +1,6 @@
 // The names of instances, to complete `--instance`: those of the folder that the command line names, or those of the cluster.
 import { parseArgs } from "node:util";
-import { readEnvironment } from "../../app/config.ts";
-import { realClock } from "../../async/clock.ts";
-import { nameKey } from "../../model/resource.ts";
+import type { ClusterOptions } from "../read-kube-config.ts";
 
 /** Whoever presses the tab key waits no longer. */
 const clusterTimeoutMs = 2000;
@@ -26,43 +24,26 @@ export async function instanceNames(words: readonly string[]): Promise<readonly 
   });
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   const directory = text(values["from"]);
-  const names =
-    directory === undefined
-      ? await namesInCluster(text(values["kubeconfig"]), text(values["context"]))
-      : await namesInFolder(directory);
-  return names.slice(0, namesMax);
-}
-
-async function namesInFolder(directory: string): Promise<readonly string[]> {
-  const { createDirectorySource } = await import("../../source/directory/directory-source.ts");
-  const environmentKey = readEnvironment().apiKey;
-  const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
-  try {
-    await source.load();
-    return source.instances().map(nameKey);
-  } finally {
-    await source.close();
+  if (directory !== undefined) {
+    const { namesInFolder } = await import("./names-in-folder.ts");
+    return (await namesInFolder(directory)).slice(0, namesMax);
   }
-}
-
-async function namesInCluster(file: string | undefined, context: string | undefined): Promise<readonly string[]> {
-  const { kubeConfigCredentials, loadKubeConfig } = await import("../../kube/credentials.ts");
-  const { createApiServer } = await import("../../kube/api-server.ts");
-  const kubeConfig = loadKubeConfig({
-    ...(file === undefined ? {} : { file }),
+  const [kubeconfig, context] = [text(values["kubeconfig"]), text(values["context"])];
+  return await namesInCluster({
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
   });
-  const api = createApiServer({ credentials: kubeConfigCredentials(kubeConfig), clock: realClock });
-  try {
-    const listed = await api.request<ListedInstances>({
-      method: "GET",
-      path: "/apis/wafsync.dev/v1alpha1/wafinstances",
-      query: { limit: namesMax },
-      timeoutMs: clusterTimeoutMs,
-    });
-    if (!listed.ok) return [];
-    return (listed.value.items ?? []).map(({ metadata }) => `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`);
-  } finally {
-    await api.close();
-  }
+}
+
+async function namesInCluster(options: ClusterOptions): Promise<readonly string[]> {
+  // Loads the Kubernetes client.
+  const { queryCluster } = await import("../query-cluster.ts");
+  const path = "/apis/wafsync.dev/v1alpha1/wafinstances";
+  const listed = await queryCluster<ListedInstances>(options, {
+    path,
+    query: { limit: namesMax },
+    timeoutMs: clusterTimeoutMs,
+  });
+  if ("problem" in listed) return [];
+  return (listed.value.items ?? []).map(({ metadata }) => `${metadata?.namespace ?? ""}/${metadata?.name ?? ""}`);
 }

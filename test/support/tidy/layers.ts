@@ -194,7 +194,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/completion",
-        mayImport: ["model", "async", "kube", "source/directory", "app"],
+        mayImport: ["model", "async", "source/directory", "app", "cli/*.ts"],
         duty: "what a shell can complete a command line with",
       },
       {
