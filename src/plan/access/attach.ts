@@ -1,65 +1,63 @@
-// May a rule or origin attach to an instance? Decided as Gateway API's listeners decide it: by the namespace it lives in.
-import type { AllowedNamespaces, DeclaredInstance, LabelSelector } from "../../model/declared.ts";
+// May an object attach to an instance, and what may it do there? The namespace of the instance is the owner and may do
+// everything. Every other namespace is a guest, and may do what the first grant in `spec.access` that matches it says.
+import type { DeclaredInstance, Grant, GuestKind } from "../../model/declared.ts";
+import { nameKey } from "../../model/resource.ts";
+import { matchesSelector } from "./label-selector.ts";
 
 export type Attachment =
-  | { readonly state: "Allowed" }
+  /** `grant` is undefined for the owner, who needs none. */
+  | { readonly state: "Allowed"; readonly grant: Grant | undefined }
   | { readonly state: "NotAllowed"; readonly message: string }
+  /** The namespace is a guest, but what the object is or does was not granted to it. */
+  | { readonly state: "NotGranted"; readonly message: string }
   /** The labels of the namespace are not known, so nothing may be concluded. */
   | { readonly state: "Unknown"; readonly message: string };
 
-/** `labels` are those of `namespace`, or undefined if they could not be read. */
+/**
+ * The messages go to the guest, so they name nothing that it does not know: no selector, no other namespace.
+ * @param labels those of `namespace`, or undefined if they could not be read
+ */
 export function decideAttachment(
   instance: DeclaredInstance,
+  kind: GuestKind,
   namespace: string,
   labels: Readonly<Record<string, string>> | undefined,
 ): Attachment {
-  const allowed = instance.allowedNamespaces;
   const home = instance.meta.namespace;
-  if (namespace === home || allowed.from === "All") return { state: "Allowed" };
-  if (allowed.from === "Same") {
-    return {
-      state: "NotAllowed",
-      message: `WafInstance ${home}/${instance.meta.name} takes rules and origins of its own namespace only: move this object to ${home}, or let spec.allowedNamespaces of the instance include ${namespace}.`,
-    };
+  if (namespace === home) return { state: "Allowed", grant: undefined };
+  for (const grant of instance.access) {
+    const matches = isFor(grant, namespace, labels);
+    if (matches === undefined) {
+      return { state: "Unknown", message: `The labels of namespace ${namespace} could not be read.` };
+    }
+    if (!matches) continue;
+    if (grant.kinds.includes(kind)) return { state: "Allowed", grant };
+    const message = `WafInstance ${nameKey(instance.meta)} does not grant ${kind} objects to namespace ${namespace}: ask its owner to add the kind to spec.access, or declare this in namespace ${home}.`;
+    return { state: "NotGranted", message };
   }
-  if (labels === undefined) {
-    return { state: "Unknown", message: `The labels of namespace ${namespace} could not be read.` };
-  }
-  if (allowed.selector !== undefined && matchesSelector(allowed.selector, labels)) return { state: "Allowed" };
   return {
     state: "NotAllowed",
-    message: `Namespace ${namespace} does not have the labels that WafInstance ${home}/${instance.meta.name} asks for in spec.allowedNamespaces.selector (${describeSelector(allowed)}).`,
+    message: `WafInstance ${nameKey(instance.meta)} does not grant access to namespace ${namespace}: ask its owner to add the namespace to spec.access.`,
   };
 }
 
-/** As Kubernetes evaluates a label selector: all terms must hold; a selector without terms matches everything. */
-export function matchesSelector(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
-  const labelsHold = Object.entries(selector.matchLabels).every(([key, value]) => labels[key] === value);
-  return labelsHold && selector.matchExpressions.every((term) => matchesTerm(term, labels));
+/** Whether any of what is granted depends on the labels of namespaces. */
+export function dependsOnLabels({ access }: Pick<DeclaredInstance, "access">): boolean {
+  return access.some(({ namespaces }) => namespaces.from === "Selector");
 }
 
-function matchesTerm(
-  term: LabelSelector["matchExpressions"][number],
-  labels: Readonly<Record<string, string>>,
-): boolean {
-  const value = labels[term.key];
-  switch (term.operator) {
-    case "Exists":
-      return value !== undefined;
-    case "DoesNotExist":
-      return value === undefined;
-    case "In":
-      return value !== undefined && term.values.includes(value);
-    case "NotIn":
-      return value === undefined || !term.values.includes(value);
+/** Undefined if that can't be told. */
+function isFor(
+  { namespaces }: Grant,
+  namespace: string,
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean | undefined {
+  switch (namespaces.from) {
+    case "All":
+      return true;
+    case "Names":
+      return namespaces.names.includes(namespace);
+    case "Selector":
+      return labels === undefined ? undefined : matchesSelector(namespaces.selector, labels);
   }
-}
-
-function describeSelector(allowed: AllowedNamespaces): string {
-  const labels = Object.entries(allowed.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
-  const terms = (allowed.selector?.matchExpressions ?? []).map((term) =>
-    [term.key, term.operator, term.values.join(",")].filter((part) => part !== "").join(" "),
-  );
-  const parts = [...labels, ...terms];
-  return parts.length === 0 ? "no selector is given" : parts.join("; ");
 }

@@ -8,8 +8,9 @@ import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import { byAge, nameKey } from "../../model/resource.ts";
+import { byAge, nameKey, type ResourceMeta } from "../../model/resource.ts";
 import { decideAttachment } from "../access/attach.ts";
+import { EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../access/guest-rule.ts";
 import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
@@ -52,8 +53,12 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
   const origins = compileOrigins(gathered);
   const guards = compileGuards(
     instance,
-    origins.compiled.filter(({ verdict }) => verdict === "Accepted").map(({ origin }) => origin),
+    // Those of guests protect nothing: otherwise an origin of theirs could lift a block.
+    origins.compiled
+      .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
+      .map(({ origin }) => origin),
   );
+  const quota = new EntryQuota();
   const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map((reason) => ({
     scope: { kind: "All" },
     reason,
@@ -61,7 +66,7 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
   if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
-    .map((rule) => draftRule(rule, gathered, guards, nowMs, holds));
+    .map((rule) => draftRule(rule, { gathered, guards, quota, nowMs, holds }));
   const holders = holdersOf(holds, gathered, managed);
   const settled = settleConflicts(drafts, holders, sourcesOf(gathered));
   const rules = replaceCarved(settled.rules);
@@ -141,44 +146,66 @@ export function expiryOf(rule: DeclaredRule): number | undefined {
   return byTtl === undefined ? rule.expiresAtMs : Math.min(rule.expiresAtMs, byTtl);
 }
 
-function draftRule(
-  gatheredRule: GatheredRule,
-  gathered: Gathered,
-  guards: EntryGuards,
-  nowMs: number,
-  holds: Hold[],
-): CompiledRule {
-  const { rule } = gatheredRule;
+interface Drafting {
+  readonly gathered: Gathered;
+  readonly guards: EntryGuards;
+  readonly quota: EntryQuota;
+  readonly nowMs: number;
+  readonly holds: Hold[];
+}
+
+function draftRule(gatheredRule: GatheredRule, { gathered, guards, quota, nowMs, holds }: Drafting): CompiledRule {
+  const { instance } = gathered;
+  const { meta } = gatheredRule.rule;
+  const attachment = decideAttachment(instance, "WafIpRule", meta.namespace, gathered.namespaceLabels.get(meta.namespace));
+  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
+  const rule = grant === undefined ? gatheredRule.rule : limitedRule(gatheredRule.rule, grant);
   const list = listOf(rule);
-  const id = nameKey(rule.meta);
-  const base = { rule, id, list, parts: [], rejected: [], carved: [], expired: false, entries: new Set<Entry>() };
-  const labels = gathered.namespaceLabels.get(rule.meta.namespace);
-  const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
+  const id = nameKey(meta);
+  const expiresAtMs = expiryOf(rule);
+  const base = {
+    ...{ rule, id, list, isOwners: isOwnersOf(instance, rule), isAttached: true },
+    ...{ parts: [], rejected: [], carved: [], expired: false, entries: new Set<Entry>(), expiresAtMs },
+  };
   if (attachment.state !== "Allowed") {
     if (attachment.state === "Unknown") {
       holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `WafIpRule ${id}: ${attachment.message}` });
     }
-    return { ...base, verdict: "NotAllowed", message: attachment.message, expiresAtMs: expiryOf(rule) };
+    const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
+    return { ...base, isAttached: false, verdict, message: attachment.message };
   }
+  const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
+  if (ungranted !== undefined) return { ...base, isAttached: false, verdict: "NotGranted", message: ungranted };
   const read = readRuleEntries(gatheredRule);
-  const expiresAtMs = expiryOf(rule);
   const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
-  const guarded = guardEntries(guards, list, read.entries);
+  const guarded = guardEntries(guards, list, read.entries, grant);
   if (!expired) holds.push(...holdsOf(id, list, read));
+  const sourceOf = (entry: Entry): string => read.entries.get(entry) ?? "";
+  const wanted = expired ? new Set<Entry>() : guarded.entries;
+  const fitting =
+    grant === undefined
+      ? { entries: wanted, rejected: [] }
+      : quota.take(meta.namespace, list, wanted, grant, sourceOf);
   return {
     ...base,
-    ...verdictOf(
-      read.missing.map(({ problem }) => problem),
-      read.invalid,
-      guarded.rejected,
-    ),
+    ...verdictOf({
+      missing: read.missing.map(({ problem }) => problem),
+      invalid: read.invalid,
+      refused: guarded.rejected,
+      tooMany: fitting.rejected,
+      ungranted: grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant),
+    }),
     parts: read.parts,
-    entries: expired ? new Set() : guarded.entries,
-    rejected: [...read.invalid, ...guarded.rejected],
-    carved: expired ? [] : guarded.carved,
-    expiresAtMs,
+    entries: fitting.entries,
+    rejected: [...read.invalid, ...guarded.rejected, ...fitting.rejected],
+    carved: expired ? [] : guarded.carved.filter(({ entry }) => fitting.entries.has(entry)),
     expired,
   };
+}
+
+/** Whether the object is of the instance's own namespace. */
+function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
+  return meta.namespace === instance.meta.namespace;
 }
 
 /** What the rule can't be asked now: each missing source by itself, and all invalid lines together. */
@@ -194,14 +221,24 @@ function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries
   return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
 }
 
-function verdictOf(
-  missing: readonly string[],
-  invalid: readonly RejectedEntry[],
-  refused: readonly RejectedEntry[],
-): { verdict: RuleVerdict; message: string } {
+function verdictOf({
+  missing,
+  invalid,
+  refused,
+  tooMany,
+  ungranted,
+}: {
+  readonly missing: readonly string[];
+  readonly invalid: readonly RejectedEntry[];
+  readonly refused: readonly RejectedEntry[];
+  readonly tooMany: readonly RejectedEntry[];
+  readonly ungranted: string | undefined;
+}): { verdict: RuleVerdict; message: string } {
   if (missing[0] !== undefined) return { verdict: "SourceMissing", message: missing.join(" ") };
   if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message: describeRejected(invalid) };
   if (refused[0] !== undefined) return { verdict: "GuardRejected", message: describeRejected(refused) };
+  if (tooMany[0] !== undefined) return { verdict: "QuotaExceeded", message: describeRejected(tooMany) };
+  if (ungranted !== undefined) return { verdict: "NotGranted", message: ungranted };
   return { verdict: "Accepted", message: "" };
 }
 
@@ -228,9 +265,9 @@ function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<E
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {
   let next: number | undefined;
-  for (const { expiresAtMs, verdict } of rules) {
+  for (const { expiresAtMs, isAttached } of rules) {
     // A time in the past would wake the instance for ever; a rule that is not attached has nothing to expire.
-    if (expiresAtMs === undefined || expiresAtMs <= nowMs || verdict === "NotAllowed") continue;
+    if (expiresAtMs === undefined || expiresAtMs <= nowMs || !isAttached) continue;
     next = Math.min(next ?? expiresAtMs, expiresAtMs);
   }
   return next;

@@ -4,7 +4,17 @@ import type { Entry } from "../../model/entry.ts";
 import type { RejectedEntry, RulePart } from "./rule-entries.ts";
 import { asSentence } from "../../model/sentence.ts";
 
-export type RuleVerdict = "Accepted" | "NotAllowed" | "SourceMissing" | "InvalidEntries" | "GuardRejected" | "Conflict";
+export type RuleVerdict =
+  | "Accepted"
+  /** Its namespace is no guest of the instance. */
+  | "NotAllowed"
+  /** Its namespace is a guest, and this was not granted to it. */
+  | "NotGranted"
+  | "QuotaExceeded"
+  | "SourceMissing"
+  | "InvalidEntries"
+  | "GuardRejected"
+  | "Conflict";
 
 /** A Block entry that is written as narrower networks, since some of its addresses must stay reachable. */
 export interface CarvedEntry {
@@ -21,7 +31,11 @@ export interface CompiledRule {
   /** `namespace/name`. */
   readonly id: string;
   readonly list: ListName;
-  /** The first thing that is wrong with it, or `Accepted`. Its good entries are wanted whatever the verdict, unless `NotAllowed`. */
+  /** Whether it is of the instance's own namespace, whose objects win against those of guests. */
+  readonly isOwners: boolean;
+  /** False where nothing of it counts: what it is or does is not granted to its namespace. */
+  readonly isAttached: boolean;
+  /** The first thing that is wrong with it, or `Accepted`. Its good entries are wanted whatever the verdict, if it is attached. */
   readonly verdict: RuleVerdict;
   /** What is wrong, for a person; empty for `Accepted`. */
   readonly message: string;
@@ -37,7 +51,7 @@ export interface CompiledRule {
 
 export interface CompiledOrigin {
   readonly origin: DeclaredOrigin;
-  readonly verdict: "Accepted" | "NotAllowed" | "Conflict";
+  readonly verdict: "Accepted" | "NotAllowed" | "NotGranted" | "Conflict";
   readonly message: string;
 }
 

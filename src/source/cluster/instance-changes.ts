@@ -151,7 +151,8 @@ export class InstanceChanges {
   }
 
   #selects(name: ObjectName): boolean {
-    return parseInstance(this.#instanceStore.get(nameKey(name)))?.allowedNamespaces.from === "Selector";
+    const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
+    return instance !== undefined && dependsOnLabels(instance);
   }
 }
 
