@@ -8,6 +8,7 @@ import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { Observed } from "../../model/observed.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { decideAttachment } from "../access/attach.ts";
 import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
@@ -44,10 +45,15 @@ export interface DesiredState {
 }
 
 /**
- * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and `managed` who wins a conflict:
- * it only matters if the result `dependsOnManaged`.
+ * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and what is `managed` and
+ * `shown` by the lists who wins a conflict: these only matter if the result `dependsOnManaged`.
  */
-export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inventory["entries"]): DesiredState {
+export function compileDesired(
+  gathered: Gathered,
+  nowMs: number,
+  managed?: Inventory["entries"],
+  shown?: Observed["lists"],
+): DesiredState {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
   const guards = compileGuards(
@@ -62,7 +68,7 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, gathered, guards, nowMs, holds));
-  const holders = holdersOf(holds, gathered, managed);
+  const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
   const settled = settleConflicts(drafts, holders, sourcesOf(gathered));
   const rules = replaceCarved(settled.rules);
   return {
@@ -106,15 +112,17 @@ function withoutExclusive(
   return policy === "Exclusive" ? "Additive" : policy;
 }
 
-function holdersOf(holds: readonly Hold[], gathered: Gathered, managed: Inventory["entries"] | undefined): Holders {
-  const isAwaiting = holds.some(({ scope }) => scope.kind === "Source");
-  if (managed === undefined || !isAwaiting) return { managed, awaiting: undefined };
+function awaitingOf(
+  holds: readonly Hold[],
+  gathered: Gathered,
+  managed: Inventory["entries"] | undefined,
+): Holders["awaiting"] {
+  if (managed === undefined || !holds.some(({ scope }) => scope.kind === "Source")) return undefined;
   const index = new HoldIndex(holds, { entries: managed }, existingRulesOf(gathered.rules.map(({ rule }) => rule)));
-  const awaiting = (list: ListName, entry: Entry): string | undefined => {
+  return (list, entry) => {
     const record = managed[list].get(entry);
     return record === undefined ? undefined : index.awaiting(list, record)[0];
   };
-  return { managed, awaiting };
 }
 
 /** `namespace/name` of the rules that exist and are not being deleted. */

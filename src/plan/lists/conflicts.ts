@@ -4,6 +4,7 @@
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
+import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { describeRejected } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
@@ -14,6 +15,8 @@ export type SourceOfEntry = (rule: CompiledRule, entry: Entry) => string;
 export interface Holders {
   /** What is managed, as far as it is known. */
   readonly managed: Inventory["entries"] | undefined;
+  /** What the lists show, as far as it is known. */
+  readonly shown: Observed["lists"] | undefined;
   /** The rule whose missing source wanted the entry last on that list: what it holds still counts as wanted. */
   readonly awaiting: ((list: ListName, entry: Entry) => string | undefined) | undefined;
 }
@@ -48,7 +51,7 @@ export function settleConflicts(
       if (other === undefined) winners.set(entry, first);
       if (other === undefined || other.rule.list === rule.list) continue;
       hasConflicts = true;
-      const holding = holderOf(entry, holders.managed, pieces);
+      const holding = holderOf(entry, holders, pieces);
       if (holding === undefined) continue;
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
@@ -65,24 +68,33 @@ function piecesOf(rules: readonly CompiledRule[]): Pieces {
   return new Map(rules.flatMap(({ carved }) => carved.map(({ entry, pieces }) => [entry, pieces] as const)));
 }
 
-/** The only list on which the entry is managed. */
-function holderOf(entry: Entry, managed: Holders["managed"], pieces: Pieces): ListName | undefined {
-  const isBlocked = (pieces.get(entry) ?? [entry]).some((piece) => managed?.blocklist.has(piece));
-  if (isBlocked === (managed?.allowlist.has(entry) === true)) return undefined;
-  return isBlocked ? "blocklist" : "allowlist";
+/**
+ * The only list that shows the entry as a managed one, or else the only one on which it is recorded: an addition that was
+ * recorded and not sent yet leaves an entry recorded on both.
+ */
+function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): ListName | undefined {
+  if (managed === undefined) return undefined;
+  const onlyListThat = (has: (list: ListName, written: Entry) => boolean): ListName | undefined => {
+    const isBlocked = (pieces.get(entry) ?? [entry]).some((piece) => has("blocklist", piece));
+    if (isBlocked === has("allowlist", entry)) return undefined;
+    return isBlocked ? "blocklist" : "allowlist";
+  };
+  const isShown = (list: ListName, written: Entry): boolean =>
+    managed[list].has(written) && shown?.[list].has(written) === true;
+  return onlyListThat(isShown) ?? onlyListThat((list, written) => managed[list].has(written));
 }
 
 function withoutLost(
   rule: CompiledRule,
   winners: ReadonlyMap<Entry, Winner>,
-  { managed, awaiting }: Holders,
+  holders: Holders,
   sourceOf: SourceOfEntry,
 ): CompiledRule {
   const opposite: ListName = rule.list === "blocklist" ? "allowlist" : "blocklist";
   const lost: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     const winner = winners.get(entry);
-    const awaited = holderOf(entry, managed, noPieces) === opposite ? awaiting?.(opposite, entry) : undefined;
+    const awaited = holderOf(entry, holders, noPieces) === opposite ? holders.awaiting?.(opposite, entry) : undefined;
     if (winner !== undefined && winner.rule.list !== rule.list) {
       lost.push({ entry, source: sourceOf(rule, entry), message: lostTo(entry, winner, rule) });
     } else if (awaited !== undefined) {
