@@ -167,7 +167,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/reconcile/converge/domain-check.ts",
     from: "return moved;",
     to: "return undefined;",
-    foundBy: simulation,
+    foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
     guard: "a broken source holds removals",
@@ -284,9 +284,16 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a conflict is won by the rule whose list holds the entry",
     file: "src/plan/lists/conflicts.ts",
-    from: "const holding = holderOf(entry, holders.managed, pieces);",
+    from: "const holding = holderOf(entry, holders, pieces);",
     to: "const holding = undefined;",
     foundBy: simulation,
+  },
+  {
+    guard: "an entry that is recorded on both lists belongs to the one that shows it",
+    file: "src/plan/lists/conflicts.ts",
+    from: "managed[list].has(written) && shown?.[list].has(written) === true;",
+    to: "managed[list].has(written) && shown !== null;",
+    foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
     guard: "of two instances with one key the oldest works",
