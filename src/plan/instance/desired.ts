@@ -19,10 +19,12 @@ import { describeRejected } from "../lists/compiled-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards, guardEntries } from "../lists/guards.ts";
-import type { Hold } from "../lists/holds.ts";
-import { HoldIndex } from "../lists/holds.ts";
+import type { Hold, ObjectHolds } from "../lists/holds.ts";
+import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
 import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
+import { holdsOfBrokenReferences } from "./broken-references.ts";
+import { expiryOf } from "./expiry.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -34,6 +36,8 @@ export interface DesiredState {
   readonly compiledOrigins: readonly CompiledOrigin[];
   /** What can't be read, and which removals wait for it. */
   readonly holds: readonly Hold[];
+  /** The same of objects that are attached to no instance by mistake, by what they owned. */
+  readonly ofObjects: ObjectHolds;
   /** True if it is another one once it is known what is managed. */
   readonly dependsOnManaged: boolean;
   /** How many removals a plan may have; undefined where the owner asked for all of them. */
@@ -78,6 +82,7 @@ export function compileDesired(
     rules,
     compiledOrigins: origins.compiled,
     holds,
+    ofObjects: holdsOfBrokenReferences(gathered, drafts, nowMs),
     dependsOnManaged: settled.hasConflicts || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
@@ -99,6 +104,7 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
     rules: [],
     compiledOrigins: [],
     holds: [],
+    ofObjects: noObjectHolds,
     dependsOnManaged: false,
     removalGuards: undefined,
     instanceFaults: [],
@@ -118,7 +124,8 @@ function awaitingOf(
   managed: Inventory["entries"] | undefined,
 ): Holders["awaiting"] {
   if (managed === undefined || !holds.some(({ scope }) => scope.kind === "Source")) return undefined;
-  const index = new HoldIndex(holds, { entries: managed }, existingRulesOf(gathered.rules.map(({ rule }) => rule)));
+  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
   return (list, entry) => {
     const record = managed[list].get(entry);
     return record === undefined ? undefined : index.awaiting(list, record)[0];
@@ -139,14 +146,6 @@ function sourcesOf({ rules }: Gathered): SourceOfEntry {
     known.set(id, sources);
     return sources.get(entry) ?? "";
   };
-}
-
-/** When a rule's entries go: the earlier of `expiresAt` and creation plus `ttl`; undefined where it never expires. */
-export function expiryOf(rule: DeclaredRule): number | undefined {
-  const byTtl =
-    rule.ttlMs === undefined || rule.meta.createdAtMs === undefined ? undefined : rule.meta.createdAtMs + rule.ttlMs;
-  if (rule.expiresAtMs === undefined) return byTtl;
-  return byTtl === undefined ? rule.expiresAtMs : Math.min(rule.expiresAtMs, byTtl);
 }
 
 function draftRule(

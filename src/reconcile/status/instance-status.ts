@@ -90,7 +90,7 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     const message = `The instance is suspended; ${plan.observedOnly.length} changes wait for spec.suspend: false.`;
     return { status: "Unknown", reason: "Suspended", message, next: "Paused" };
   }
-  if (lists.blocklist.held + lists.allowlist.held > 0) {
+  if (plan.held !== undefined) {
     return { status: "False", reason: "Held", message: heldMessage(facts), next: "Person" };
   }
   if (plan.contested.length > 0) return contestedFinding(facts);

@@ -200,6 +200,30 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await deleteManifest(cluster, early);
   });
 
+  test("an object that comes back with a broken reference concerns its former instance, and says why", async () => {
+    const right = rule(namespace, "scanners", ["198.51.100.8"]);
+    await createAll(cluster, right);
+    await seen(right);
+    await deleteManifest(cluster, right);
+    await waitFor("the end of the rule", waitMs, async () => source.objectOf(refOf(right)) === undefined || undefined);
+    const version = source.version(name);
+    await createAll(cluster, rule(namespace, "scanners", [], { instanceRef: { name: "wav" } }));
+    await grows(version);
+    const key = `WafIpRule ${namespace}/scanners`;
+    const { brokenReferences } = await gather();
+    expect(brokenReferences?.objects.get(key)).toMatchObject({
+      declared: { meta: { name: "scanners" } },
+      problem: `There is no WafInstance ${namespace}/wav; did you mean waf?`,
+    });
+    expect((await gather()).brokenReferences).toBe(brokenReferences);
+    const confirmed = await source.confirm(name);
+    expect(confirmed).toMatchObject({ state: "Read", gathered: { brokenReferences } });
+    const beforeEnd = source.version(name);
+    await deleteManifest(cluster, right);
+    await grows(beforeEnd);
+    expect((await gather()).brokenReferences?.objects.has(key)).toBe(false);
+  });
+
   test("a fresh read sees what the watches have not, and whose instance is another one now", async () => {
     const blind = open(api);
     const seenLate = rule(namespace, "late", ["198.51.100.9"]);
