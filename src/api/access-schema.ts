@@ -12,7 +12,9 @@ const granted = withRules(
     from: z
       .enum(["All", "Selector", "Names"])
       .default("Names")
-      .describe("`Names`: the namespaces in `names`. `Selector`: those that `selector` matches. `All`: every namespace."),
+      .describe(
+        "`Names`: the namespaces in `names`. `Selector`: those that `selector` matches. `All`: every namespace.",
+      ),
     names: z.array(namespaceName).max(namesMax).optional().describe("With `from: Names`: the names of the namespaces."),
     selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
   }),
@@ -57,7 +59,9 @@ export const grant = z.strictObject({
     .max(1_000_000)
     .default(500)
     .meta({ format: "int32" })
-    .describe("How many entries each of these namespaces may have, over all its rules. Entries beyond it are rejected, those of the newest rules first."),
+    .describe(
+      "How many entries each of these namespaces may have, over all its rules. Entries beyond it are rejected, those of the newest rules first.",
+    ),
   maxPriority: z
     .int()
     .min(-1_000_000)
@@ -75,7 +79,9 @@ export const grant = z.strictObject({
     .describe("Whether rules and origins may adopt what the WAF has already (`wafsync.dev/adopt`)."),
   cacheClear: z
     .strictObject({
-      minInterval: durationBetween("0s", "1d").default("10m").describe("The least time between two cache clears of one namespace."),
+      minInterval: durationBetween("0s", "1d")
+        .default("10m")
+        .describe("The least time between two cache clears of one namespace."),
     })
     .prefault({})
     .describe("Limits of cache clears."),

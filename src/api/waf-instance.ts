@@ -12,7 +12,6 @@ import {
   namespaceName,
   objectName,
 } from "./schema-parts.ts";
-import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
 /** Instances give their name to ConfigMaps and labels, which must stay short. */

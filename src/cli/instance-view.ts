@@ -75,6 +75,7 @@ export interface InstanceView {
 }
 
 type Status = Readonly<Record<string, unknown>>;
+type Held = NonNullable<NonNullable<RunFacts["plan"]>["held"]>;
 
 /** What the facts do not contain. */
 export interface ObjectLook {
@@ -187,11 +188,17 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
 function heldOperations({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
-    for (const { entry: value, holds, owners } of plan?.held?.removals[list] ?? []) {
-      const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
-      const reason = `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
-      views.push({ operation: "RemoveEntry", target: list, value, reason });
+    for (const removal of plan?.held?.removals[list] ?? []) {
+      views.push({ operation: "RemoveEntry", target: list, value: removal.entry, reason: whyOnHold(removal) });
     }
   }
+  for (const removal of plan?.held?.origins ?? []) {
+    views.push({ operation: "RemoveOrigin", target: "origin", value: removal.host, reason: whyOnHold(removal) });
+  }
   return views;
+}
+
+function whyOnHold({ holds, owners }: Omit<Held["origins"][number], "host">): string {
+  const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
+  return `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
 }

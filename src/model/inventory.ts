@@ -64,6 +64,8 @@ export interface Approval {
   /** The hash of the plan that was approved. */
   readonly hash: string;
   readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** The hosts of origins whose removal was approved. */
+  readonly origins: ReadonlySet<string>;
   /** The keys of the holds that it overrides for these removals. One that comes later holds them again. */
   readonly holds: ReadonlySet<string>;
 }

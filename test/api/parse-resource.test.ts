@@ -32,7 +32,7 @@ test("an instance has every default filled in", () => {
   expect(specOf(instanceDocument())).toEqual({
     baseUrl: "https://waf.example.com",
     apiKeySecretRef: { name: "key", key: "apiKey" },
-    allowedNamespaces: { from: "Same" },
+    access: [],
     suspend: false,
     resyncInterval: "5m",
     requestTimeout: "10s",

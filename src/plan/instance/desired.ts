@@ -4,25 +4,25 @@
 //
 // An entry that is refused at any of these steps is reported on its rule and stops nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
-import { listOf } from "../../model/declared.ts";
+import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
-import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import { byAge, nameKey, type ResourceMeta } from "../../model/resource.ts";
-import { decideAttachment } from "../access/attach.ts";
-import { EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../access/guest-rule.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import type { Observed } from "../../model/observed.ts";
+import { byAge, nameKey } from "../../model/resource.ts";
+import { EntryQuota } from "../access/guest-rule.ts";
+import { protectOthers } from "../access/protect-others.ts";
 import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
-import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
-import { describeRejected } from "../lists/compiled-rule.ts";
+import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
+import { draftRule, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
-import type { EntryGuards } from "../lists/guards.ts";
-import { compileGuards, guardEntries } from "../lists/guards.ts";
-import type { Hold } from "../lists/holds.ts";
-import { HoldIndex } from "../lists/holds.ts";
-import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
+import { compileGuards } from "../lists/guards.ts";
+import type { Hold, ObjectHolds } from "../lists/holds.ts";
+import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
+import { holdsOfBrokenReferences } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -34,6 +34,8 @@ export interface DesiredState {
   readonly compiledOrigins: readonly CompiledOrigin[];
   /** What can't be read, and which removals wait for it. */
   readonly holds: readonly Hold[];
+  /** The same of objects that are attached to no instance by mistake, by what they owned. */
+  readonly ofObjects: ObjectHolds;
   /** True if it is another one once it is known what is managed. */
   readonly dependsOnManaged: boolean;
   /** How many removals a plan may have; undefined where the owner asked for all of them. */
@@ -45,10 +47,15 @@ export interface DesiredState {
 }
 
 /**
- * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and `managed` who wins a conflict:
- * it only matters if the result `dependsOnManaged`.
+ * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and what is `managed` and
+ * `shown` by the lists who wins a conflict: these only matter if the result `dependsOnManaged`.
  */
-export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inventory["entries"]): DesiredState {
+export function compileDesired(
+  gathered: Gathered,
+  nowMs: number,
+  managed?: Inventory["entries"],
+  shown?: Observed["lists"],
+): DesiredState {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
   const guards = compileGuards(
@@ -67,9 +74,12 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, { gathered, guards, quota, nowMs, holds }));
-  const holders = holdersOf(holds, gathered, managed);
-  const settled = settleConflicts(drafts, holders, sourcesOf(gathered));
-  const rules = replaceCarved(settled.rules);
+  const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
+  const sourceOf = sourcesOf(gathered);
+  const settled = settleConflicts(drafts, holders, sourceOf);
+  const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
+  const heldFor = heldForOthers(holds, gathered, managed);
+  const rules = replaceCarved(protectOthers(settled.rules, { managed, sourceOf, heldFor }));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -77,7 +87,8 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
     rules,
     compiledOrigins: origins.compiled,
     holds,
-    dependsOnManaged: settled.hasConflicts || holds.some(({ scope }) => scope.kind === "Source"),
+    ofObjects: holdsOfBrokenReferences(gathered, drafts, nowMs),
+    dependsOnManaged: settled.hasConflicts || guestsAllow || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
@@ -98,6 +109,7 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
     rules: [],
     compiledOrigins: [],
     holds: [],
+    ofObjects: noObjectHolds,
     dependsOnManaged: false,
     removalGuards: undefined,
     instanceFaults: [],
@@ -111,20 +123,40 @@ function withoutExclusive(
   return policy === "Exclusive" ? "Additive" : policy;
 }
 
-function holdersOf(holds: readonly Hold[], gathered: Gathered, managed: Inventory["entries"] | undefined): Holders {
-  const isAwaiting = holds.some(({ scope }) => scope.kind === "Source");
-  if (managed === undefined || !isAwaiting) return { managed, awaiting: undefined };
-  const index = new HoldIndex(holds, { entries: managed }, existingRulesOf(gathered.rules.map(({ rule }) => rule)));
-  const awaiting = (list: ListName, entry: Entry): string | undefined => {
+function awaitingOf(
+  holds: readonly Hold[],
+  gathered: Gathered,
+  managed: Inventory["entries"] | undefined,
+): Holders["awaiting"] {
+  if (managed === undefined || !holds.some(({ scope }) => scope.kind === "Source")) return undefined;
+  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
+  return (list, entry) => {
     const record = managed[list].get(entry);
     return record === undefined ? undefined : index.awaiting(list, record)[0];
   };
-  return { managed, awaiting };
 }
 
 /** `namespace/name` of the rules that exist and are not being deleted. */
 export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
   return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
+}
+
+/** What is on hold on the blocklist for objects of other namespaces than a guest's: no Allow entry of the guest may lift it. */
+function heldForOthers(
+  holds: readonly Hold[],
+  gathered: Gathered,
+  managed: Inventory["entries"] | undefined,
+): (namespace: string) => readonly Entry[] {
+  if (managed === undefined || holds.length === 0) return () => [];
+  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
+  return (namespace) =>
+    [...managed.blocklist].flatMap(([entry, { owners }]) =>
+      readOwners(index.unreadable("blocklist", owners)).some(({ name }) => !name.startsWith(`${namespace}/`))
+        ? [entry]
+        : [],
+    );
 }
 
 /** Only conflicts ask for these, which are few. */
@@ -136,110 +168,6 @@ function sourcesOf({ rules }: Gathered): SourceOfEntry {
     known.set(id, sources);
     return sources.get(entry) ?? "";
   };
-}
-
-/** When a rule's entries go: the earlier of `expiresAt` and creation plus `ttl`; undefined where it never expires. */
-export function expiryOf(rule: DeclaredRule): number | undefined {
-  const byTtl =
-    rule.ttlMs === undefined || rule.meta.createdAtMs === undefined ? undefined : rule.meta.createdAtMs + rule.ttlMs;
-  if (rule.expiresAtMs === undefined) return byTtl;
-  return byTtl === undefined ? rule.expiresAtMs : Math.min(rule.expiresAtMs, byTtl);
-}
-
-interface Drafting {
-  readonly gathered: Gathered;
-  readonly guards: EntryGuards;
-  readonly quota: EntryQuota;
-  readonly nowMs: number;
-  readonly holds: Hold[];
-}
-
-function draftRule(gatheredRule: GatheredRule, { gathered, guards, quota, nowMs, holds }: Drafting): CompiledRule {
-  const { instance } = gathered;
-  const { meta } = gatheredRule.rule;
-  const attachment = decideAttachment(instance, "WafIpRule", meta.namespace, gathered.namespaceLabels.get(meta.namespace));
-  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
-  const rule = grant === undefined ? gatheredRule.rule : limitedRule(gatheredRule.rule, grant);
-  const list = listOf(rule);
-  const id = nameKey(meta);
-  const expiresAtMs = expiryOf(rule);
-  const base = {
-    ...{ rule, id, list, isOwners: isOwnersOf(instance, rule), isAttached: true },
-    ...{ parts: [], rejected: [], carved: [], expired: false, entries: new Set<Entry>(), expiresAtMs },
-  };
-  if (attachment.state !== "Allowed") {
-    if (attachment.state === "Unknown") {
-      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `WafIpRule ${id}: ${attachment.message}` });
-    }
-    const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
-    return { ...base, isAttached: false, verdict, message: attachment.message };
-  }
-  const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
-  if (ungranted !== undefined) return { ...base, isAttached: false, verdict: "NotGranted", message: ungranted };
-  const read = readRuleEntries(gatheredRule);
-  const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
-  const guarded = guardEntries(guards, list, read.entries, grant);
-  if (!expired) holds.push(...holdsOf(id, list, read));
-  const sourceOf = (entry: Entry): string => read.entries.get(entry) ?? "";
-  const wanted = expired ? new Set<Entry>() : guarded.entries;
-  const fitting =
-    grant === undefined
-      ? { entries: wanted, rejected: [] }
-      : quota.take(meta.namespace, list, wanted, grant, sourceOf);
-  return {
-    ...base,
-    ...verdictOf({
-      missing: read.missing.map(({ problem }) => problem),
-      invalid: read.invalid,
-      refused: guarded.rejected,
-      tooMany: fitting.rejected,
-      ungranted: grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant),
-    }),
-    parts: read.parts,
-    entries: fitting.entries,
-    rejected: [...read.invalid, ...guarded.rejected, ...fitting.rejected],
-    carved: expired ? [] : guarded.carved.filter(({ entry }) => fitting.entries.has(entry)),
-    expired,
-  };
-}
-
-/** Whether the object is of the instance's own namespace. */
-function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
-  return meta.namespace === instance.meta.namespace;
-}
-
-/** What the rule can't be asked now: each missing source by itself, and all invalid lines together. */
-function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
-  const holds = missing.map(({ source, problem }): Hold => ({
-    scope: { kind: "Source", list, rule, source },
-    reason: `WafIpRule ${rule}: ${problem}`,
-  }));
-  const first = invalid[0];
-  if (first === undefined) return holds;
-  const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
-  const reason = `WafIpRule ${rule} has an entry that can't be read, ${first.source}${more}.`;
-  return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
-}
-
-function verdictOf({
-  missing,
-  invalid,
-  refused,
-  tooMany,
-  ungranted,
-}: {
-  readonly missing: readonly string[];
-  readonly invalid: readonly RejectedEntry[];
-  readonly refused: readonly RejectedEntry[];
-  readonly tooMany: readonly RejectedEntry[];
-  readonly ungranted: string | undefined;
-}): { verdict: RuleVerdict; message: string } {
-  if (missing[0] !== undefined) return { verdict: "SourceMissing", message: missing.join(" ") };
-  if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message: describeRejected(invalid) };
-  if (refused[0] !== undefined) return { verdict: "GuardRejected", message: describeRejected(refused) };
-  if (tooMany[0] !== undefined) return { verdict: "QuotaExceeded", message: describeRejected(tooMany) };
-  if (ungranted !== undefined) return { verdict: "NotGranted", message: ungranted };
-  return { verdict: "Accepted", message: "" };
 }
 
 /** Entries that the same rules want share one array, which spares memory and lets others compare it by identity. */

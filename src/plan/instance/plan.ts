@@ -8,7 +8,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
-import type { Inventory, Refusal } from "../../model/inventory.ts";
+import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -22,11 +22,11 @@ import type { Observed } from "../../model/observed.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
-import { planOrigins } from "../origins/origin-plan.ts";
+import { originRemovals, planOrigins } from "../origins/origin-plan.ts";
 import type { ListOwnership } from "../lists/ownership.ts";
 import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
-import { holdsEverything, HoldIndex } from "../lists/holds.ts";
+import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { approvalAnnotation, decideRemovals } from "../lists/removal-guard.ts";
 
@@ -76,27 +76,29 @@ export function planInstance(input: PlanInput): Plan {
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
   const drafts = eachList((list) => draftList(list, input, contested, refusals, existingRules));
-  const holds = new HoldIndex(desired.holds, inventory, existingRules);
-  const decision = decideRemovals(
-    eachList((list) => ({
-      removals: drafts[list].removals,
-      holdsOn: (entry) => holds.on(list, inventory.entries[list].get(entry)),
-      ownersOf: (entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
-      size: observed.lists[list].size + drafts[list].adds.length,
-    })),
-    desired.removalGuards,
-    desired.instance.meta.annotations[approvalAnnotation],
-    inventory,
-  );
-  const origins = planOrigins({
+  const holds = new HoldIndex(desired, inventory, existingRules);
+  const originsInput = {
     wanted: desired.origins,
     owned: inventory.origins,
     observed,
     refusals,
     existing: new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta))),
-    removalsHeld: desired.holds.some(holdsEverything),
+    holdsOn: (record: OwnedOrigin) => holds.onOrigin(record),
     nowMs,
-  });
+  };
+  const requests = eachList((list) => ({
+    removals: drafts[list].removals,
+    holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
+    ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
+    size: observed.lists[list].size + drafts[list].adds.length,
+  }));
+  const decision = decideRemovals(
+    { ...requests, origins: originRemovals(originsInput) },
+    desired.removalGuards,
+    desired.instance.meta.annotations[approvalAnnotation],
+    inventory,
+  );
+  const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
   const split = splitByPolicy(desired, observed, drafts, decision, origins);
   const next = nextInventory(input, drafts, { ...split, decision, origins, holds });
   return {

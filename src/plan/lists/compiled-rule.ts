@@ -51,6 +51,8 @@ export interface CompiledRule {
 
 export interface CompiledOrigin {
   readonly origin: DeclaredOrigin;
+  /** False where nothing of it counts. */
+  readonly isAttached: boolean;
   readonly verdict: "Accepted" | "NotAllowed" | "NotGranted" | "Conflict";
   readonly message: string;
 }

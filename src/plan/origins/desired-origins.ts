@@ -35,21 +35,25 @@ export function compileOrigins(gathered: Gathered): DesiredOrigins {
     if (attachment.state === "Unknown") held.push(`WafOrigin ${nameKey(declared.meta)}: ${attachment.message}`);
     if (attachment.state !== "Allowed") {
       const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
-      compiled.push({ origin: declared, verdict, message: attachment.message });
+      compiled.push({ origin: declared, isAttached: false, verdict, message: attachment.message });
       continue;
     }
     const { grant } = attachment;
     const origin = grant === undefined ? declared : limitedOrigin(declared, grant);
     const older = wanted.get(origin.host);
     if (older !== undefined && older.type !== origin.type) {
-      const other = isOwners(origin) || older.meta.namespace === namespace ? `WafOrigin ${nameKey(older.meta)}` : "a WafOrigin of another namespace";
+      const other =
+        isOwners(origin) || older.meta.namespace === namespace
+          ? `WafOrigin ${nameKey(older.meta)}`
+          : "a WafOrigin of another namespace";
       const message = `${origin.host} is declared as ${older.type} by ${other}, which counts: delete one of the two, or give them the same type.`;
-      compiled.push({ origin, verdict: "Conflict", message });
+      compiled.push({ origin, isAttached: true, verdict: "Conflict", message });
       continue;
     }
     if (older === undefined) wanted.set(origin.host, origin);
     const ungranted = grant === undefined ? undefined : ungrantedBeside(gathered.instance, declared, grant);
-    compiled.push({ origin, verdict: ungranted === undefined ? "Accepted" : "NotGranted", message: ungranted ?? "" });
+    const verdict = ungranted === undefined ? "Accepted" : "NotGranted";
+    compiled.push({ origin, isAttached: true, verdict, message: ungranted ?? "" });
   }
   return { wanted, compiled, held };
 }

@@ -67,9 +67,10 @@ function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Par
 
 function acceptClear({ meta }: DeclaredCacheClear, { gathered }: RunFacts): AcceptedFinding {
   const labels = gathered.namespaceLabels.get(meta.namespace);
-  const attachment = decideAttachment(gathered.instance, meta.namespace, labels);
+  const attachment = decideAttachment(gathered.instance, "WafCacheClear", meta.namespace, labels);
   if (attachment.state === "Allowed") return accepted;
-  return { status: "False", reason: "NotAllowed", message: attachment.message };
+  const reason = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
+  return { status: "False", reason, message: attachment.message };
 }
 
 function assessClear(

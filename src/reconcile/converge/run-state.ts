@@ -4,6 +4,7 @@ import type { ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { ObjectName } from "../../model/resource.ts";
+import type { DesiredState } from "../../plan/instance/desired.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInstance } from "../../plan/instance/plan.ts";
@@ -107,12 +108,12 @@ export class Run {
   /** Takes in what was learned, and plans again. Refused writes await the next read of their list, and are not sent before. */
   see(learned: Partial<Omit<View, "desired">>): void {
     const nowMs = this.ports.clock.nowMs();
-    const { gathered } = learned;
     const { olderRefusals } = this.memory;
-    const { entries } = this.#view.inventory;
-    const desired = gathered === undefined ? this.#view.desired : compileDesired(gathered, nowMs, entries);
-    this.#view = { ...this.#view, ...learned, desired };
-    const observed = this.ledger.shown(this.#view.observed);
+    const { desired, ...view } = { ...this.#view, ...learned };
+    const observed = this.ledger.shown(view.observed);
+    const isStale = learned.gathered !== undefined || desired.dependsOnManaged;
+    const compiled = (): DesiredState => compileDesired(view.gathered, nowMs, view.inventory.entries, observed.lists);
+    this.#view = { ...view, desired: isStale ? compiled() : desired };
     const plan = planInstance({ ...this.#view, observed, olderRefusals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };

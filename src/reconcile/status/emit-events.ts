@@ -49,8 +49,8 @@ export function emitDomainMove(
 /** A person approved removals that were on hold. */
 export function emitApproval(status: StatusPort, instance: ResourceMeta, approval: Approval | undefined): void {
   if (approval === undefined) return;
-  const { hash, removals } = approval;
-  const count = removals.blocklist.size + removals.allowlist.size;
+  const { hash, removals, origins } = approval;
+  const count = removals.blocklist.size + removals.allowlist.size + origins.size;
   const what = count === 1 ? "1 removal is" : `${count} removals are`;
   status.event(instance, {
     type: "Normal",
@@ -121,8 +121,7 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
 }
 
 function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
-  const held = (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
-  const heldText = held ? heldMessage(facts) : undefined;
+  const heldText = facts.plan?.held === undefined ? undefined : heldMessage(facts);
   if (emitted.isNew("held", heldText) && heldText !== undefined) {
     status.event(meta, { type: "Warning", reason: "RemovalsHeld", message: heldText });
   }

@@ -109,7 +109,7 @@ function acceptRule(rule: CompiledRule): AcceptedFinding {
 }
 
 function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
-  if (rule.verdict === "NotAllowed") {
+  if (!rule.isAttached) {
     return { status: "False", reason: "Pending", message: "The rule is not attached to its instance.", next: "Person" };
   }
   const trouble = troubleOf(facts);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Approval } from "../../../src/model/inventory.ts";
+import type { HeldRemoval, OriginRemoval } from "../../../src/plan/lists/removal-guard.ts";
 import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
@@ -117,6 +118,7 @@ describe("An approval", () => {
     const approval: Approval = {
       hash: "abc",
       removals: { blocklist: new Set([entry("192.0.2.1")]), allowlist: new Set() },
+      origins: new Set(),
       holds: new Set(),
     };
     expect(planOf({ inventory: { approval } }).inventory.approval).toBeUndefined();
@@ -140,11 +142,13 @@ describe("An approval", () => {
 
 test("The hash names a set of removals, whatever their order, and each list and each use by itself", () => {
   const [a, b] = ["192.0.2.1", "192.0.2.2"].map((text) => ({ entry: entry(text), holds: [], owners: unknownOwners }));
-  const hash = hashRemovals({ blocklist: [a!, b!], allowlist: [] }, 0);
-  expect(hashRemovals({ blocklist: [b!, a!], allowlist: [] }, 0)).toBe(hash);
-  expect(hashRemovals({ blocklist: [a!], allowlist: [b!] }, 0)).not.toBe(
-    hashRemovals({ blocklist: [b!], allowlist: [a!] }, 0),
-  );
-  expect(hashRemovals({ blocklist: [a!, b!], allowlist: [] }, 1)).not.toBe(hash);
-  expect(hashRemovals({ blocklist: [], allowlist: [] }, 0)).toBeUndefined();
+  const origin = { host: "a.example", holds: [], owners: unknownOwners };
+  const hashOf = (blocklist: HeldRemoval[], allowlist: HeldRemoval[], approvals = 0, origins: OriginRemoval[] = []) =>
+    hashRemovals({ removals: { blocklist, allowlist }, origins }, approvals);
+  const hash = hashOf([a!, b!], []);
+  expect(hashOf([b!, a!], [])).toBe(hash);
+  expect(hashOf([a!], [b!])).not.toBe(hashOf([b!], [a!]));
+  expect(hashOf([a!, b!], [], 1)).not.toBe(hash);
+  expect(hashOf([a!, b!], [], 0, [origin])).not.toBe(hash);
+  expect(hashOf([], [])).toBeUndefined();
 });

@@ -62,6 +62,8 @@ const unknownReasons: ReadonlySet<SyncedReason> = new Set(["Syncing", "Suspended
 const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pending">, Verdict>> = {
   InstanceNotFound: working,
   NotAllowed: failed,
+  NotGranted: failed,
+  QuotaExceeded: failed,
   InvalidEntries: failed,
   InvalidSpec: failed,
   Conflict: failed,

@@ -2,6 +2,7 @@
 // as it happens, by what the documentation promises; whatever breaks a promise is a violation.
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
+import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import { readOwners } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
@@ -9,7 +10,14 @@ import type { Inventory } from "../../../src/model/inventory.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import type { RunFacts } from "../../../src/reconcile/facts.ts";
 import type { Recorded } from "./oracle.ts";
-import { isForbidden, removalForbidden, wantedEntries, wantedOrigins, writtenForRule } from "./oracle.ts";
+import {
+  isForbidden,
+  originRemovalForbidden,
+  removalForbidden,
+  wantedEntries,
+  wantedOrigins,
+  writtenForRule,
+} from "./oracle.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
@@ -42,8 +50,9 @@ export class Ledger {
   readonly #owners: Record<ListName, Map<Entry, Owner>> = { blocklist: new Map(), allowlist: new Map() };
   readonly #ownOrigins = new Set<string>();
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  readonly #approvedOrigins = new Set<string>();
   /** What was said to be on hold, by the hash that approves it. */
-  readonly #reported = new Map<string, Readonly<Record<ListName, readonly Entry[]>>>();
+  readonly #reported = new Map<string, Readonly<Record<ListName | "origins", readonly string[]>>>();
   /** The hashes that a person gave, and those that were acted on. */
   readonly #given = new Set<string>();
   readonly #used = new Set<string>();
@@ -194,7 +203,14 @@ export class Ledger {
     if (confirmed === undefined) return complain("no fresh read came before");
     if (this.#nowMs() - confirmedAtMs > confirmedForMs + callMsMax) complain("the last fresh read is too old");
     if (wantedOrigins(confirmed).get(host) === type) complain("a WafOrigin wants it");
-    if (confirmed.brokenSources.length > 0) complain("a source is broken");
+    if (this.#approvedOrigins.delete(host)) return;
+    const forbidden = originRemovalForbidden(confirmed, this.#ownersOfOrigin(host), this.#nowMs());
+    if (forbidden !== undefined) complain(forbidden);
+  }
+
+  #ownersOfOrigin(host: string): readonly EntryOwner[] {
+    const record = this.#inventory().origins.get(host);
+    return record === undefined ? [] : readOwners(record.owners);
   }
 
   /** What nobody wants any more and wafsync may remove, were it not for the guards. */
@@ -215,7 +231,13 @@ export class Ledger {
   reported({ plan, gathered, inventory, nowMs }: RunFacts): void {
     const held = plan?.held;
     if (held === undefined || inventory === undefined) return;
-    const entries: Record<ListName, Entry[]> = { blocklist: [], allowlist: [] };
+    const entries: Record<ListName | "origins", string[]> = { blocklist: [], allowlist: [], origins: [] };
+    for (const { host, owners } of held.origins) {
+      entries.origins.push(host);
+      if (gathered.unconfirmed !== undefined) continue;
+      if (originRemovalForbidden(gathered, readOwners(owners), nowMs) === undefined)
+        this.violation(`${host} is kept as an origin, though nothing that can't be read may want it`);
+    }
     for (const list of listNames) {
       for (const { entry, holds } of held.removals[list]) {
         entries[list].push(entry);
@@ -257,6 +279,12 @@ export class Ledger {
         else if (reported !== undefined || !this.#given.has(hash))
           this.violation(`Nobody approved the removal of ${entry}`);
       }
+    }
+    for (const host of approval.origins) {
+      const isKnown = reported?.origins.includes(host) === true && this.#given.has(hash);
+      if (isKnown || before.approval?.origins.has(host) === true) this.#approvedOrigins.add(host);
+      else if (reported !== undefined || !this.#given.has(hash))
+        this.violation(`Nobody approved the removal of origin ${host}`);
     }
   }
 

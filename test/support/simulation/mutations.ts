@@ -39,8 +39,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an approval lets exactly the named plan through",
     file: "src/plan/lists/removal-guard.ts",
-    from: "if (hash !== undefined && hash === annotation) {",
-    to: 'if (hash !== undefined && (annotation ?? "") !== "") {',
+    from: "const isGranted = hash !== undefined && hash === annotation;",
+    to: 'const isGranted = hash !== undefined && (annotation ?? "") !== "";',
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
@@ -167,7 +167,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/reconcile/converge/domain-check.ts",
     from: "return moved;",
     to: "return undefined;",
-    foundBy: simulation,
+    foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
     guard: "a broken source holds removals",
@@ -186,7 +186,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a hold has a scope: what it can't concern is removed",
     file: "src/plan/lists/holds.ts",
-    from: "if (this.#all.length === 0 || owners === unknownOwners) return this.#all;\n    const known",
+    from: "if (this.#isEmpty || owners === unknownOwners) return this.#all;\n    const known",
     to: "if (this.#all.length >= 0) return this.#all;\n    const known",
     foundBy: simulation,
   },
@@ -209,6 +209,27 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/lists/holds.ts",
     from: "push(this.#byNamespace, namespaceOf(scope.rule), hold);",
     to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "a broken reference holds what its object owned",
+    file: "src/plan/lists/holds.ts",
+    from: "...ofNamespace, ...this.#ofObjects.on(owner)];",
+    to: "...ofNamespace];",
+    foundBy: simulation,
+  },
+  {
+    guard: "a broken reference of a `WafOrigin` holds its origin",
+    file: "src/plan/lists/holds.ts",
+    from: "return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))];",
+    to: "return owners === null ? [] : this.#everything;",
+    foundBy: "test/plan/instance/broken-references.test.ts",
+  },
+  {
+    guard: "a slip in `metadata.namespace` of a file holds what the object owned",
+    file: "src/plan/instance/broken-references.ts",
+    from: "(existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined)",
+    to: "(existing?.has(key) === null ? renamed.get(plainKey(ref)) : undefined)",
     foundBy: simulation,
   },
   {
@@ -235,7 +256,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "broken sources hold removals of origins",
     file: "src/plan/origins/origin-plan.ts",
-    from: "if (input.removalsHeld) continue;",
+    from: "if (isHeld) continue;",
     to: "",
     foundBy: simulation,
   },
@@ -284,9 +305,16 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a conflict is won by the rule whose list holds the entry",
     file: "src/plan/lists/conflicts.ts",
-    from: "const holding = holderOf(entry, holders.managed, pieces);",
+    from: "const holding = holderOf(entry, holders, pieces);",
     to: "const holding = undefined;",
     foundBy: simulation,
+  },
+  {
+    guard: "an entry that is recorded on both lists belongs to the one that shows it",
+    file: "src/plan/lists/conflicts.ts",
+    from: "managed[list].has(written) && shown?.[list].has(written) === true;",
+    to: "managed[list].has(written) && shown !== null;",
+    foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
     guard: "of two instances with one key the oldest works",

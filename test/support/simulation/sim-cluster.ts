@@ -2,9 +2,9 @@
 // The same objects stand for a directory, where they have no identity but their name and no age.
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../../../src/model/declared.ts";
-import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
+import type { BrokenReferences, Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
+import { nameKey, resourceKey } from "../../../src/model/resource.ts";
 
 /** Everything that is declared at one moment. By `namespace/name`. */
 export interface Declared {
@@ -95,12 +95,26 @@ export class SimCluster {
 
   gathered(index: number, instance: ObjectName): Gathered | undefined {
     const name = `${index} ${nameKey(instance)}`;
-    if (!this.#gathered.has(name)) this.#gathered.set(name, gatherAt(this.at(index), instance));
+    if (!this.#gathered.has(name)) this.#gathered.set(name, gatherAt(this.at(index), instance, this.isDirectory));
     return this.#gathered.get(name);
   }
 }
 
-function gatherAt(declared: Declared, name: ObjectName): Gathered | undefined {
+function brokenReferences({ instances, rules, origins }: Declared, isDirectory: boolean): BrokenReferences {
+  const all = [...[...rules.values()].map(({ rule }) => rule), ...origins.values()];
+  const broken = all.filter(({ instance }) => !instances.has(nameKey(instance)));
+  return {
+    objects: new Map(
+      broken.map((declared) => [
+        resourceKey(declared.meta),
+        { declared, problem: `There is no WafInstance ${nameKey(declared.instance)}.`, place: "" },
+      ]),
+    ),
+    existing: isDirectory ? new Set(all.map(({ meta }) => resourceKey(meta))) : undefined,
+  };
+}
+
+function gatherAt(declared: Declared, name: ObjectName, isDirectory: boolean): Gathered | undefined {
   const instance = declared.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
   const isMine = (object: { readonly instance: ObjectName }): boolean => nameKey(object.instance) === nameKey(name);
@@ -119,6 +133,7 @@ function gatherAt(declared: Declared, name: ObjectName): Gathered | undefined {
     cacheClears: [...declared.clears.values()].filter(isMine),
     namespaceLabels: new Map(),
     brokenSources: declared.broken,
+    brokenReferences: brokenReferences(declared, isDirectory),
     sameKey: key === undefined ? [] : others.map(({ meta }) => meta),
   };
 }
