@@ -8,7 +8,7 @@ import { nameKey, type ResourceMeta } from "../../model/resource.ts";
 import { decideAttachment } from "../access/attach.ts";
 import { type EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../access/guest-rule.ts";
 import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
-import { describeRejected } from "../lists/compiled-rule.ts";
+import { describeEmpty, describeRejected } from "../lists/compiled-rule.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { guardEntries } from "../lists/guards.ts";
 import type { Hold } from "../lists/holds.ts";
@@ -63,22 +63,22 @@ export function draftRule(
   const wanted = expired ? new Set<Entry>() : guarded.entries;
   const fitting =
     grant === undefined ? { entries: wanted, rejected: [] } : quota.take(meta.namespace, list, wanted, grant, sourceOf);
+  const beside = grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant);
   return {
     ...base,
-    ...verdictOf({
-      missing: read.missing.map(({ problem }) => problem),
-      invalid: read.invalid,
-      refused: guarded.rejected,
-      tooMany: fitting.rejected,
-      ungranted: grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant),
-    }),
+    // What is wrong with the entries of an expired rule matters no more.
+    ...(expired
+      ? accepted
+      : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, beside })),
     parts: read.parts,
     entries: fitting.entries,
-    rejected: [...read.invalid, ...guarded.rejected, ...fitting.rejected],
+    rejected: expired ? [] : [...read.invalid, ...guarded.rejected, ...fitting.rejected],
     carved: expired ? [] : guarded.carved.filter(({ entry }) => fitting.entries.has(entry)),
     expired,
   };
 }
+
+const accepted = { verdict: "Accepted", message: "" } as const;
 
 /** Whether the object is of the instance's own namespace. */
 export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
@@ -98,23 +98,26 @@ function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries
   return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
 }
 
-function verdictOf({
-  missing,
-  invalid,
-  refused,
-  tooMany,
-  ungranted,
-}: {
-  readonly missing: readonly string[];
-  readonly invalid: readonly RejectedEntry[];
-  readonly refused: readonly RejectedEntry[];
+interface Refused {
+  readonly guarded: readonly RejectedEntry[];
   readonly tooMany: readonly RejectedEntry[];
-  readonly ungranted: string | undefined;
-}): { verdict: RuleVerdict; message: string } {
-  if (missing[0] !== undefined) return { verdict: "SourceMissing", message: missing.join(" ") };
-  if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message: describeRejected(invalid) };
-  if (refused[0] !== undefined) return { verdict: "GuardRejected", message: describeRejected(refused) };
-  if (tooMany[0] !== undefined) return { verdict: "QuotaExceeded", message: describeRejected(tooMany) };
-  if (ungranted !== undefined) return { verdict: "NotGranted", message: ungranted };
-  return { verdict: "Accepted", message: "" };
+  /** What was not granted, although the rest of the rule counts. */
+  readonly beside: string | undefined;
+}
+
+function verdictOf(
+  gathered: GatheredRule,
+  { entries, missing, invalid }: RuleEntries,
+  { guarded, tooMany, beside }: Refused,
+): { readonly verdict: RuleVerdict; readonly message: string } {
+  if (missing.length > 0) {
+    return { verdict: "SourceMissing", message: missing.map(({ problem }) => problem).join(" ") };
+  }
+  const message = describeRejected([...invalid, ...guarded, ...tooMany]);
+  if (invalid.length > 0) return { verdict: "InvalidEntries", message };
+  if (guarded.length > 0) return { verdict: "GuardRejected", message };
+  if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
+  if (beside !== undefined) return { verdict: "NotGranted", message: beside };
+  if (entries.size === 0) return { verdict: "NoEntries", message: describeEmpty(gathered) };
+  return accepted;
 }

@@ -40,7 +40,7 @@ export class BrokenReferenceIndex {
         const parsed = parseObject(kind, object);
         if (!parsed.ok) continue;
         const { declared } = parsed;
-        const problem = problemOf(this.#stores, this.#watchedNamespace, declared.instance);
+        const problem = problemOf(this.#stores, this.#watchedNamespace, declared.instance)?.problem;
         if (problem !== undefined) objects.set(resourceKey(declared.meta), { declared, problem, place: "" });
       }
     }
