@@ -123,7 +123,7 @@ describe("A rule that appears under another namespace", () => {
       brokenReferences: broken([], ["WafIpRule egde/scanners"]),
     });
     expect(rest).toMatchObject(held);
-    expect(reasons[0]).toContain("WafInstance edge/shop takes rules and origins of its own namespace only");
+    expect(reasons[0]).toContain("WafInstance edge/shop does not grant access to namespace egde");
     expect(outcome({ instance, rules }).held).toEqual([]);
   });
 });

@@ -157,7 +157,7 @@ const instanceCases: FaultyCase[] = [
   {
     title: "a grant of a kind that can't be granted",
     document: instanceDocument({ access: [{ namespaces: { from: "All" }, kinds: ["WafInstance"] }] }),
-    faults: ["spec.access[0].kinds[0]: must be WafIpRule, WafOrigin or WafCacheClear, and is WafInstance"],
+    faults: ['spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, and is "WafInstance"'],
   },
   {
     title: "a selector with an operator that wants values",
