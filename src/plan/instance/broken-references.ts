@@ -6,7 +6,7 @@ import type { BrokenReference, Gathered } from "../../model/gathered.ts";
 import { resourceKey } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
-import { decideAttachment } from "../access/attach.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { noObjectHolds } from "../lists/holds.ts";

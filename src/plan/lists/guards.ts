@@ -7,7 +7,7 @@ import type { EntryHead } from "../../model/entry-head.ts";
 import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import { asSentence } from "../../model/sentence.ts";
-import { tooWide } from "../access/guest-rule.ts";
+import { tooWide } from "./guest-limits.ts";
 import type { CarvedEntry } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 import { specialPurposeObjection } from "./special-purpose.ts";

@@ -3,8 +3,8 @@
 import type { DeclaredOrigin } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
-import { decideAttachment } from "../access/attach.ts";
-import { limitedOrigin, ungrantedBeside } from "../access/guest-rule.ts";
+import { decideAttachment } from "../../model/attachment.ts";
+import { limitedOrigin, ungrantedBeside } from "../lists/guest-limits.ts";
 import type { CompiledOrigin } from "../lists/compiled-rule.ts";
 
 export interface DesiredOrigins {

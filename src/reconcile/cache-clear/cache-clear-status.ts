@@ -9,7 +9,7 @@ import type { ReasonOf } from "../../api/reasons.ts";
 import type { WafCacheClearStatus } from "../../api/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import { shortened } from "../../model/sentence.ts";
-import { decideAttachment } from "../../plan/access/attach.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import type { ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
 import { currentRecord } from "../../plan/cache-clear/cache-clear.ts";
 import { troubleOf } from "../status/trouble.ts";

@@ -238,11 +238,6 @@ export class Run {
     return undefined;
   }
 
-  /** Each accepted write names the domain that it was done for. Another one than was read ends the run. */
-  movedDomain(domain: string): RunResult | undefined {
-    return this.domain.movedFrom(this.#view.observed, domain);
-  }
-
   /** Emits what becomes true by a record: an approval, and adoptions. */
   #emitRecorded(isApproved: boolean): void {
     const { status } = this.ports;

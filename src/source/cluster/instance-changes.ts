@@ -18,7 +18,7 @@ import {
   isMeaningfulChange,
 } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
-import { dependsOnLabels } from "../../plan/access/attach.ts";
+import { dependsOnLabels } from "../../model/attachment.ts";
 import { parseInstance } from "./parse-object.ts";
 
 /** Beyond it, an instance learns at its next resync that an object came back with a broken reference. */

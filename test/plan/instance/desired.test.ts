@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LabelSelector } from "../../../src/model/declared.ts";
-import { matchesSelector } from "../../../src/plan/access/label-selector.ts";
+import { matchesSelector } from "../../../src/model/label-selector.ts";
 import { readAddressLines } from "../../../src/plan/lists/address-lines.ts";
 import {
   allowing,

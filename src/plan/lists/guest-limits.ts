@@ -3,8 +3,8 @@ import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } 
 import { headOf } from "../../model/entry-head.ts";
 import type { Entry } from "../../model/entry.ts";
 import { nameKey, type ResourceMeta } from "../../model/resource.ts";
-import { adoptAnnotation, asksToAdopt } from "../lists/ownership.ts";
-import type { RejectedEntry } from "../lists/rule-entries.ts";
+import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
+import type { RejectedEntry } from "./rule-entries.ts";
 
 /**
  * The rule as it counts: with the priority that is granted and the end that is demanded, without an adoption that is not granted,

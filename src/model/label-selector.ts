@@ -1,5 +1,5 @@
 // Label selectors, evaluated as Kubernetes does.
-import type { LabelSelector } from "../../model/declared.ts";
+import type { LabelSelector } from "./declared.ts";
 
 /** All terms must hold; a selector without terms matches everything. */
 export function matchesSelector(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {

@@ -1,7 +1,7 @@
 // May an object attach to an instance, and what may it do there? The namespace of the instance is the owner and may do
 // everything. Every other namespace is a guest, and may do what the first grant in `spec.access` that matches it says.
-import type { DeclaredInstance, Grant, GuestKind } from "../../model/declared.ts";
-import { nameKey } from "../../model/resource.ts";
+import type { DeclaredInstance, Grant, GuestKind } from "./declared.ts";
+import { nameKey } from "./resource.ts";
 import { matchesSelector } from "./label-selector.ts";
 
 export type Attachment =

@@ -6,9 +6,9 @@
 import type { Entry } from "../../model/entry.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import type { Inventory } from "../../model/inventory.ts";
-import type { CompiledRule } from "../lists/compiled-rule.ts";
-import { withoutEntries } from "../lists/conflicts.ts";
-import type { RejectedEntry } from "../lists/rule-entries.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import { withoutEntries } from "./conflicts.ts";
+import type { RejectedEntry } from "./rule-entries.ts";
 
 export interface Protection {
   readonly managed: Inventory["entries"] | undefined;
