@@ -28,7 +28,8 @@ export function holdsOfBrokenReferences(
       const ref = refOf(owner);
       const key = resourceKey(ref);
       const broken = objects.get(key) ?? (existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined);
-      if (broken === undefined || isOver(broken, nowMs) || !mayAttach(gathered, ref)) return [];
+      if (broken === undefined || isOver(broken, nowMs)) return [];
+      if (broken.isOfFormer !== true && !mayAttach(gathered, ref)) return [];
       return [holdOf(broken, key)];
     },
   };

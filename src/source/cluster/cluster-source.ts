@@ -276,7 +276,7 @@ class WatchedCluster implements ClusterSource {
     return {
       workloads: this.#rollouts.sightsOf(instance),
       gaps: this.#watches.gaps(),
-      brokenReferences: this.#broken.references(),
+      brokenReferences: this.#broken.references(instance),
     };
   }
 
