@@ -14,7 +14,7 @@ import {
 } from "./schema-parts.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
-/** Instances give their name to ConfigMaps and labels, which must stay short. */
+/** Instances give their name to records and labels, which must stay short. */
 const instanceNameLengthMax = 63;
 
 const listPolicy = z
