@@ -42,8 +42,9 @@ export class BrokenReferenceIndex {
     for (const kind of ["WafIpRule", "WafOrigin"] as const) {
       for (const object of byKind[kind].listBy("instance", former)) {
         const parsed = parseObject(kind, object);
-        if (parsed.ok)
-          objects.set(resourceKey(parsed.declared.meta), { declared: parsed.declared, problem, place: "" });
+        if (!parsed.ok) continue;
+        const { declared } = parsed;
+        objects.set(resourceKey(declared.meta), { declared, problem, place: "", isOfFormer: true });
       }
     }
     return objects;
