@@ -64,6 +64,8 @@ export interface PlanInput {
 
 interface ListDraft {
   readonly adds: readonly WantedAdd[];
+  /** How many wanted entries the list does not show, whether they can be added now or not. */
+  readonly missing: number;
   /** Before the guards. */
   readonly removals: readonly Entry[];
   readonly retained: readonly Entry[];
@@ -91,6 +93,7 @@ export function planInstance(input: PlanInput): Plan {
     holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
     ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
     size: observed.lists[list].size + drafts[list].adds.length,
+    sizeMax: observed.lists[list].size + drafts[list].missing,
   }));
   const decision = decideRemovals(
     { ...requests, origins: originRemovals(originsInput) },
@@ -133,8 +136,11 @@ function draftList(
   };
   const live = observed.lists[list];
   const adds: WantedAdd[] = [];
+  let missing = 0;
   for (const [entry, rules] of desired.lists[list]) {
-    if (live.has(entry) || paused.has(entry)) continue;
+    if (live.has(entry)) continue;
+    missing += 1;
+    if (paused.has(entry)) continue;
     if (refusals.size > 0 && standing(`${list} +${entry}`, () => versionOfRules(rules))) continue;
     adds.push({ list, entry, rules });
   }
@@ -148,7 +154,7 @@ function draftList(
   const possible = removals.filter(
     (entry) => !paused.has(entry) && !(live.get(entry) ?? []).every((text) => standing(`${list} -${text}`, () => "")),
   );
-  return { adds, removals: possible, retained, refused };
+  return { adds, missing, removals: possible, retained, refused };
 }
 
 interface Split {

@@ -32,7 +32,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`maxRemovalPercent` holds a plan",
     file: "src/plan/lists/removal-guard.ts",
-    from: "return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;",
+    from: "return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;",
     to: "return false;",
     foundBy: simulation,
   },
