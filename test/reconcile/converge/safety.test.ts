@@ -88,6 +88,21 @@ describe("A new process", () => {
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
+  test("adds nothing that its cache still declares in a later run, after a fresh read in the first one", async () => {
+    const world = await staleWorld();
+    await world.pass();
+    await world.pass();
+    expect(world.source.confirmCount).toBe(2);
+    expect(world.waf.writes()).toEqual([]);
+    world.source.thawCache();
+    world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
+    await world.pass();
+    world.declare({ rules: [blocking("new", ["192.0.2.2", "192.0.2.3"])] });
+    await world.pass();
+    expect(world.source.confirmCount).toBe(3);
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2", "192.0.2.3"]);
+  });
+
   test("writes nothing while it can't read the declared state where it lives, and says so", async () => {
     const world = await staleWorld();
     world.source.thawCache();

@@ -270,8 +270,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a new process writes nothing before a fresh read",
     file: "src/reconcile/converge/instance-memory.ts",
-    from: "hasConfirmed: false,",
-    to: "hasConfirmed: true,",
+    from: "hasCaughtUp: false,",
+    to: "hasCaughtUp: true,",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
