@@ -70,6 +70,8 @@ export interface DeclaredInstance {
   readonly allowedNamespaces: AllowedNamespaces;
   readonly suspend: boolean;
   readonly resyncIntervalMs: number;
+  /** How long a list may take to show a write. */
+  readonly consistencyWindowMs: number;
   readonly requestTimeoutMs: number;
   readonly minRequestIntervalMs: number;
   readonly policies: {

@@ -51,6 +51,8 @@ export interface Plan {
   readonly inventoryChanged: boolean;
   /** Nothing but owners changed in it, which follows from what is declared and not from what the lists show. */
   readonly onlyOwnersChanged: boolean;
+  /** When the lists have to be read again, to give up entries that they do not show; undefined if there are none. */
+  readonly lookAgainMs: number | undefined;
 }
 
 export interface PlanInput {
@@ -117,6 +119,7 @@ export function planInstance(input: PlanInput): Plan {
     inventory: next.inventory,
     inventoryChanged: next.change !== "None",
     onlyOwnersChanged: next.change === "Owners",
+    lookAgainMs: next.lookAgainMs,
   };
 }
 
@@ -229,6 +232,7 @@ function nextInventory(
   readonly inventory: Inventory;
   readonly change: ListOwnership["change"];
   readonly adoptions: readonly Adoption[];
+  readonly lookAgainMs: number | undefined;
 } {
   const ownership = eachList((list): ListOwnership =>
     writesTo(list)
@@ -242,15 +246,19 @@ function nextInventory(
             (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,
           ),
           unreadable: (owners) => holds.unreadable(list, owners),
+          readAtMs: observed.readAtMs[list],
+          windowMs: desired.instance.consistencyWindowMs,
           nowMs,
         })
-      : { owned: inventory.entries[list], change: "None", adopted: [] },
+      : { owned: inventory.entries[list], change: "None", adopted: [], lookAgainMs: undefined },
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
   const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
   const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
-  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [] };
+  const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
+  const lookAgainMs = looks.length === 0 ? undefined : Math.min(...looks);
+  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
   return {
     inventory: {
       ...inventory,
@@ -262,6 +270,7 @@ function nextInventory(
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
     adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
+    lookAgainMs,
   };
 }
 

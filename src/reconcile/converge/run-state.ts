@@ -18,7 +18,7 @@ import { ClearSchedule } from "./clear-schedule.ts";
 import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import { observeList } from "./observe-waf.ts";
+import { observeList, withListRead } from "./observe-waf.ts";
 import { paceOf } from "./pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { View } from "./view.ts";
@@ -209,10 +209,10 @@ export class Run {
   /** Reads the lists that are unread since a write, plans again from what they show, and records what follows. */
   async readAgain(): Promise<RunResult | undefined> {
     for (const list of this.ledger.unread) {
+      const atMs = this.ports.clock.nowMs();
       const read = await observeList(this.waf, list, this.#view.desired, { signal: this.ports.abandon });
       if (!read.ok) return resultOfFault(read.fault);
-      const { observed } = this.#view;
-      const view = { ...this.#view, observed: { ...observed, lists: { ...observed.lists, [list]: read.value } } };
+      const view = { ...this.#view, observed: withListRead(this.#view.observed, list, read.value, atMs) };
       this.#view = { ...view, inventory: this.ledger.listRead(list, read.value, view, this.ports.clock.nowMs()) };
     }
     this.see({});

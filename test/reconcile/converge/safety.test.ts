@@ -439,6 +439,7 @@ describe("Under way", () => {
     await world.pass();
     expect(world.waf.count("AddEntry")).toBe(5);
     expect(world.waf.lists.blocklist).toEqual([]);
+    await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
@@ -685,6 +686,7 @@ describe("A rule that goes", () => {
     const world = new ConvergeWorld();
     world.inventory.put(world.instance, anInventory({ blocklist: addresses(3) }));
     await world.pass();
+    await world.lookAgain();
     expect(world.waf.writes()).toEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -729,6 +731,7 @@ describe("What can't be told from a list", () => {
     await world.clock.advanceUntil(isOver, 60_000);
     expect((await promise).result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([]);
+    await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 

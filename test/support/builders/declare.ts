@@ -51,6 +51,7 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
     allowedNamespaces: { from: "All", selector: undefined },
     suspend: false,
     resyncIntervalMs: 300_000,
+    consistencyWindowMs: 5_000,
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive", ...policies },
