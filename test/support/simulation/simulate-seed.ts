@@ -4,6 +4,7 @@ import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import { wantedEntries, wantedOrigins } from "./oracle.ts";
 import { anyFault, refusal } from "./sim-faults.ts";
+import { watchLagMsMax } from "./sim-cluster.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { shop, SimUsers } from "./sim-users.ts";
 import { spellings } from "./sim-waf.ts";
@@ -47,6 +48,8 @@ class Installation {
   #process: SimProcess | undefined;
   #faultShare = 0;
   #killShare = 0;
+  /** How often a read of a list is old, and a write takes effect late. */
+  #staleShare = 0;
   #isQuiet = false;
   #callsToSettle = 0;
 
@@ -60,9 +63,15 @@ class Installation {
     this.#users.createInstance(shop, world.chance(0.5) ? { expectedDomain: undefined } : {});
     world.chooseFault = ({ method, path, parameters }) => {
       if (this.#isQuiet || !world.chance(this.#faultShare)) return undefined;
-      if (method !== "GET" && path.endsWith("_ip") && world.chance(0.15)) return refusal;
+      const isListWrite = method !== "GET" && path.endsWith("_ip");
+      if (isListWrite && world.chance(this.#staleShare)) return { kind: "Late" };
+      if (isListWrite && world.chance(0.15)) return refusal;
       const sent = parameters.get("api_key") ?? decodeURIComponent(path.slice("/clear/".length));
       return anyFault(world.random, sent);
+    };
+    world.chooseStaleness = () => {
+      if (this.#isQuiet || !world.chance(this.#staleShare)) return "None";
+      return world.chance(0.5) ? "Seconds" : "Write";
     };
     world.kills = () => !this.#isQuiet && world.chance(this.#killShare);
     world.onKilled = () => this.#restartLater(world.pick(restartMsMax));
@@ -119,6 +128,7 @@ class Installation {
     else if (choice === 16) this.#users.approve();
     else if (choice === 17) this.#breakPort();
     else if (choice === 18) this.#swapWaf();
+    else this.#users.declareBriefly();
   }
 
   /** How often calls fail, and processes die. */
@@ -126,9 +136,10 @@ class Installation {
     const world = this.#world;
     this.#faultShare = [0, 0, 0.05, 0.2, 0.6][world.pick(5)] ?? 0;
     this.#killShare = [0, 0, 0.01, 0.05][world.pick(4)] ?? 0;
+    this.#staleShare = [0, 0, 0.2, 0.6][world.pick(4)] ?? 0;
     world.note(
       undefined,
-      `${this.#faultShare * 100} % of the calls fail, ${this.#killShare * 100} % of the moments kill`,
+      `${this.#faultShare * 100} % of the calls fail, ${this.#killShare * 100} % of the moments kill, ${this.#staleShare * 100} % of the reads are old`,
     );
   }
 
@@ -196,7 +207,7 @@ class Installation {
     const world = this.#world;
     const index = world.cluster.latest;
     const process = this.#process;
-    const delayMs = this.#isQuiet ? 0 : world.pick([1, 500, 20_000][world.pick(3)] ?? 1);
+    const delayMs = this.#isQuiet ? 0 : world.pick([1, 500, watchLagMsMax][world.pick(3)] ?? 1);
     if (process !== undefined) world.time.after(delayMs, () => process.see(index), process.life);
   }
 
