@@ -154,6 +154,11 @@ export class SimWorld {
     };
   }
 
+  /** Of one instance. */
+  inventoryOf(instance: ObjectName): Inventory {
+    return this.#inventories.get(nameKey(instance))?.inventory ?? emptyInventory;
+  }
+
   confirm(process: SimProcess, instance: ObjectName): ConfirmedGathering {
     const problem = this.problems.confirm ?? this.problems.api;
     if (problem !== undefined) return { state: "Failed", problem };
