@@ -25,7 +25,7 @@ export const kinds: Readonly<Record<ResourceKind, KindNames>> = {
 /** Asks for a reconcile now: any new value does. `status.lastHandledRequest` repeats the value that was heard. */
 export const requestedAtAnnotation = `${apiGroup}/requested-at`;
 /**
- * On a ConfigMap, with the value `true`: a change of it is seen at once, and not at the next resync.
+ * On a ConfigMap, with the value `true`: a change of it is seen at once, and not within half a minute.
  * @public A published name: manifests and the operator use it.
  */
 export const watchLabel = `${apiGroup}/watch`;

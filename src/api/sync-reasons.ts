@@ -12,7 +12,8 @@ export const syncedFact = {
     Expired: {
       statuses: ["True"],
       kinds: ["WafIpRule"],
-      meaning: "The rule has expired, and its entries are off the WAF.",
+      meaning:
+        "The rule has expired. wafsync has removed its entries, except those that another rule wants. Entries that another writer added stay, and the message counts them.",
       action: "Delete the rule, or give it a later `spec.expiresAt`.",
     },
     Observed: {

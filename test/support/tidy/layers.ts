@@ -170,7 +170,6 @@ export const layers: readonly Layer[] = [
           "telemetry",
           "api",
           "plan/logs",
-          "plan/lists",
           "plan/instance",
           "waf",
           "kube",
