@@ -92,7 +92,7 @@ export const syncedFact = {
       statuses: ["False"],
       meaning:
         "The record of what wafsync added is damaged or was written by a newer version. Nothing is written until it can be read.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
     Contested: {
       statuses: ["False"],
@@ -124,7 +124,7 @@ export const removalsHeldFact = {
     SourceBroken: {
       statuses: ["True"],
       meaning:
-        "Something that declares entries can't be read. Removals of entries that it may still want are on hold, and no others.",
+        "Something that declares entries or origins can't be read, or is attached to no instance. Removals of what it may still want are on hold, and no others.",
       action:
         "Fix what the message names. If the removals are right all the same, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },
@@ -137,7 +137,7 @@ export const removalsHeldFact = {
     InventoryUnreadable: {
       statuses: ["True"],
       meaning: "The record of what wafsync added can't be read, so what is its own is not known.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
   },
 } as const satisfies ConditionFact;

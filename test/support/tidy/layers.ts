@@ -42,12 +42,12 @@ export const layers: readonly Layer[] = [
       { name: "plan/lists", mayImport: ["model"], duty: "entries: guards, conflicts, ownership, order of writes" },
       {
         name: "plan/origins",
-        mayImport: ["model", "plan/access", "plan/lists"],
+        mayImport: ["model", "plan/lists"],
         duty: "which origins to add and remove",
       },
       {
         name: "plan/instance",
-        mayImport: ["model", "plan/access", "plan/lists", "plan/origins"],
+        mayImport: ["model", "plan/lists", "plan/origins"],
         duty: "the desired state and the plan of one instance",
       },
       { name: "plan/cache-clear", mayImport: ["model"], duty: "when to clear the cache, and for which trigger" },
@@ -68,7 +68,7 @@ export const layers: readonly Layer[] = [
       {
         name: "source/cluster",
         mayImport: ["model", "async", "api", "plan/cache-clear", "kube", "source/*.ts"],
-        duty: "custom resources by list and watch, inventories in ConfigMaps",
+        duty: "custom resources by list and watch, records in WafRecords",
       },
       {
         name: "source/directory",
@@ -106,7 +106,6 @@ export const layers: readonly Layer[] = [
           "model",
           "async",
           "api",
-          "plan/access",
           "plan/cache-clear",
           "reconcile/ports.ts",
           "reconcile/*.ts",
@@ -170,7 +169,6 @@ export const layers: readonly Layer[] = [
           "telemetry",
           "api",
           "plan/logs",
-          "plan/lists",
           "plan/instance",
           "waf",
           "kube",
