@@ -22,7 +22,9 @@ function isExecutable(path: string): boolean {
 export function describeWithProgram(program: string, title: string, body: (path: string) => void): void {
   const path = findProgram(program);
   if (path !== undefined) {
-    describe(title, () => body(path));
+    describe(title, () => {
+      body(path);
+    });
     return;
   }
   process.stderr.write(`\n*** SKIPPED: ${title}: ${program} is not installed\n\n`);
