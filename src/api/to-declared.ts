@@ -1,10 +1,10 @@
 // From custom resources to what they declare, in the neutral terms that plans are made from.
 import type {
-  AllowedNamespaces,
   DeclaredCacheClear,
   DeclaredInstance,
   DeclaredOrigin,
   DeclaredRule,
+  Grant,
   LogForwarding,
   WorkloadRef,
 } from "../model/declared.ts";
@@ -36,9 +36,10 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     baseUrl: canonicalBaseUrl(spec.baseUrl),
     apiKeySecretRef: { name: spec.apiKeySecretRef.name, key: spec.apiKeySecretRef.key },
     expectedDomain: spec.expectedDomain,
-    allowedNamespaces: allowedNamespaces(spec.allowedNamespaces),
+    access: spec.access.map(grantOf),
     suspend: spec.suspend,
     resyncIntervalMs: spanMs(spec.resyncInterval),
+    consistencyWindowMs: spanMs(spec.consistencyWindow),
     requestTimeoutMs: spanMs(spec.requestTimeout),
     minRequestIntervalMs: spanMs(spec.minRequestInterval),
     policies: { blocklist: spec.blocklist.policy, allowlist: spec.allowlist.policy, origins: spec.origins.policy },
@@ -108,8 +109,24 @@ function instanceName({ metadata, spec }: WafIpRule | WafOrigin | WafCacheClear)
   return { namespace: spec.instanceRef.namespace ?? metadata.namespace, name: spec.instanceRef.name };
 }
 
-function allowedNamespaces({ from, selector }: WafInstance["spec"]["allowedNamespaces"]): AllowedNamespaces {
-  return { from, selector };
+function grantOf(grant: WafInstance["spec"]["access"][number]): Grant {
+  const { from, names = [], selector } = grant.namespaces;
+  return {
+    namespaces:
+      from === "Selector" && selector !== undefined
+        ? { from, selector }
+        : from === "All"
+          ? { from }
+          : { from: "Names", names },
+    kinds: grant.kinds,
+    actions: grant.actions,
+    maxEntries: grant.maxEntries,
+    maxPriority: grant.maxPriority,
+    minPrefixLength: grant.minPrefixLength,
+    maxTtlMs: grant.maxTtl === undefined ? undefined : spanMs(grant.maxTtl),
+    adopt: grant.adopt,
+    cacheClearMinIntervalMs: spanMs(grant.cacheClear.minInterval),
+  };
 }
 
 function workloadRef(

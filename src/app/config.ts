@@ -12,6 +12,8 @@ export interface Environment {
   readonly otlpEndpoint: string | undefined;
   /** `XDG_CACHE_HOME`: the folder of the user for caches. */
   readonly cacheHome: string | undefined;
+  /** `KUBECONFIG`: the kubeconfig files, as kubectl reads them. */
+  readonly kubeconfig: string | undefined;
 }
 
 export function readEnvironment(): Environment {
@@ -26,5 +28,6 @@ export function readEnvironment(): Environment {
     nodeDebug: value("NODE_DEBUG"),
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
     cacheHome: value("XDG_CACHE_HOME"),
+    kubeconfig: value("KUBECONFIG"),
   };
 }

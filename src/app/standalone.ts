@@ -15,7 +15,7 @@ import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } fro
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
-import type { Unattached } from "../source/directory/gather.ts";
+import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";

@@ -4,8 +4,7 @@ import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import { ruleProgress } from "../plan/instance/progress.ts";
-import type { CompiledRule } from "../plan/lists/compiled-rule.ts";
+import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
@@ -147,12 +146,10 @@ export function viewResult(
  */
 function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
-  const textOf = (rule: CompiledRule): string => {
-    if (rule.expired) return "expired";
-    const progress = ruleProgress(rule, observed, plan, inventory.entries);
-    return `${progress.synced}/${progress.desired + rule.rejected.length}`;
-  };
-  return new Map(desired.rules.map((rule) => [rule.id, textOf(rule)]));
+  const { entries } = inventory;
+  return new Map(
+    desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, entries))]),
+  );
 }
 
 function countRejected({ desired, plan }: RunFacts): number {

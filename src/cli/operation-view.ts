@@ -17,6 +17,8 @@ export interface OperationView {
   readonly reason: string;
 }
 
+type Held = NonNullable<NonNullable<RunFacts["plan"]>["held"]>;
+
 /** Something that is not as declared, and that no write of this plan changes. */
 export type DifferenceView = Omit<OperationView, "operation">;
 
@@ -73,13 +75,19 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
 export function viewHeld({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
-    for (const { entry: value, holds, owners } of plan?.held?.removals[list] ?? []) {
-      const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
-      const reason = `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
-      views.push({ operation: "RemoveEntry", target: list, value, reason });
+    for (const removal of plan?.held?.removals[list] ?? []) {
+      views.push({ operation: "RemoveEntry", target: list, value: removal.entry, reason: whyOnHold(removal) });
     }
   }
+  for (const removal of plan?.held?.origins ?? []) {
+    views.push({ operation: "RemoveOrigin", target: "origin", value: removal.host, reason: whyOnHold(removal) });
+  }
   return views;
+}
+
+function whyOnHold({ holds, owners }: Omit<Held["origins"][number], "host">): string {
+  const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
+  return `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
 }
 
 /** Writes that the API refused, and that are not tried again for now. */

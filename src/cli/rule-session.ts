@@ -72,7 +72,7 @@ export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number
   );
   const desired = compileDesired({ ...gathered, rules: [...others, { rule: declared, texts: [] }] }, nowMs);
   const compiled = desired.rules.find((one) => one.rule === declared || one.id === `${rule.namespace}/${rule.name}`);
-  return compiled?.verdict === "NotAllowed" ? compiled.message : compiled?.rejected[0]?.message;
+  return compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
 }
 
 /** 0 once the WAF shows it, or if nobody waited for it; 1 if it does not yet; 130 if a signal ended the wait. */

@@ -19,4 +19,6 @@ export interface Observed {
   readonly domain: string;
   readonly primaryOrigin: string;
   readonly lists: Readonly<Record<ListName, ObservedEntries>>;
+  /** When the read of each list began: what it shows may be older, and is no newer than its answer. */
+  readonly readAtMs: Readonly<Record<ListName, number>>;
 }

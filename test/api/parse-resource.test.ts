@@ -32,9 +32,10 @@ test("an instance has every default filled in", () => {
   expect(specOf(instanceDocument())).toEqual({
     baseUrl: "https://waf.example.com",
     apiKeySecretRef: { name: "key", key: "apiKey" },
-    allowedNamespaces: { from: "Same" },
+    access: [],
     suspend: false,
     resyncInterval: "5m",
+    consistencyWindow: "5s",
     requestTimeout: "10s",
     minRequestInterval: "0s",
     blocklist: { policy: "Additive" },

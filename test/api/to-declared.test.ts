@@ -64,9 +64,10 @@ test("an instance with nothing but what it needs declares all defaults", () => {
     baseUrl: "https://waf.example.com",
     apiKeySecretRef: { name: "key", key: "apiKey" },
     expectedDomain: undefined,
-    allowedNamespaces: { from: "Same", selector: undefined },
+    access: [],
     suspend: false,
     resyncIntervalMs: 300_000,
+    consistencyWindowMs: 5_000,
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },
@@ -99,11 +100,28 @@ test("a workload without a namespace is one of the instance's own", () => {
 
 test("a selector is handed on with its lists filled in", () => {
   const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
-  const document = instanceDocument({ allowedNamespaces: { from: "Selector", selector } });
-  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).allowedNamespaces).toEqual({
+  const document = instanceDocument({ access: [{ namespaces: { from: "Selector", selector } }] });
+  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access[0]?.namespaces).toEqual({
     from: "Selector",
     selector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists", values: [] }] },
   });
+});
+
+test("a grant gives little unless it says so", () => {
+  const document = instanceDocument({ access: [{ namespaces: { names: ["team-a"] } }] });
+  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access).toEqual([
+    {
+      namespaces: { from: "Names", names: ["team-a"] },
+      kinds: ["WafIpRule"],
+      actions: ["Block"],
+      maxEntries: 500,
+      maxPriority: 0,
+      minPrefixLength: { ipv4: 24, ipv6: 48 },
+      maxTtlMs: undefined,
+      adopt: false,
+      cacheClearMinIntervalMs: 600_000,
+    },
+  ]);
 });
 
 describe("one place has one base URL, however it is spelt", () => {

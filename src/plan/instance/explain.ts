@@ -8,12 +8,13 @@ import type { Entry } from "../../model/entry.ts";
 import { prefixLengthOf } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory, Manner } from "../../model/inventory.ts";
+import { nameKey } from "../../model/resource.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import { describeCarved } from "../lists/compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
 import { compileDesired } from "./desired.ts";
 import type { Narrowed } from "./narrow.ts";
-import { narrowGathered } from "./narrow.ts";
+import { isNamedIn, narrowGathered } from "./narrow.ts";
 
 export interface ExplainInput {
   readonly address: Entry;
@@ -75,9 +76,13 @@ export interface Explanation {
 export function explainAddress({ address, gathered, live, inventory, nowMs }: ExplainInput): Explanation {
   const cover = new AddressCover(address);
   const narrowed = narrowGathered(gathered, cover);
-  const desired = compileDesired(narrowed.gathered, nowMs, inventory?.entries);
+  const shown = {
+    blocklist: spellingsOn(live?.blocklist ?? [], cover),
+    allowlist: spellingsOn(live?.allowlist ?? [], cover),
+  };
+  const desired = compileDesired(narrowed.gathered, nowMs, inventory?.entries, live === undefined ? undefined : shown);
   const coverings = listNames.flatMap((list) => {
-    const spellings = spellingsOn(live?.[list] ?? [], cover);
+    const spellings = shown[list];
     const wanted = [...desired.lists[list].keys()].filter((entry) => cover.has(entry));
     const entries = [...new Set([...spellings.keys(), ...wanted])];
     return entries
@@ -138,24 +143,31 @@ function wantingOf(rule: CompiledRule, entry: Entry, { placeOf }: Narrowed): Wan
 
 function ineffectiveIn(compiled: CompiledRule, { gathered, placeOf }: Narrowed, cover: AddressCover): Ineffective[] {
   const { rule, id, verdict, message } = compiled;
-  const gatheredRule = gathered.rules.find((item) => item.rule === rule);
+  const gatheredRule = gathered.rules.find((item) => nameKey(item.rule.meta) === id);
   const missing = gatheredRule?.texts.flatMap((text) => (text.state === "Missing" ? [text.problem] : [])) ?? [];
   const unread = missing.map((problem) => ({ rule, sources: [], message: problem }));
-  const isNamed = compiled.parts.length > 0 || compiled.rejected.length > 0;
-  if (verdict === "NotAllowed") return [{ rule, sources: [], message }];
+  const isNamed = sourcesOf(compiled, placeOf, cover).length > 0;
+  if (verdict === "NotAllowed" || verdict === "NotGranted") {
+    const named = gatheredRule !== undefined && isNamedIn(gatheredRule, cover);
+    return named ? [{ rule, sources: [], message }] : [];
+  }
   if (compiled.expired)
-    return isNamed ? [{ rule, sources: sourcesOf(compiled, placeOf), message: expiredMessage(compiled) }] : [];
-  const rejected = compiled.rejected.map((item) => {
+    return isNamed ? [{ rule, sources: sourcesOf(compiled, placeOf, cover), message: expiredMessage(compiled) }] : [];
+  const named = compiled.rejected.filter(({ entry }) => cover.find(entry) !== undefined);
+  const rejected = named.map((item) => {
     return { rule, sources: [placeOf(id, item.source)], message: item.message };
   });
   const carved = compiled.carved
-    .filter(({ pieces }) => !pieces.some((piece) => cover.has(piece)))
+    .filter(({ entry, pieces }) => cover.has(entry) && !pieces.some((piece) => cover.has(piece)))
     .map((item) => ({ rule, sources: [placeOf(id, item.source)], message: describeCarved(item) }));
   return [...rejected, ...carved, ...unread];
 }
 
-function sourcesOf({ id, parts }: CompiledRule, placeOf: Narrowed["placeOf"]): readonly string[] {
-  return parts.flatMap(({ entries }) => [...entries.values()]).map((source) => placeOf(id, source));
+function sourcesOf({ id, parts }: CompiledRule, placeOf: Narrowed["placeOf"], cover: AddressCover): readonly string[] {
+  const sources = parts.flatMap(({ entries }) =>
+    [...entries].flatMap(([entry, source]) => (cover.has(entry) ? [source] : [])),
+  );
+  return sources.map((source) => placeOf(id, source));
 }
 
 function expiredMessage({ rule, expiresAtMs }: CompiledRule): string {

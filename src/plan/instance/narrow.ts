@@ -1,5 +1,6 @@
 // What is declared about one address: the same rules, with only those of their entries that cover it. So all that decides about
 // an entry (guards, conflicts, expiry) is asked about a few entries, and gives the answer that it gives in a run over all.
+// What guests declare stays whole: how many entries they have counts, and what else their Allow entries contain.
 import type { AddressCover } from "../../model/address-cover.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -12,13 +13,24 @@ export interface Narrowed {
 }
 
 export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowed {
+  const home = gathered.instance.meta.namespace;
+  const isGuests = ({ rule: { meta } }: GatheredRule): boolean => meta.namespace !== home;
+  // An Allow entry of a guest depends on every Block entry inside it.
+  const isAllowedByGuest = gathered.rules.some(
+    (item) => isGuests(item) && item.rule.action === "Allow" && isNamedIn(item, cover),
+  );
+  if (isAllowedByGuest) return { gathered, placeOf: (_rule, source) => source };
   const places = new Map<string, readonly number[]>();
   const rules: GatheredRule[] = [];
   for (const item of gathered.rules) {
+    if (isGuests(item)) {
+      rules.push(item);
+      continue;
+    }
     const indexes = item.rule.addresses.flatMap((text, index) => (cover.find(text) === undefined ? [] : [index]));
     const texts = item.texts.map((text) => narrowText(text, cover));
-    const isNamed = indexes.length > 0 || texts.some((text) => text.state === "Missing" || text.text !== "");
-    if (!isNamed) continue;
+    const isKept = indexes.length > 0 || texts.some((text) => text.state === "Missing" || text.text !== "");
+    if (!isKept) continue;
     places.set(nameKey(item.rule.meta), indexes);
     const addresses = indexes.map((index) => item.rule.addresses[index] ?? "");
     rules.push({ ...item, rule: { ...item.rule, addresses }, texts });
@@ -33,8 +45,14 @@ export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowe
   };
 }
 
+/** Whether the rule names the address, in whatever spelling. */
+export function isNamedIn({ rule, texts }: GatheredRule, cover: AddressCover): boolean {
+  if (rule.addresses.some((text) => cover.find(text) !== undefined)) return true;
+  return texts.some((text) => text.state === "Read" && narrowText(text, cover).text !== "");
+}
+
 /** Lines that do not cover the address become empty, so that the others keep their numbers. */
-function narrowText(item: AddressText, cover: AddressCover): AddressText {
+function narrowText<T extends AddressText>(item: T, cover: AddressCover): T {
   if (item.state === "Missing") return item;
   let text = "";
   let pending = 0;

@@ -3,6 +3,7 @@ import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
+import { resourceKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import { attemptOf } from "../../plan/access/admit-instance.ts";
@@ -63,4 +64,19 @@ export function countUnmanaged({ desired, observed }: View, { entries }: Invento
     }
   }
   return count;
+}
+
+/** True if a cache shows the same version of every object as a fresh read. */
+export function showsSame(cached: Gathered, read: Gathered): boolean {
+  return cached === read || versionsIn(cached) === versionsIn(read);
+}
+
+function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string {
+  const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears];
+  const versions = objects.map(({ meta }) => {
+    const { uid, generation, annotations, deleting } = meta;
+    return JSON.stringify([resourceKey(meta), uid, generation, annotations, deleting]);
+  });
+  const texts = rules.flatMap((rule) => rule.texts.map((text) => JSON.stringify(text)));
+  return [...versions, ...texts].toSorted().join("\n");
 }

@@ -12,6 +12,7 @@ import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from ".
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
+import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
 import { type ConfirmContext, findTerminatingCrd, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
 import { assembleGathered, namespacesOf, parseObjects } from "./gather-instance.ts";
@@ -86,6 +87,7 @@ class WatchedCluster implements ClusterSource {
   readonly #keys: ApiKeys;
   readonly #references: InstanceReferences;
   readonly #rollouts: RolloutWatches;
+  readonly #broken: BrokenReferenceIndex;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
@@ -97,6 +99,7 @@ class WatchedCluster implements ClusterSource {
       namespace,
       onObject: (kind, change) => {
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
+        this.#broken.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: (change) => this.#changes.configMapChanged(change),
@@ -104,6 +107,7 @@ class WatchedCluster implements ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.#watches;
+    this.#broken = new BrokenReferenceIndex(stores, namespace);
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
     const texts = new AddressTexts({ api, clock, watched: stores.configMaps });
     this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange });
@@ -179,9 +183,7 @@ class WatchedCluster implements ClusterSource {
       const object = namespaces?.get(namespace);
       if (object !== undefined) namespaceLabels.set(namespace, object.metadata.labels ?? {});
     }
-    const workloads = this.#rollouts.sightsOf(instance);
-    const gaps = this.#watches.gaps();
-    return assembleGathered(instance, declared, references, { namespaceLabels, workloads, gaps });
+    return assembleGathered(instance, declared, references, { namespaceLabels, ...this.#surroundingsOf(instance) });
   }
 
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
@@ -205,11 +207,7 @@ class WatchedCluster implements ClusterSource {
     if (problem !== undefined) return { state: "Failed", problem };
     const labels = await readNamespaceLabels(context, namespacesOf(declared));
     if (!labels.ok) return { state: "Failed", problem: labels.problem };
-    const rest = {
-      namespaceLabels: labels.value,
-      workloads: this.#rollouts.sightsOf(instance),
-      gaps: this.#watches.gaps(),
-    };
+    const rest = { namespaceLabels: labels.value, ...this.#surroundingsOf(instance) };
     return { state: "Read", gathered: assembleGathered(instance, declared, references, rest) };
   }
 
@@ -271,6 +269,15 @@ class WatchedCluster implements ClusterSource {
 
   get #stores(): ClusterWatches["stores"] {
     return this.#watches.stores;
+  }
+
+  /** What is only watched, never read afresh. */
+  #surroundingsOf(instance: DeclaredInstance) {
+    return {
+      workloads: this.#rollouts.sightsOf(instance),
+      gaps: this.#watches.gaps(),
+      brokenReferences: this.#broken.references(instance),
+    };
   }
 
   #declaredInstances(): DeclaredInstance[] {

@@ -5,8 +5,7 @@ import type { Clock } from "../../async/clock.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import { gatherInstance, unattachedOf } from "./gather.ts";
-import type { Unattached } from "./gather.ts";
+import { gatherInstance } from "./gather.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
 import type { FileCache } from "./read-directory.ts";
 import { QuietPeriod } from "./quiet-period.ts";
@@ -14,6 +13,8 @@ import { emptySnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { faultText } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
+import { unattachedOf } from "./unattached.ts";
+import type { Unattached } from "./unattached.ts";
 
 /** `load` scans again, at most this many times in all, while files change during the scan. */
 const scansMax = 8;

@@ -1,7 +1,6 @@
-// What the lists showed of the declared entries at the end of the last complete run, as files: `seen/<namespace>/<name>.yaml`.
+// What the lists showed of the declared entries at the end of the last complete run, as files: `seen/<namespace>/<name>.json`.
 // The next command compares it with the lists to find what another writer removed meanwhile. Nothing else depends on it: a
 // missing or damaged file only means that no drift is found.
-import { parse, stringify } from "yaml";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -9,7 +8,6 @@ import type { SeenLists } from "../../model/observed.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { decodeEntry } from "../inventory-entries.ts";
-import { joinLines, sectionLines } from "../inventory-codec.ts";
 import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 
@@ -40,23 +38,24 @@ export function createSeenFiles(state: StateDirectory): SeenFiles {
   };
 }
 
+/** One entry a line, for people. */
 function formatSeen(instance: ObjectName, { domain, lists }: SeenLists): string {
-  const of = (list: ListName): string => joinLines(lists[list].keys());
+  const of = (list: ListName): string[] => [...lists[list].keys()].toSorted();
   const record = { instance: nameKey(instance), domain, blocklist: of("blocklist"), allowlist: of("allowlist") };
-  return `# What the lists showed of the declared entries when wafsync last ended.\n${stringify(record, { lineWidth: 0 })}`;
+  return `${JSON.stringify(record, undefined, 1)}\n`;
 }
 
 function parseSeen(text: string, instance: ObjectName): SeenLists | undefined {
   try {
-    const value = (parse(text) ?? {}) as Readonly<Record<string, unknown>>;
+    const value = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
     const { domain } = value;
     if (typeof domain !== "string" || value["instance"] !== nameKey(instance)) return undefined;
     const lists = { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
     for (const list of listNames) {
-      const lines = value[list];
-      if (typeof lines !== "string") return undefined;
-      for (const line of sectionLines(lines)) {
-        const entry = decodeEntry(line);
+      const entries = value[list];
+      if (!Array.isArray(entries)) return undefined;
+      for (const text of entries as readonly unknown[]) {
+        const entry = typeof text === "string" ? decodeEntry(text) : undefined;
         if (entry === undefined) return undefined;
         lists[list].add(entry);
       }
@@ -68,5 +67,5 @@ function parseSeen(text: string, instance: ObjectName): SeenLists | undefined {
 }
 
 function fileOf({ namespace, name }: ObjectName): FilePath {
-  return [folder, namespace, objectFileName(name)];
+  return [folder, namespace, objectFileName(name).replace(/\.yaml$/, ".json")];
 }

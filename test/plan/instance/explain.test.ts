@@ -100,7 +100,7 @@ describe("Why an address is not blocked", () => {
       blocking("typo", ["192.0.2.1", "203.0.113.9/24"]),
       aRule("without", { texts: [missing] }),
     ];
-    const instance = anInstance({ allowedNamespaces: { from: "Same", selector: undefined } });
+    const instance = anInstance({ access: [] });
     const { verdict, ineffective } = explain("203.0.113.9", { rules: { rules, instance } });
     expect(verdict).toBe("NotBlocked");
     const told = ineffective.map(({ rule, sources, message }) => [rule.meta.name, sources[0], message]);

@@ -19,6 +19,7 @@ const networkForm =
   "write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48";
 const objectNameForm = "write the name of an object: lower-case letters, digits, '-' and '.'";
 const selectorForm = "write selector together with from: Selector, and not otherwise";
+const namesForm = "write names: [...] to name the namespaces, or from: Selector, or from: All";
 const valuesForm = "write values with the operators In and NotIn, and none with Exists and DoesNotExist";
 
 function baseUrlCases(urls: readonly string[], message: string): FaultyCase[] {
@@ -140,20 +141,30 @@ const instanceCases: FaultyCase[] = [
   },
   {
     title: "a selector without from: Selector",
-    document: instanceDocument({ allowedNamespaces: { selector: {} } }),
-    faults: [`spec.allowedNamespaces: ${selectorForm}`],
+    document: instanceDocument({ access: [{ namespaces: { from: "All", selector: {} } }] }),
+    faults: [`spec.access[0].namespaces: ${selectorForm}`],
   },
   {
     title: "from: Selector without a selector",
-    document: instanceDocument({ allowedNamespaces: { from: "Selector" } }),
-    faults: [`spec.allowedNamespaces: ${selectorForm}`],
+    document: instanceDocument({ access: [{ namespaces: { from: "Selector" } }] }),
+    faults: [`spec.access[0].namespaces: ${selectorForm}`],
+  },
+  {
+    title: "a grant for no namespace",
+    document: instanceDocument({ access: [{ namespaces: {} }] }),
+    faults: [`spec.access[0].namespaces: ${namesForm}`],
+  },
+  {
+    title: "a grant of a kind that can't be granted",
+    document: instanceDocument({ access: [{ namespaces: { from: "All" }, kinds: ["WafInstance"] }] }),
+    faults: ['spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, and is "WafInstance"'],
   },
   {
     title: "a selector with an operator that wants values",
     document: instanceDocument({
-      allowedNamespaces: { from: "Selector", selector: { matchExpressions: [{ key: "team", operator: "In" }] } },
+      access: [{ namespaces: { from: "Selector", selector: { matchExpressions: [{ key: "team", operator: "In" }] } } }],
     }),
-    faults: [`spec.allowedNamespaces.selector.matchExpressions[0]: ${valuesForm}`],
+    faults: [`spec.access[0].namespaces.selector.matchExpressions[0]: ${valuesForm}`],
   },
   {
     title: "an unknown policy",
@@ -186,6 +197,11 @@ const instanceCases: FaultyCase[] = [
       'spec.guards.onNeverBlock: must be one of Reject, Carve, and is "carve"; did you mean Carve?',
       'spec.guards.specialPurpose: must be one of Reject, Allow, and is "Deny"',
     ],
+  },
+  {
+    title: "a consistency window that is too long",
+    document: instanceDocument({ consistencyWindow: "61m" }),
+    faults: ["spec.consistencyWindow: write a duration of at least 0s and at most 1h"],
   },
   {
     title: "a request time-out that is too short",
@@ -319,18 +335,33 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       baseUrl: "HTTP://waf.example.com:8080/management/v1/",
       apiKeySecretRef: { name: "key", key: "waf.key" },
       expectedDomain: "www.example.com",
-      allowedNamespaces: {
-        from: "Selector",
-        selector: {
-          matchLabels: { "example.com/team": "shop" },
-          matchExpressions: [
-            { key: "stage", operator: "In", values: ["live"] },
-            { key: "old", operator: "DoesNotExist" },
-          ],
+      access: [
+        {
+          namespaces: {
+            from: "Selector",
+            selector: {
+              matchLabels: { "example.com/team": "shop" },
+              matchExpressions: [
+                { key: "stage", operator: "In", values: ["live"] },
+                { key: "old", operator: "DoesNotExist" },
+              ],
+            },
+          },
+          kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+          actions: ["Block", "Allow"],
+          maxEntries: 1000,
+          maxPriority: 10,
+          minPrefixLength: { ipv4: 32, ipv6: 64 },
+          maxTtl: "7d",
+          adopt: true,
+          cacheClear: { minInterval: "1h" },
         },
-      },
+        { namespaces: { names: ["team-a", "team-b"] } },
+        { namespaces: { from: "All" }, maxEntries: 0 },
+      ],
       suspend: true,
       resyncInterval: "1h30m",
+      consistencyWindow: "1m30s",
       requestTimeout: "100ms",
       minRequestInterval: "1m",
       blocklist: { policy: "Exclusive" },

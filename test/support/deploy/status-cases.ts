@@ -63,6 +63,8 @@ const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pe
   InstanceNotFound: working,
   InstanceDeleting: working,
   NotAllowed: failed,
+  NotGranted: failed,
+  QuotaExceeded: failed,
   InvalidEntries: failed,
   InvalidSpec: failed,
   Conflict: failed,

@@ -31,6 +31,8 @@ interface ProcessOptions {
   readonly workingDirectory?: string;
   /** Another program than the one that users start. */
   readonly program?: string;
+  /** A program that needs no Node.js. */
+  readonly executable?: string;
   /** Parameters of Node.js itself. */
   readonly nodeParameters?: readonly string[];
   /** Gives the process the variables of `environment` and no others. */
@@ -54,7 +56,11 @@ export function startWafsync(parameters: readonly string[], options: ProcessOpti
   transcripts.push(transcript);
   const { program: started = program, nodeParameters = [], isIsolated = false } = options;
   const inherited = { PATH: process.env["PATH"], HOME: process.env["HOME"], NODE_COMPILE_CACHE: compileCache };
-  const child = spawn(process.execPath, [...nodeParameters, started, ...parameters], {
+  const [file, before] =
+    options.executable === undefined
+      ? [process.execPath, [...nodeParameters, started]]
+      : [options.executable, nodeParameters];
+  const child = spawn(file, [...before, ...parameters], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...(isIsolated ? {} : inherited), ...options.environment },
     ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),
