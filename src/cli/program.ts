@@ -7,6 +7,7 @@ import { addApplyCommand } from "./commands/apply.ts";
 import { addBlockCommand, addUnblockCommand } from "./commands/block.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
+import { addHistoryCommand } from "./commands/history.ts";
 import { addLogsCommand } from "./commands/logs.ts";
 import { addOperatorCommand } from "./commands/operator.ts";
 import type { SetExitCode } from "./commands/option-groups.ts";
@@ -27,6 +28,7 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
   addBlockCommand,
   addUnblockCommand,
   addWhyCommand,
+  addHistoryCommand,
   addClearCacheCommand,
   addOperatorCommand,
   addLogsCommand,

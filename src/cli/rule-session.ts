@@ -9,7 +9,7 @@ import { declaredRule } from "./command-rule.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import { parseAddress } from "./parse-address.ts";
 import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
-import { openTarget } from "./targets/target.ts";
+import { openTarget } from "./targets/open-target.ts";
 import type { Target, TargetOptions } from "./targets/target.ts";
 import type { Terminal } from "./terminal.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";

@@ -57,21 +57,6 @@ export interface Target {
   close(): Promise<void>;
 }
 
-/** Opens the folder of `-f`, or the cluster. @throws CommandError that says what is missing */
-export async function openTarget(options: TargetOptions): Promise<Target> {
-  if (options.from === undefined) {
-    if (options.state !== undefined) throw new CommandError("--state needs a folder", "Add -f DIRECTORY.");
-    const { openCluster } = await import("./cluster-target.ts");
-    return openCluster(options);
-  }
-  for (const name of ["namespace", "kubeconfig", "context"] as const) {
-    if (options[name] === undefined) continue;
-    throw new CommandError(`--${name} is for a cluster, and -f for a folder`, "Use one of the two.");
-  }
-  const { openFolder } = await import("./folder-target.ts");
-  return await openFolder(options, options.from);
-}
-
 /** The instances that the command is about: the one of `--instance`, or all. @throws CommandError if there is none */
 export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
   const named = wanted === undefined ? undefined : parseName(wanted);
