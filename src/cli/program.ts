@@ -8,6 +8,7 @@ import { addBlockCommand, addUnblockCommand } from "./commands/block.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
 import { addHistoryCommand } from "./commands/history.ts";
+import { addImportCommand } from "./commands/import.ts";
 import { addLogsCommand } from "./commands/logs.ts";
 import { addOperatorCommand } from "./commands/operator.ts";
 import type { SetExitCode } from "./commands/option-groups.ts";
@@ -29,6 +30,7 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
   addUnblockCommand,
   addWhyCommand,
   addHistoryCommand,
+  addImportCommand,
   addClearCacheCommand,
   addOperatorCommand,
   addLogsCommand,
