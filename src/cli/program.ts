@@ -4,6 +4,7 @@ import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
 import { addApplyCommand } from "./commands/apply.ts";
+import { addApproveCommand } from "./commands/approve.ts";
 import { addBlockCommand, addUnblockCommand } from "./commands/block.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
@@ -16,6 +17,7 @@ import { addPlanCommand } from "./commands/plan.ts";
 import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSimulatorCommand } from "./commands/simulator.ts";
+import { addStatusCommand } from "./commands/status.ts";
 import { addVersionCommand } from "./commands/version.ts";
 import { addWhyCommand } from "./commands/why.ts";
 import { CommandError } from "./describe-error.ts";
@@ -26,9 +28,11 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
   addPlanCommand,
   addApplyCommand,
   addRunCommand,
+  addStatusCommand,
   addBlockCommand,
   addUnblockCommand,
   addWhyCommand,
+  addApproveCommand,
   addHistoryCommand,
   addImportCommand,
   addClearCacheCommand,

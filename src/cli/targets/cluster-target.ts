@@ -19,7 +19,7 @@ import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import { readLiveLists } from "./live-lists.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
-import type { InstanceSight, LiveLists, Target, TargetOptions } from "./target.ts";
+import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
 
 export interface ClusterTarget extends Target {
   readonly api: ApiServer;
@@ -91,6 +91,16 @@ class OpenedCluster implements ClusterTarget {
   async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
     const { changeInCluster } = await import("./settle-cluster.ts");
     return await changeInCluster(this.api, changes, wait);
+  }
+
+  async removalsOnHold(instance: ObjectName): Promise<OnHold> {
+    const { readHolds } = await import("./approve-cluster.ts");
+    return await readHolds(this.api, instance);
+  }
+
+  async approve(instance: ObjectName, hash: string): Promise<string> {
+    const { approveInCluster } = await import("./approve-cluster.ts");
+    return await approveInCluster(this.api, instance, hash);
   }
 
   async history(instance: ObjectName) {

@@ -20,7 +20,7 @@ import { readLiveLists } from "./live-lists.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { expectedEntries } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
-import type { InstanceSight, Target, TargetOptions } from "./target.ts";
+import type { InstanceSight, OnHold, Target, TargetOptions } from "./target.ts";
 
 const defaultStateFolder = ".wafsync";
 
@@ -116,6 +116,21 @@ class FolderTarget implements Target {
       readLists: async () => (await this.look(instance, { live: true })).live,
     };
     return await settleFolder(work, wait);
+  }
+
+  async removalsOnHold(instance: ObjectName): Promise<OnHold> {
+    const { directory, stateDirectory } = this.#folder;
+    const { previewHolds } = await import("./preview-holds.ts");
+    const { allowInsecureHttp } = this.#options;
+    return await previewHolds({ directory, stateDirectory, allowInsecureHttp, instance, redactor: this.redactor });
+  }
+
+  async approve(instance: ObjectName, hash: string): Promise<string> {
+    const { directory, source } = this.#folder;
+    const gathered = await source.gather(instance);
+    if (gathered === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
+    const { approveInFile } = await import("./approve-folder.ts");
+    return await approveInFile(directory, gathered.instance.meta, hash);
   }
 
   async history(instance: ObjectName) {

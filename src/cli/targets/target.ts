@@ -1,5 +1,6 @@
 // What a command for people works on: the instances of a folder or of a cluster, each as one sight of everything that is known
 // about it.
+import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
@@ -38,6 +39,12 @@ export interface InstanceSight {
   setterOf(meta: ResourceMeta): Promise<FieldSetter | undefined>;
 }
 
+export interface OnHold {
+  /** Approves all of them; undefined if there are none, or if no approval would help. */
+  readonly hash: string | undefined;
+  readonly groups: readonly HeldGroup[];
+}
+
 export interface Target {
   /** `in folder waf/`, or `in namespace shop`. */
   readonly where: string;
@@ -52,6 +59,10 @@ export interface Target {
   placeOfRule(name: ObjectName): Promise<string>;
   /** Writes and removes rules, and waits for the WAF if it is told how. @throws CommandError if they can't be written */
   change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
+  /** What is on hold now. @throws CommandError if that is not known */
+  removalsOnHold(instance: ObjectName): Promise<OnHold>;
+  /** Approves exactly what the hash names. Returns where that is recorded. @throws CommandError if it can't be written */
+  approve(instance: ObjectName, hash: string): Promise<string>;
   /** Oldest first. @throws CommandError if it may not be read */
   history(instance: ObjectName): Promise<readonly HistoryEvent[]>;
   close(): Promise<void>;
