@@ -5,6 +5,7 @@ import { formatTime } from "../api/conditions.ts";
 import { apiVersion } from "../api/kinds.ts";
 import type { DeclaredRule } from "../model/declared.ts";
 import type { Entry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../model/entry.ts";
 import { readCanonical } from "../model/network.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 
@@ -14,6 +15,8 @@ const commandName = "wafsync-block";
 
 /** An urgent address goes before everything that pipelines and teams declare. */
 const commandPriority = 100_000;
+/** Long ago for every clock: that of this machine need not be that of the cluster. */
+export const longAgoMs = Date.UTC(2000, 0, 1);
 const nameLengthMax = 253;
 const hashLength = 10;
 
@@ -44,6 +47,24 @@ export function ruleName(instance: string, action: DeclaredRule["action"], entry
   if (name.length <= nameLengthMax) return name;
   const hash = createHash("sha256").update(instance).digest("hex").slice(0, hashLength);
   return `wafsync-${hash}-${suffix}`;
+}
+
+/** The same rule with its end long ago: a run then takes its entries off, and reports when that is done. */
+export function expiredRule({ meta, instance, action, addresses }: DeclaredRule): CommandRule {
+  const { namespace, name } = meta;
+  const entries = addresses.flatMap((text) => {
+    const parsed = parseDeclaredEntry(text);
+    return parsed.ok ? [parsed.entry] : [];
+  });
+  return {
+    namespace,
+    name,
+    instance,
+    action,
+    addresses: entries,
+    expiresAtMs: longAgoMs,
+    description: "Ended by unblock",
+  };
 }
 
 /** Whether a command wrote it. */

@@ -6,6 +6,7 @@ import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
 import type { Covering, Explanation, Verdict, Wanting } from "../plan/instance/explain.ts";
 import { explainAddress } from "../plan/instance/explain.ts";
+import { isReportedSynced } from "./targets/reported-status.ts";
 import type { InstanceSight } from "./targets/target.ts";
 
 export interface OwnerView {
@@ -72,11 +73,13 @@ async function viewCovering(covering: Covering, sight: InstanceSight): Promise<C
   const { list, entry, isLive, isManaged, sinceMs, manner, wantedBy, formerOwners, spellings } = covering;
   const other = spellings.find((spelling) => spelling !== entry);
   const note = noteOf(covering, sight);
+  const isReported = wantedBy.some(({ rule }) => isReportedSynced(sight.statusOf(rule.meta)));
+  const isOn = isLive ?? (isReported ? true : undefined);
   return {
     list,
     entry,
     ...(other === undefined ? {} : { spelling: other }),
-    state: isLive === undefined ? "Unknown" : isLive ? "OnList" : "NotOnList",
+    state: isOn === undefined ? "Unknown" : isOn ? "OnList" : "NotOnList",
     management: isManaged === undefined ? "Unknown" : isManaged ? "Managed" : "Unmanaged",
     ...(sinceMs === undefined ? {} : { since: formatTime(sinceMs) }),
     ...(manner === undefined ? {} : { manner }),

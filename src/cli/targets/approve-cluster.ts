@@ -1,6 +1,5 @@
 // Removals on hold as the operator reports them, and their approval by an annotation of the instance.
 import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
-import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
@@ -10,6 +9,7 @@ import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
+import { onHoldIn } from "./reported-status.ts";
 import type { OnHold } from "./target.ts";
 
 const timeoutMs = 10_000;
@@ -23,14 +23,13 @@ const type: ResourceType = {
 };
 
 interface InstanceObject extends KubeObject {
-  readonly status?: { readonly heldPlan?: string; readonly removalsOnHold?: readonly HeldGroup[] };
+  readonly status?: unknown;
 }
 
 export async function readHolds(api: ApiServer, instance: ObjectName): Promise<OnHold> {
   const read = await getObject<InstanceObject>(api, type, instance, { timeoutMs });
   if (!read.ok) throw refused("get", instance, read.fault);
-  const { heldPlan, removalsOnHold = [] } = read.value.status ?? {};
-  return { hash: heldPlan === "" ? undefined : heldPlan, groups: removalsOnHold };
+  return onHoldIn(read.value.status);
 }
 
 export async function approveInCluster(api: ApiServer, instance: ObjectName, hash: string): Promise<string> {

@@ -18,6 +18,7 @@ import { listInstances, readInstanceOnce } from "../../source/cluster/read-clust
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import { readLiveLists } from "./live-lists.ts";
+import { busy, isReconciling } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
 
@@ -72,7 +73,9 @@ class OpenedCluster implements ClusterTarget {
     return {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
-      live: live ? await this.#live(gathered) : { state: "Unread", why: "This command does not read the WAF." },
+      live: live
+        ? await this.#live(gathered, statusOf(gathered.instance.meta))
+        : { state: "Unread", why: "This command does not read the WAF." },
       gaps: loaded.state === "Loaded" ? gaps : [...gaps, unreadRecord(instance)],
       placeOf: () => undefined,
       statusOf,
@@ -119,7 +122,8 @@ class OpenedCluster implements ClusterTarget {
     await this.api.close();
   }
 
-  async #live({ key, instance }: InstanceSight["gathered"]): Promise<LiveLists> {
+  async #live({ key, instance }: InstanceSight["gathered"], status: unknown): Promise<LiveLists> {
+    if (isReconciling(status)) return busy;
     const usable = keyOf(key);
     if (usable === undefined) {
       const { name } = instance.apiKeySecretRef;

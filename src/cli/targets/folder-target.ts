@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readEnvironment } from "../../app/config.ts";
 import { realClock } from "../../async/clock.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -10,17 +11,20 @@ import type { DirectorySource } from "../../source/directory/directory-source.ts
 import { createDirectorySource } from "../../source/directory/directory-source.ts";
 import { createHistoryFiles } from "../../source/directory/history-files.ts";
 import { createInventoryFiles } from "../../source/directory/inventory-files.ts";
+import { isFolderInUse } from "../../source/directory/process-lock.ts";
 import { placeOfSource } from "../../source/directory/place-of-field.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
 import { viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { createStatusFiles } from "../../source/directory/status-files.ts";
+import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { lastCommitOf } from "./git-author.ts";
 import { readLiveLists } from "./live-lists.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { expectedEntries } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
-import type { InstanceSight, OnHold, Target, TargetOptions } from "./target.ts";
+import { busy, isReconciling, onHoldIn } from "./reported-status.ts";
+import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
 
 const defaultStateFolder = ".wafsync";
 
@@ -68,16 +72,11 @@ class FolderTarget implements Target {
     const state = viewStateDirectory(stateDirectory);
     const loaded = await createInventoryFiles(state).load(instance);
     const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
-    const policy = { allowInsecureHttp: this.#options.allowInsecureHttp, allowedBaseUrls: undefined };
     const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
     return {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
-      live: await this.#live(live, async () =>
-        key.state === "Present"
-          ? await readLiveLists(gathered.instance, key.key, policy)
-          : { state: "Unread", why: key.problem },
-      ),
+      live: await this.#live(live, gathered, statuses.read(gathered.instance.meta)),
       gaps: loaded.state === "Loaded" ? gaps : [...gaps, loaded.problem],
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
       statusOf: (meta) => statuses.read(meta),
@@ -97,29 +96,43 @@ class FolderTarget implements Target {
   async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
     const { directory, source, stateDirectory } = this.#folder;
     const { instance, put, remove } = changes;
-    for (const rule of put) {
+    const files = await Promise.all(
+      remove.map(async ({ meta }) => await fileOfRule(directory, source.snapshot(), meta)),
+    );
+    const written = [...put, ...(wait === undefined ? [] : remove.map(expiredRule))];
+    for (const rule of written) {
       await writeRuleFile(directory, await fileOfRule(directory, source.snapshot(), rule), rule);
     }
-    for (const { meta } of remove) {
-      await removeRuleFile(directory, await fileOfRule(directory, source.snapshot(), meta));
-    }
     await source.load();
-    if (wait === undefined) return { state: "NotWaited", message: "", isFollowed: false };
+    if (wait === undefined) {
+      for (const file of files) await removeRuleFile(directory, file);
+      return { state: "NotWaited", message: "", isFollowed: await isFolderInUse(stateDirectory) };
+    }
     const { settleFolder } = await import("./settle-folder.ts");
-    const work = {
-      directory,
-      stateDirectory,
-      allowInsecureHttp: this.#options.allowInsecureHttp,
-      instance,
-      expected: expectedEntries(changes),
-      redactor: this.redactor,
-      readLists: async () => (await this.look(instance, { live: true })).live,
-    };
-    return await settleFolder(work, wait);
+    const outcome = await settleFolder(
+      {
+        directory,
+        stateDirectory,
+        allowInsecureHttp: this.#options.allowInsecureHttp,
+        instance,
+        written,
+        expected: expectedEntries(changes),
+        redactor: this.redactor,
+        readLists: async () => (await this.look(instance, { live: true })).live,
+      },
+      wait,
+    );
+    // Whatever is still to be removed from the WAF is removed without the files, too.
+    for (const file of files) await removeRuleFile(directory, file);
+    return outcome;
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
     const { directory, stateDirectory } = this.#folder;
+    if (await isFolderInUse(stateDirectory)) {
+      const { gathered, statusOf } = await this.look(instance, { live: false });
+      return onHoldIn(statusOf(gathered.instance.meta));
+    }
     const { previewHolds } = await import("./preview-holds.ts");
     const { allowInsecureHttp } = this.#options;
     return await previewHolds({ directory, stateDirectory, allowInsecureHttp, instance, redactor: this.redactor });
@@ -144,7 +157,11 @@ class FolderTarget implements Target {
     await this.#folder.source.close();
   }
 
-  async #live(wanted: boolean, read: () => Promise<InstanceSight["live"]>): Promise<InstanceSight["live"]> {
-    return wanted ? await read() : { state: "Unread", why: "This command does not read the WAF." };
+  async #live(wanted: boolean, { key, instance }: Gathered, status: unknown): Promise<LiveLists> {
+    if (!wanted) return { state: "Unread", why: "This command does not read the WAF." };
+    if (key.state === "Missing") return { state: "Unread", why: key.problem };
+    if (isReconciling(status) && (await isFolderInUse(this.#folder.stateDirectory))) return busy;
+    const policy = { allowInsecureHttp: this.#options.allowInsecureHttp, allowedBaseUrls: undefined };
+    return await readLiveLists(instance, key.key, policy);
   }
 }

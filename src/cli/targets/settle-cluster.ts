@@ -1,8 +1,7 @@
 // Writes rules of a command to a cluster, and waits for what the operator reports on them. A rule that is to go expires first:
 // its status then tells when its entries are off the WAF, and only then is it deleted.
 import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
-import type { Condition } from "../../api/conditions.ts";
-import { findCondition } from "../../api/conditions.ts";
+import { formatTime } from "../../api/conditions.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -12,15 +11,15 @@ import { createObject, deleteObject, getObject, mergePatchObject } from "../../k
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { CommandRule } from "../command-rule.ts";
-import { createdByAnnotation, ruleDocument } from "../command-rule.ts";
+import { createdByAnnotation, longAgoMs, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
+import type { Reported } from "./reported-status.ts";
+import { progressOf } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 const pollMs = 500;
 const timeoutMs = 10_000;
 const fieldManager = { fieldManager: "wafsync-block" };
-/** Long ago for every clock: the clock of this machine need not be that of the cluster. */
-const longAgo = "2000-01-01T00:00:00Z";
 
 const type: ResourceType = {
   group: apiGroup,
@@ -30,7 +29,7 @@ const type: ResourceType = {
 };
 
 interface RuleObject extends KubeObject {
-  readonly status?: { readonly observedGeneration?: number; readonly conditions?: readonly Condition[] };
+  readonly status?: Reported;
 }
 
 export async function changeInCluster(
@@ -72,7 +71,7 @@ async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
 }
 
 async function expireRule(api: ApiServer, { namespace, name }: ObjectName): Promise<RuleObject[]> {
-  const body = { spec: { expiresAt: longAgo } };
+  const body = { spec: { expiresAt: formatTime(longAgoMs) } };
   const options = { timeoutMs, query: fieldManager };
   const patched = await mergePatchObject<RuleObject>(api, type, { namespace, name }, body, options);
   if (patched.ok) return [patched.value];
@@ -90,7 +89,7 @@ async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: Wa
   const told = new Set<string>();
   for (const rule of rules) {
     for (let seen = rule; ;) {
-      const { state, message } = stateOf(seen, rule.metadata.generation ?? 0);
+      const { state, message } = progressOf(seen.status, rule.metadata.generation ?? 0);
       if (state === "Settled") break;
       if (state === "Left") return { state, message, isFollowed: true };
       if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
@@ -109,22 +108,6 @@ async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: Wa
 
 function addressOf({ metadata: { namespace = "", name } }: RuleObject): ObjectName {
   return { namespace, name };
-}
-
-/** What the operator reports on this generation of the rule, or a later one. */
-function stateOf(
-  { status }: RuleObject,
-  generation: number,
-): { readonly state: "Settled" | "Left" | "Open"; readonly message: string } {
-  const { conditions = [], observedGeneration = -1 } = status ?? {};
-  if (observedGeneration < generation) return { state: "Open", message: "The operator has not seen the rule yet." };
-  const accepted = findCondition(conditions, "Accepted");
-  if (accepted?.status === "False") return { state: "Left", message: accepted.message };
-  const synced = findCondition(conditions, "Synced");
-  if (synced?.status === "True") return { state: "Settled", message: "" };
-  const message = synced?.message ?? "The operator has not reported on the rule yet.";
-  const isStuck = findCondition(conditions, "Stalled")?.status === "True";
-  return { state: isStuck ? "Left" : "Open", message };
 }
 
 function refused(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {
