@@ -106,7 +106,11 @@ describe("Why an address is not blocked", () => {
     const told = ineffective.map(({ rule, sources, message }) => [rule.meta.name, sources[0], message]);
     expect(told).toHaveLength(4);
     expect(told).toContainEqual(["over", "spec.addresses[0]", "The rule expired at 2025-12-31T23:59:59Z."]);
-    expect(told).toContainEqual(["guest", undefined, expect.stringContaining("does not grant access to namespace elsewhere")]);
+    expect(told).toContainEqual([
+      "guest",
+      undefined,
+      expect.stringContaining("does not grant access to namespace elsewhere"),
+    ]);
     expect(told).toContainEqual(["typo", "spec.addresses[1]", expect.stringContaining("203.0.113.0/24")]);
     expect(told).toContainEqual(["without", undefined, "There is no ConfigMap edge/x."]);
   });
