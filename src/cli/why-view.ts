@@ -109,13 +109,13 @@ function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: I
 }
 
 function viewIneffective({ ineffective }: Explanation, sight: InstanceSight): WhyView["ineffective"] {
-  return ineffective.map(({ rule, sources, message }) => {
+  return ineffective.map(({ rule, sources, message, expiredAtMs }) => {
     const places = placesOf(rule.meta, sources, sight);
     const whole = sight.placeOf(rule.meta, undefined);
     return {
       rule: nameKey(rule.meta),
       places: places.length > 0 || whole === undefined ? places : [whole],
-      message,
+      message: expiredAtMs === undefined ? message : `The rule expired at ${formatTime(expiredAtMs)}.`,
     };
   });
 }

@@ -2,7 +2,7 @@
 // the history, end it; take over a list that was made by hand; approve removals.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { addresses } from "../support/builders/declare.ts";
@@ -22,8 +22,8 @@ async function run(folder: WafFolder, command: string, ...more: string[]): Promi
   return await runWafsync([name, ...words, ...folder.from, ...more], { program: program() });
 }
 
-function jsonOf<T>({ stdout }: FinishedProcess): T {
-  return JSON.parse(stdout) as T;
+function jsonOf({ stdout }: FinishedProcess): unknown {
+  return JSON.parse(stdout) as unknown;
 }
 
 interface Found {
@@ -47,10 +47,6 @@ interface Happened {
   }[];
 }
 
-afterAll(() => {
-  for (const spelled of keySpellings()) expect(everythingPrinted()).not.toContain(spelled);
-});
-
 describe("An urgent address", () => {
   test("is blocked while a long list is loaded, explained, found in the history, and unblocked", async () => {
     await using folder = await wafFolder({ latencyMs: 5 });
@@ -70,7 +66,7 @@ describe("An urgent address", () => {
 
     const why = await run(folder, `why ${urgent} -o json`);
     expect(why.code).toBe(0);
-    const [found] = jsonOf<Found>(why).instances;
+    const [found] = (jsonOf(why) as Found).instances;
     expect(found).toMatchObject({
       verdict: "Blocked",
       coverings: [{ entry: urgent, state: "OnList", management: "Managed" }],
@@ -87,7 +83,7 @@ describe("An urgent address", () => {
     await running.ended;
     expect(waf.overlaps).toBe(0);
 
-    const { events } = jsonOf<Happened>(await run(folder, `history ${urgent} -o json`));
+    const { events } = jsonOf(await run(folder, `history ${urgent} -o json`)) as Happened;
     expect(
       events.map(({ event, values, owners }) => [event, values, owners.map((owner) => owner.split(":")[0])]),
     ).toEqual([
@@ -230,7 +226,11 @@ describe("Removals on hold", () => {
     expect((await run(folder, "apply")).code).toBe(0);
     expect(waf.blocklist).toHaveLength(2);
     expect((await run(folder, "approve")).stdout).toContain("Nothing is on hold");
-    const { events } = jsonOf<Happened>(await run(folder, "history -o json"));
+    const { events } = jsonOf(await run(folder, "history -o json")) as Happened;
     expect(new Set(events.map(({ event }) => event))).toEqual(new Set(["Added", "Approved", "Removed"]));
   });
+});
+
+test("No command prints the API key", () => {
+  for (const spelled of keySpellings()) expect(everythingPrinted()).not.toContain(spelled);
 });

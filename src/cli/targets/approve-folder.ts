@@ -1,7 +1,7 @@
 // Writes an approval into the file that declares an instance. Only that document is written anew, with its comments.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Document, Scalar } from "yaml";
+import type { Document } from "yaml";
 import { isMap, isSeq, parseAllDocuments, parseDocument } from "yaml";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
@@ -44,7 +44,7 @@ export function withApproval(text: string, name: ObjectName, hash: string): stri
     const document = parseDocument(own);
     const path = pathOfInstance(document, name);
     if (path === undefined) continue;
-    const value = document.createNode(hash) as Scalar;
+    const value = document.createNode(hash);
     // Twelve digits would be a number without quotes.
     value.type = "QUOTE_DOUBLE";
     document.setIn([...path, "metadata", "annotations", approvalAnnotation], value);
@@ -57,7 +57,7 @@ export function withApproval(text: string, name: ObjectName, hash: string): stri
 /** Also of an instance in a List. */
 function pathOfInstance(document: Document, name: ObjectName): (string | number)[] | undefined {
   if (isInstance(document, [], name)) return [];
-  const items = document.get("items", true) as unknown;
+  const items = document.get("items", true);
   if (!isSeq(items)) return undefined;
   const index = items.items.findIndex((item, place) => isMap(item) && isInstance(document, ["items", place], name));
   return index === -1 ? undefined : ["items", index];

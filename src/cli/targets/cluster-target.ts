@@ -17,9 +17,11 @@ import { createInventoryRecords } from "../../source/cluster/inventory-records.t
 import { listInstances, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
+import { approveInCluster, readHolds } from "./approve-cluster.ts";
 import { readLiveLists } from "./live-lists.ts";
 import { busy, isReconciling } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
+import { changeInCluster } from "./settle-cluster.ts";
 import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
 
 export interface ClusterTarget extends Target {
@@ -92,17 +94,14 @@ class OpenedCluster implements ClusterTarget {
   }
 
   async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
-    const { changeInCluster } = await import("./settle-cluster.ts");
     return await changeInCluster(this.api, changes, wait);
   }
 
   async removalsOnHold(instance: ObjectName): Promise<OnHold> {
-    const { readHolds } = await import("./approve-cluster.ts");
     return await readHolds(this.api, instance);
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {
-    const { approveInCluster } = await import("./approve-cluster.ts");
     return await approveInCluster(this.api, instance, hash);
   }
 

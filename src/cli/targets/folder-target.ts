@@ -18,8 +18,11 @@ import { viewStateDirectory } from "../../source/directory/state-directory.ts";
 import { createStatusFiles } from "../../source/directory/status-files.ts";
 import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
+import { approveInFile } from "./approve-folder.ts";
 import { lastCommitOf } from "./git-author.ts";
 import { readLiveLists } from "./live-lists.ts";
+import { previewHolds } from "./preview-holds.ts";
+import { settleFolder } from "./settle-folder.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { expectedEntries } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
@@ -108,7 +111,6 @@ class FolderTarget implements Target {
       for (const file of files) await removeRuleFile(directory, file);
       return { state: "NotWaited", message: "", isFollowed: await isFolderInUse(stateDirectory) };
     }
-    const { settleFolder } = await import("./settle-folder.ts");
     const outcome = await settleFolder(
       {
         directory,
@@ -133,7 +135,6 @@ class FolderTarget implements Target {
       const { gathered, statusOf } = await this.look(instance, { live: false });
       return onHoldIn(statusOf(gathered.instance.meta));
     }
-    const { previewHolds } = await import("./preview-holds.ts");
     const { allowInsecureHttp } = this.#options;
     return await previewHolds({ directory, stateDirectory, allowInsecureHttp, instance, redactor: this.redactor });
   }
@@ -142,7 +143,6 @@ class FolderTarget implements Target {
     const { directory, source } = this.#folder;
     const gathered = await source.gather(instance);
     if (gathered === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
-    const { approveInFile } = await import("./approve-folder.ts");
     return await approveInFile(directory, gathered.instance.meta, hash);
   }
 

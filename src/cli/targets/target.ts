@@ -33,10 +33,10 @@ export interface InstanceSight {
   /** What the answer does not take into account, one sentence each. */
   readonly gaps: readonly string[];
   /** `rules.yaml:12` in a folder; undefined in a cluster. */
-  placeOf(meta: ResourceMeta, source: string | undefined): string | undefined;
-  statusOf(meta: ResourceMeta): Readonly<Record<string, unknown>> | undefined;
+  readonly placeOf: (meta: ResourceMeta, source: string | undefined) => string | undefined;
+  readonly statusOf: (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
   /** Who last changed what is declared, and when; undefined where nothing tells. */
-  setterOf(meta: ResourceMeta): Promise<FieldSetter | undefined>;
+  readonly setterOf: (meta: ResourceMeta) => Promise<FieldSetter | undefined>;
 }
 
 export interface OnHold {

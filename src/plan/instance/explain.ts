@@ -60,6 +60,8 @@ export interface Ineffective {
   /** Empty where the rule as a whole has no effect, or where its source can't be read. */
   readonly sources: readonly string[];
   readonly message: string;
+  /** Of a rule that has expired. */
+  readonly expiredAtMs?: number | undefined;
 }
 
 /** `Allowed` if the allowlist covers the address, whether or not the blocklist does. */
@@ -151,8 +153,12 @@ function ineffectiveIn(compiled: CompiledRule, { gathered, placeOf }: Narrowed, 
     const named = gatheredRule !== undefined && isNamedIn(gatheredRule, cover);
     return named ? [{ rule, sources: [], message }] : [];
   }
-  if (compiled.expired)
-    return isNamed ? [{ rule, sources: sourcesOf(compiled, placeOf, cover), message: expiredMessage(compiled) }] : [];
+  if (compiled.expired) {
+    const sources = sourcesOf(compiled, placeOf, cover);
+    const expiredAtMs = rule.meta.deleting ? undefined : compiled.expiresAtMs;
+    const expired = rule.meta.deleting ? "The rule is being deleted." : "The rule has expired.";
+    return isNamed ? [{ rule, sources, message: expired, expiredAtMs }] : [];
+  }
   const named = compiled.rejected.filter(({ entry }) => cover.find(entry) !== undefined);
   const rejected = named.map((item) => {
     return { rule, sources: [placeOf(id, item.source)], message: item.message };
@@ -168,9 +174,4 @@ function sourcesOf({ id, parts }: CompiledRule, placeOf: Narrowed["placeOf"], co
     [...entries].flatMap(([entry, source]) => (cover.has(entry) ? [source] : [])),
   );
   return sources.map((source) => placeOf(id, source));
-}
-
-function expiredMessage({ rule, expiresAtMs }: CompiledRule): string {
-  if (rule.meta.deleting) return "The rule is being deleted.";
-  return `The rule expired at ${new Date(expiresAtMs ?? 0).toISOString().replace(/\.\d+Z$/, "Z")}.`;
 }

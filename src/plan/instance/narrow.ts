@@ -9,7 +9,7 @@ export interface Narrowed {
   /** Without rules that do not name the address and whose sources could all be read. */
   readonly gathered: Gathered;
   /** `spec.addresses[3]` as written, for a place in a narrowed rule; texts keep their line numbers. */
-  placeOf(rule: string, source: string): string;
+  readonly placeOf: (rule: string, source: string) => string;
 }
 
 export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowed {

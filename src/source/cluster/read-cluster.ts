@@ -24,9 +24,9 @@ export interface ReadObjects {
   /** What could not be read, one sentence each. */
   readonly gaps: readonly string[];
   /** The status as it is stored. */
-  statusOf(meta: ResourceMeta): Readonly<Record<string, unknown>> | undefined;
+  readonly statusOf: (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
   /** Who last changed the spec. */
-  setterOf(meta: ResourceMeta): FieldSetter | undefined;
+  readonly setterOf: (meta: ResourceMeta) => FieldSetter | undefined;
 }
 
 /** The instances of a namespace, or of all; by name. */

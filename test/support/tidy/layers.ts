@@ -169,6 +169,7 @@ export const layers: readonly Layer[] = [
           "telemetry",
           "api",
           "plan/logs",
+          "plan/lists",
           "plan/instance",
           "waf",
           "kube",
