@@ -52,10 +52,27 @@ export const layers: readonly Layer[] = [
       },
       { name: "plan/cache-clear", mayImport: ["model"], duty: "when to clear the cache, and for which trigger" },
       { name: "plan/logs", mayImport: ["model"], duty: "how to read logs without gaps and duplicates" },
+      {
+        name: "plan/feeds",
+        mayImport: ["model"],
+        duty: "which content of a feed counts, and when it is fetched",
+      },
     ],
   },
   { name: "net", mayImport: ["model"], duty: "which addresses may be connected to" },
-  { name: "waf", mayImport: ["model", "async"], duty: "the WAF over HTTP: one request, its faults, the lane" },
+  { name: "waf", mayImport: ["model", "async", "net"], duty: "the WAF over HTTP: one request, its faults, the lane" },
+  {
+    name: "feed",
+    duty: "the lists that others maintain: fetched over HTTP, read in their formats",
+    folders: [
+      { name: "feed/read", mayImport: ["model"], duty: "texts of feeds as entries: plain, CSV and JSON" },
+      {
+        name: "feed/fetch",
+        mayImport: ["model", "async", "net", "plan/feeds", "feed/read"],
+        duty: "one fetch over HTTP, to checked addresses only",
+      },
+    ],
+  },
   {
     name: "kube",
     mayImport: ["async"],
