@@ -8,6 +8,7 @@ import { openStandalone } from "../app/standalone.ts";
 import type { StoppingControl } from "../app/stopping.ts";
 import { createStopping } from "../app/stopping.ts";
 import { Redactor } from "../model/redactor.ts";
+import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
@@ -15,7 +16,7 @@ import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
-import { colour, terminalOn } from "./terminal.ts";
+import { colour, editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface DirectoryOptions {
   readonly from: string;
@@ -40,7 +41,7 @@ const defaultStateFolder = ".wafsync";
 
 /** Opens the directory, does the work, and closes everything; a signal stops the work within a second. */
 export async function withSession(
-  options: DirectoryOptions,
+  options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
     readonly observer?: (notes: Terminal) => ReconcileObserver;
@@ -51,8 +52,9 @@ export async function withSession(
   await requireFolder(options.from);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
-  const out = redacted(terminalOn(process.stdout), redactor);
-  const notes = redacted(terminalOn(process.stderr), redactor);
+  const redact = (text: string): string => redactor.redact(text);
+  const out = editedTerminal(terminalOn(process.stdout), redact);
+  const notes = editedTerminal(terminalOn(process.stderr), redact);
   const opened = await openStandalone({
     directory: options.from,
     stateDirectory: options.state ?? join(options.from, defaultStateFolder),
@@ -81,7 +83,7 @@ export async function withSession(
       paintNotes: (style, text) => colour(process.stderr, style, text),
     });
   } catch (error) {
-    throw redactError(error, (text) => redactor.redact(text));
+    throw redactError(error, redact);
   } finally {
     removeHandlers();
     await opened.standalone.close();
@@ -110,7 +112,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   }
   for (const name of await standalone.orphaned()) {
     lines.push(
-      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is no longer declared, but wafsync has added entries to its WAF. They stay there. To remove them, declare the instance again without rules.`,
+      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, write the annotation ${continuesAnnotation}: ${nameKey(name)} on the new instance: it then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
     );
   }
   for (const line of lines) if (printed?.has(line) !== true) notes.line(line);
@@ -148,14 +150,5 @@ function stopOnSignals(stopping: StoppingControl): () => void {
   return () => {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
-  };
-}
-
-function redacted(terminal: Terminal, redactor: Redactor): Terminal {
-  return {
-    isInteractive: terminal.isInteractive,
-    columns: terminal.columns,
-    write: (text) => terminal.write(redactor.redact(text)),
-    line: (text = "") => terminal.line(redactor.redact(text)),
   };
 }

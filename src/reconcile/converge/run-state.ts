@@ -8,11 +8,13 @@ import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInstance } from "../../plan/instance/plan.ts";
 import { summarizeLists } from "../../plan/instance/progress.ts";
-import type { Pace, RunFacts } from "../facts.ts";
+import { paceOf } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
-import { emitAdoptions, emitApproval } from "../status/emit-events.ts";
+import { emitAdoptions } from "../status/emit-entry-changes.ts";
+import { emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
 import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
@@ -27,8 +29,6 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 const confirmedForMs = 30_000;
 /** How often a run waits for declared objects that keep changing before it starts again. */
 const settleRoundsMax = 1_000;
-/** Fewer writes than this say nothing about the pace. */
-const paceFrom = 5;
 
 export interface RunStart {
   readonly name: ObjectName;
@@ -246,7 +246,7 @@ export class Run {
     const { status } = this.ports;
     const { gathered, desired } = this.#view;
     const { adoptions, inventory } = this.#plan;
-    if (isApproved) emitApproval(status, gathered.instance.meta, inventory.approval);
+    if (isApproved) emitApproval(status, this.memory.emitted, gathered.instance.meta, inventory.approval);
     emitAdoptions(status, { gathered, desired }, adoptions);
   }
 
@@ -255,7 +255,7 @@ export class Run {
     phase: RunFacts["phase"],
     ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
   ): RunFacts {
-    const { gathered, desired, inventory } = this.#view;
+    const { gathered, desired, inventory, drift } = this.#view;
     const observed = this.ledger.shown(this.#view.observed);
     const { plan, left } = this;
     const remaining = plan.operations.slice(plan.operations.length - left);
@@ -270,19 +270,14 @@ export class Run {
       lists,
       inventory,
       done: this.ledger.done,
+      changes: this.ledger.changes(),
       unrecorded: this.#unrecorded,
-      pace: this.#pace(),
+      drift,
+      pace: paceOf(this.ledger.done, left, this.ports.clock.nowMs() - this.#startedMs),
       waiting: this.progress.waiting,
       nowMs: this.ports.clock.nowMs(),
       retryAtMs: ended?.retryAtMs,
     };
-  }
-
-  #pace(): Pace {
-    const { added, removed, originsAdded, originsRemoved } = this.ledger.done;
-    const done = added + removed + originsAdded + originsRemoved;
-    const tookMs = this.ports.clock.nowMs() - this.#startedMs;
-    return { done, left: this.left, perSecond: done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs };
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */
