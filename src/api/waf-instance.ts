@@ -1,5 +1,6 @@
 // WafInstance: one API key, one WAF.
 import * as z from "zod";
+import { allowedNamespaces } from "./allowed-namespaces.ts";
 import { baseUrl } from "./host-rules.ts";
 import { closingColumns, type KindDefinition } from "./kind-definition.ts";
 import {
@@ -8,11 +9,9 @@ import {
   dateTime,
   deletionPolicies,
   durationBetween,
-  labelSelector,
   namespaceName,
   objectName,
 } from "./schema-parts.ts";
-import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
 /** Instances give their name to records and labels, which must stay short. */
@@ -24,25 +23,6 @@ const listPolicy = z
   .describe(
     "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the whole list: anything else is removed. `Observe` plans and reports, and writes nothing.",
   );
-
-const allowedNamespaces = withRules(
-  z.strictObject({
-    from: z
-      .enum(["Same", "All", "Selector"])
-      .default("Same")
-      .describe(
-        "`Same`: the namespace of the instance. `All`: every namespace. `Selector`: those that `selector` matches.",
-      ),
-    selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
-  }),
-  [
-    {
-      cel: "(has(self.from) && self.from == 'Selector') == has(self.selector)",
-      message: "write selector together with from: Selector, and not otherwise",
-      holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
-    },
-  ],
-);
 
 const guards = z.strictObject({
   maxRemovals: z
@@ -149,7 +129,7 @@ export const wafInstanceSpec = z
       .max(253)
       .optional()
       .describe("If set, nothing is written unless the API says that the key belongs to this domain."),
-    allowedNamespaces: allowedNamespaces
+    allowedNamespaces: allowedNamespaces("instance")
       .prefault({})
       .describe("The namespaces whose rules, origins and cache clears may attach to this instance."),
     suspend: z.boolean().default(false).describe("If true, nothing is written. Reads and status go on."),

@@ -1,0 +1,26 @@
+// Which namespaces may use an object: the same shape wherever one object is used from other namespaces.
+import * as z from "zod";
+import { labelSelector } from "./schema-parts.ts";
+import { withRules } from "./schema-rules.ts";
+
+/** @param owner what the object is called in descriptions, for example `instance` */
+export function allowedNamespaces(owner: string) {
+  return withRules(
+    z.strictObject({
+      from: z
+        .enum(["Same", "All", "Selector"])
+        .default("Same")
+        .describe(
+          `\`Same\`: the namespace of the ${owner}. \`All\`: every namespace. \`Selector\`: those that \`selector\` matches.`,
+        ),
+      selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
+    }),
+    [
+      {
+        cel: "(has(self.from) && self.from == 'Selector') == has(self.selector)",
+        message: "write selector together with from: Selector, and not otherwise",
+        holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
+      },
+    ],
+  );
+}
