@@ -1,9 +1,7 @@
 // The text of a feed, in the format that the feed declares, as entries.
 import type { FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedReading } from "../../model/feed.ts";
-import { readCsv } from "./csv-reader.ts";
 import { EntryCollector, invalidMax } from "./entry-collector.ts";
-import { readJson } from "./json-reader.ts";
 import { PlainReader } from "./plain-reader.ts";
 import type { ReadFault } from "./read-fault.ts";
 
@@ -28,6 +26,7 @@ export async function readFeed(
   return { ok: true, reading: collector.reading() };
 }
 
+/** What plain lists do not need is loaded with the first feed that does. */
 async function readInto(
   collector: EntryCollector,
   chunks: AsyncIterable<Buffer>,
@@ -37,9 +36,9 @@ async function readInto(
     case "Plain":
       return await readPlain(chunks, collector);
     case "Csv":
-      return await readCsv(chunks, format, collector);
+      return await (await import("./csv-reader.ts")).readCsv(chunks, format, collector);
     case "Json":
-      return await readJson(chunks, format, collector);
+      return await (await import("./json-reader.ts")).readJson(chunks, format, collector);
   }
 }
 

@@ -1,5 +1,6 @@
 // What is known of one feed, and how each fetch changes it. The last good content stays until a newer one passes the guards
-// or is accepted by its hash; no failure takes anything away. All of FeedState but `held` and `fault` outlives a restart.
+// or is accepted by its hash; no failure takes anything away. All of it outlives a restart.
+import { createHash } from "node:crypto";
 import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
 import { contentHash } from "./content-hash.ts";
@@ -68,9 +69,9 @@ export function initialFeedState(feed: DeclaredFeed): FeedState {
   };
 }
 
-/** Everything of the declaration that decides what a fetch brings. */
-export function sourceKeyOf({ source }: DeclaredFeed): string {
-  return JSON.stringify(source);
+/** Names everything of the declaration that decides what a fetch brings. A hash, because URLs may contain tokens. */
+function sourceKeyOf({ source }: DeclaredFeed): string {
+  return createHash("sha256").update(JSON.stringify(source)).digest("hex").slice(0, 32);
 }
 
 /**

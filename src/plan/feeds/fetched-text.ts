@@ -16,7 +16,6 @@ export interface TextFacts {
 
 export type FetchFaultCode =
   | "Unreachable"
-  | "AddressNotAllowed"
   | "UrlNotAllowed"
   | "Refused"
   | "TimedOut"

@@ -202,7 +202,9 @@ function verdictOf(
   const message = describeRejected([...invalid, ...refused]);
   if (invalid.length > 0) return { verdict: "InvalidEntries", message };
   if (refused.length > 0) return { verdict: "GuardRejected", message };
-  if (entries.size === 0) return { verdict: "NoEntries", message: describeEmpty(gathered) };
+  // A feed may list nothing at the moment, as CrowdSec does on a quiet day. Its own guards judge that.
+  if (entries.size === 0 && gathered.rule.feeds.length === 0)
+    return { verdict: "NoEntries", message: describeEmpty(gathered) };
   return { verdict: "Accepted", message: "" };
 }
 

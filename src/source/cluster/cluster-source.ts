@@ -14,6 +14,7 @@ import { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
 import { type ConfirmContext, findTerminatingCrd, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
+import { FeedObjects } from "./feed-objects.ts";
 import { assembleGathered, namespacesOf, parseObjects } from "./gather-instance.ts";
 import { InstanceChanges } from "./instance-changes.ts";
 import { InstanceReferences } from "./instance-references.ts";
@@ -32,6 +33,8 @@ export interface ClusterSourceOptions {
   readonly namespace: string | undefined;
   /** Called when something that concerns the instance has changed, even if it does not exist. Must return at once. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
+  /** Called when a feed has changed. Must return at once. */
+  readonly onFeedChange?: () => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
   readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
 }
@@ -49,6 +52,7 @@ export interface ClusterSource {
   health(): readonly WatchHealth[];
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
+  readonly feeds: FeedObjects;
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Increases with every change that concerns the instance. */
@@ -80,6 +84,7 @@ export function createClusterSource(options: ClusterSourceOptions): ClusterSourc
 }
 
 class WatchedCluster implements ClusterSource {
+  readonly feeds: FeedObjects;
   readonly #options: ClusterSourceOptions;
   readonly #watches: ClusterWatches;
   readonly #changes: InstanceChanges;
@@ -96,6 +101,7 @@ class WatchedCluster implements ClusterSource {
       random,
       namespace,
       onObject: (kind, change) => {
+        if (kind === "WafFeed") return this.feeds.changed(change);
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
         this.#changes.objectChanged(kind, change);
       },
@@ -104,6 +110,7 @@ class WatchedCluster implements ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.#watches;
+    this.feeds = new FeedObjects(stores, () => options.onFeedChange?.());
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
     const texts = new AddressTexts({ api, clock, watched: stores.configMaps });
     this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange });

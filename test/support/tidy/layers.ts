@@ -54,7 +54,7 @@ export const layers: readonly Layer[] = [
       { name: "plan/logs", mayImport: ["model"], duty: "how to read logs without gaps and duplicates" },
       {
         name: "plan/feeds",
-        mayImport: ["model"],
+        mayImport: ["model", "plan/access"],
         duty: "which content of a feed counts, and when it is fetched",
       },
     ],
@@ -71,6 +71,11 @@ export const layers: readonly Layer[] = [
         mayImport: ["model", "async", "net", "plan/feeds", "feed/read"],
         duty: "one fetch over HTTP, to checked addresses only",
       },
+      {
+        name: "feed/crowdsec",
+        mayImport: ["model", "async", "net", "plan/feeds", "feed/fetch"],
+        duty: "the decisions of a CrowdSec local API",
+      },
     ],
   },
   {
@@ -82,15 +87,15 @@ export const layers: readonly Layer[] = [
     name: "source",
     duty: "where resources live: cluster, directory",
     folders: [
-      { name: "source/*.ts", mayImport: ["model"], duty: "the inventory as text" },
+      { name: "source/*.ts", mayImport: ["model", "plan/feeds"], duty: "the inventory and feeds as text" },
       {
         name: "source/cluster",
-        mayImport: ["model", "async", "api", "plan/cache-clear", "kube", "source/*.ts"],
+        mayImport: ["model", "async", "api", "plan/cache-clear", "plan/feeds", "kube", "source/*.ts"],
         duty: "custom resources by list and watch, records in WafRecords",
       },
       {
         name: "source/directory",
-        mayImport: ["model", "async", "api", "source/*.ts"],
+        mayImport: ["model", "async", "api", "plan/feeds", "source/*.ts"],
         duty: "YAML files, and the state directory next to them",
       },
     ],
@@ -150,6 +155,11 @@ export const layers: readonly Layer[] = [
         duty: "the run that brings one WAF to its declared state",
       },
       {
+        name: "reconcile/feeds",
+        mayImport: ["model", "async", "api", "plan/lists", "plan/feeds", "reconcile/ports.ts", "reconcile/status"],
+        duty: "keeps the feeds current, and gives rules their entries",
+      },
+      {
         name: "reconcile/logs",
         mayImport: ["model", "async", "api", "plan/access", "plan/logs", "reconcile/ports.ts"],
         duty: "reads and forwards the logs of blocked requests",
@@ -163,7 +173,11 @@ export const layers: readonly Layer[] = [
       "async",
       "telemetry",
       "api",
+      "net",
+      "plan/feeds",
       "waf",
+      "feed/fetch",
+      "feed/crowdsec",
       "kube",
       "source/cluster",
       "source/directory",
@@ -172,6 +186,7 @@ export const layers: readonly Layer[] = [
       "reconcile/status",
       "reconcile/cache-clear",
       "reconcile/converge",
+      "reconcile/feeds",
       "reconcile/logs",
     ],
     duty: "composition: configuration, wiring, start and stop",
