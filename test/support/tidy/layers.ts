@@ -54,7 +54,7 @@ export const layers: readonly Layer[] = [
       { name: "plan/logs", mayImport: ["model"], duty: "how to read logs without gaps and duplicates" },
       {
         name: "plan/feeds",
-        mayImport: ["model", "plan/access"],
+        mayImport: ["model"],
         duty: "which content of a feed counts, and when it is fetched",
       },
     ],
