@@ -225,7 +225,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/completion",
-        mayImport: ["model", "async", "source/directory", "app", "cli/*.ts"],
+        mayImport: ["source/directory", "cli/*.ts"],
         duty: "what a shell can complete a command line with",
       },
       {
