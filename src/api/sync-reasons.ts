@@ -12,7 +12,8 @@ export const syncedFact = {
     Expired: {
       statuses: ["True"],
       kinds: ["WafIpRule"],
-      meaning: "The rule has expired, and its entries are off the WAF.",
+      meaning:
+        "The rule has expired. wafsync has removed its entries, except those that another rule wants. Entries that another writer added stay, and the message counts them.",
       action: "Delete the rule, or give it a later `spec.expiresAt`.",
     },
     Observed: {
@@ -70,6 +71,18 @@ export const syncedFact = {
       meaning: "The key belongs to another domain than expected. Nothing is written.",
       action: "Put the old key back, or set `spec.expectedDomain` of the instance to the new domain.",
     },
+    Continued: {
+      statuses: ["False"],
+      meaning:
+        "Another WafInstance continues this one by the annotation `wafsync.dev/continues`. Nothing is written for this one.",
+      action:
+        "Let rules and origins refer to the other instance, and delete this one. Nothing is removed from the WAF by that.",
+    },
+    NotContinued: {
+      statuses: ["False"],
+      meaning: "The record of the instance that `wafsync.dev/continues` names can't be taken over. Nothing is written.",
+      action: "Correct what the message names, or remove the annotation to begin with an empty record.",
+    },
     Suspended: {
       statuses: ["False", "Unknown"],
       meaning: "The instance is suspended: it is read, and nothing is written.",
@@ -79,7 +92,7 @@ export const syncedFact = {
       statuses: ["False"],
       meaning:
         "The record of what wafsync added is damaged or was written by a newer version. Nothing is written until it can be read.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
     Contested: {
       statuses: ["False"],
@@ -124,7 +137,7 @@ export const removalsHeldFact = {
     InventoryUnreadable: {
       statuses: ["True"],
       meaning: "The record of what wafsync added can't be read, so what is its own is not known.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
   },
 } as const satisfies ConditionFact;

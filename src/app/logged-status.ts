@@ -39,8 +39,9 @@ export function loggedStatus(options: LoggedStatusOptions, fields: LogFields): L
     },
     update: async (meta, change) => report(meta, await status.update(meta, change)),
     event: (meta, event) => {
-      const { type, reason, message } = event;
-      log[type === "Warning" ? "warn" : "info"]("event", { object: resourceKey(meta), reason, message });
+      const { type, reason, message, details, isRepeated } = event;
+      const fields = { object: resourceKey(meta), reason, message, ...details };
+      if (isRepeated !== true) log[type === "Warning" ? "warn" : "info"]("event", fields);
       status.event(meta, event);
     },
   };

@@ -17,7 +17,7 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
   const how = {
     isDryRun: false,
     onEvent: (notes: Terminal) => (meta: ResourceMeta, event: ObjectEvent) => {
-      notes.line(eventLine(meta, event));
+      if (event.isRepeated !== true) notes.line(eventLine(meta, event));
     },
   };
   return await withSession(options, how, async (session) => {

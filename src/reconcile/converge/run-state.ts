@@ -13,7 +13,8 @@ import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
-import { emitAdoptions, emitApproval } from "../status/emit-events.ts";
+import { emitAdoptions } from "../status/emit-entry-changes.ts";
+import { emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
 import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
@@ -253,7 +254,7 @@ export class Run {
     const { status } = this.ports;
     const { gathered, desired } = this.#view;
     const { adoptions, inventory } = this.#plan;
-    if (isApproved) emitApproval(status, gathered.instance.meta, inventory.approval);
+    if (isApproved) emitApproval(status, this.memory.emitted, gathered.instance.meta, inventory.approval);
     emitAdoptions(status, { gathered, desired }, adoptions);
   }
 
@@ -277,6 +278,7 @@ export class Run {
       lists,
       inventory,
       done: this.ledger.done,
+      changes: this.ledger.changes(),
       unrecorded: this.#unrecorded,
       pace: paceOf(this.ledger.done, left, this.ports.clock.nowMs() - this.#startedMs),
       waiting: this.progress.waiting,

@@ -40,8 +40,8 @@ export class BrokenReferenceIndex {
         const parsed = parseObject(kind, object);
         if (!parsed.ok) continue;
         const { declared } = parsed;
-        const problem = problemOf(this.#stores, this.#watchedNamespace, declared.instance);
-        if (problem !== undefined) objects.set(resourceKey(declared.meta), { declared, problem, place: "" });
+        const told = problemOf(this.#stores, this.#watchedNamespace, declared.instance);
+        if (told !== undefined) objects.set(resourceKey(declared.meta), { declared, problem: told.problem, place: "" });
       }
     }
     return objects;

@@ -20,6 +20,8 @@ export interface InventoryFiles {
   load(instance: ObjectName): Promise<LoadedInventory>;
   /** Durable when it resolves with `Saved`. `Conflict` if the file is not the one that `revision` names. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+  /** Undefined when the file is gone, or why it could not be removed. */
+  remove(instance: ObjectName): Promise<string | undefined>;
   /** Every instance that has an inventory, declared or not, ordered by name. */
   list(): Promise<FileResult<readonly ObjectName[]>>;
 }
@@ -33,6 +35,12 @@ export function createInventoryFiles(state: StateDirectory): InventoryFiles {
       const save = last.then(async () => await saveInventory(state, instance, inventory, revision));
       last = save;
       return await save;
+    },
+    remove: async (instance) => {
+      const removed = last.then(async () => await state.remove(fileOf(instance)));
+      last = removed;
+      const result = await removed;
+      return result.ok ? undefined : result.problem;
     },
     list: async () => await listInstances(state),
   };

@@ -7,7 +7,7 @@ import type { DeclaredOrigin, DeclaredRule } from "../../../src/model/declared.t
 import { nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { anOwnedOrigin } from "../../support/builders/owned.ts";
 import { writeOwners } from "../../../src/model/entry-owners.ts";
-import { approvalAnnotation } from "../../../src/plan/lists/removal-guard.ts";
+import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
 
 const [one, two, three] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"] as const;
 const shpo = { namespace: "edge", name: "shpo" };

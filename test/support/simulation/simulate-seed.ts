@@ -242,20 +242,28 @@ class Installation {
     const gathered = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
     if (gathered === undefined) return ledger.violation("There is no instance in the end");
     const wanted = wantedEntries(gathered, time.nowMs(), ledger.holderOf);
-    for (const list of listNames)
-      this.#expectList(list, wanted[list], gathered.instance.policies[list] === "Exclusive");
+    const retained = this.#world.retainedBeside(gathered.instance.meta);
+    for (const list of listNames) {
+      const isExclusive = gathered.instance.policies[list] === "Exclusive";
+      this.#expectList(list, wanted[list], retained.entries[list], isExclusive);
+    }
     for (const [host, type] of wantedOrigins(gathered)) {
       if (waf.origins.get(host) !== type) ledger.violation(`${host} is not an origin as ${type} in the end`);
     }
     for (const host of waf.origins.keys()) {
-      if (ledger.isOurOrigin(host) && !wantedOrigins(gathered).has(host))
+      if (ledger.isOurOrigin(host) && !wantedOrigins(gathered).has(host) && !retained.origins.has(host))
         ledger.violation(`${host} is left in the end`);
     }
     const ready = this.#world.status.condition(gathered.instance.meta, "Ready");
     if (ready !== "True Ready") ledger.violation(`The instance is ${ready ?? "not reported on"} in the end`);
   }
 
-  #expectList(list: ListName, wanted: ReadonlySet<string>, isExclusive: boolean): void {
+  #expectList(
+    list: ListName,
+    wanted: ReadonlySet<string>,
+    retained: ReadonlyMap<string, unknown>,
+    isExclusive: boolean,
+  ): void {
     const { waf, ledger } = this.#world;
     const live = waf.entries(list);
     for (const entry of wanted) {
@@ -264,7 +272,7 @@ class Installation {
     for (const entry of live) {
       if (wanted.has(entry)) continue;
       if (isExclusive) ledger.violation(`${entry} is still on the ${list} in the end, which is Exclusive`);
-      else if (ledger.ownersOf(list).get(entry) === "Ours")
+      else if (ledger.ownersOf(list).get(entry) === "Ours" && !retained.has(entry))
         ledger.violation(`${entry} is left on the ${list} in the end`);
     }
   }
