@@ -1,5 +1,6 @@
 // WafInstance: one API key, one WAF.
 import * as z from "zod";
+import { grant, grantsMax } from "./access-schema.ts";
 import { logForwarding } from "./log-forwarding.ts";
 import { baseUrl } from "./host-rules.ts";
 import { closingColumns, type KindDefinition } from "./kind-definition.ts";
@@ -9,11 +10,9 @@ import {
   dateTime,
   deletionPolicies,
   durationBetween,
-  labelSelector,
   namespaceName,
   objectName,
 } from "./schema-parts.ts";
-import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
 /** Instances give their name to records and labels, which must stay short. */
@@ -25,25 +24,6 @@ const listPolicy = z
   .describe(
     "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the whole list: anything else is removed. `Observe` plans and reports, and writes nothing.",
   );
-
-const allowedNamespaces = withRules(
-  z.strictObject({
-    from: z
-      .enum(["Same", "All", "Selector"])
-      .default("Same")
-      .describe(
-        "`Same`: the namespace of the instance. `All`: every namespace. `Selector`: those that `selector` matches.",
-      ),
-    selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
-  }),
-  [
-    {
-      cel: "(has(self.from) && self.from == 'Selector') == has(self.selector)",
-      message: "write selector together with from: Selector, and not otherwise",
-      holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
-    },
-  ],
-);
 
 const guards = z.strictObject({
   maxRemovals: z
@@ -134,9 +114,13 @@ export const wafInstanceSpec = z
       .max(253)
       .optional()
       .describe("If set, nothing is written unless the API says that the key belongs to this domain."),
-    allowedNamespaces: allowedNamespaces
-      .prefault({})
-      .describe("The namespaces whose rules, origins and cache clears may attach to this instance."),
+    access: z
+      .array(grant)
+      .max(grantsMax)
+      .default([])
+      .describe(
+        "What other namespaces, the guests, may do with this instance. The first item that matches a namespace counts; a namespace that no item matches may do nothing. Objects in the namespace of the instance need no grant, and win every conflict.",
+      ),
     suspend: z.boolean().default(false).describe("If true, nothing is written. Reads and status go on."),
     resyncInterval: durationBetween("1s", "1d")
       .default("5m")

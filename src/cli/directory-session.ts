@@ -1,6 +1,7 @@
 // What plan, apply and run share: options, the opened directory, stopping, and the output of faults in the files.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { readEnvironment } from "../app/config.ts";
 import type { Standalone } from "../app/standalone.ts";
@@ -16,13 +17,14 @@ import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
-import { colour, terminalOn } from "./terminal.ts";
+import { colour, editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface DirectoryOptions {
   readonly from: string;
   readonly state?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowedBaseUrls?: string;
+  readonly allowPrivateFeeds: boolean;
   readonly output: "table" | "json";
 }
 
@@ -41,7 +43,7 @@ const defaultStateFolder = ".wafsync";
 
 /** Opens the directory, does the work, and closes everything; a signal stops the work within a second. */
 export async function withSession(
-  options: DirectoryOptions,
+  options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
     readonly observer?: (notes: Terminal) => ReconcileObserver;
@@ -52,8 +54,9 @@ export async function withSession(
   await requireFolder(options.from);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
-  const out = redacted(terminalOn(process.stdout), redactor);
-  const notes = redacted(terminalOn(process.stderr), redactor);
+  const redact = (text: string): string => redactor.redact(text);
+  const out = editedTerminal(terminalOn(process.stdout), redact);
+  const notes = editedTerminal(terminalOn(process.stderr), redact);
   const opened = await openStandalone({
     directory: options.from,
     stateDirectory: options.state ?? join(options.from, defaultStateFolder),
@@ -61,6 +64,8 @@ export async function withSession(
       allowInsecureHttp: options.allowInsecureHttp,
       allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
     },
+    feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
+    version: packageJson.version,
     environmentKey: readEnvironment().apiKey,
     isDryRun: how.isDryRun,
     clock: realClock,
@@ -82,7 +87,7 @@ export async function withSession(
       paintNotes: (style, text) => colour(process.stderr, style, text),
     });
   } catch (error) {
-    throw redactError(error, (text) => redactor.redact(text));
+    throw redactError(error, redact);
   } finally {
     removeHandlers();
     await opened.standalone.close();
@@ -120,8 +125,9 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
-/** Prints why whole instances cannot be reconciled, each with its place. */
-export function printTroubles({ notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+/** Prints why whole instances cannot be reconciled, each with its place, and what is wrong with feeds. */
+export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+  for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
     notes.line(`${paintNotes("red", "error")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
@@ -149,14 +155,5 @@ function stopOnSignals(stopping: StoppingControl): () => void {
   return () => {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
-  };
-}
-
-function redacted(terminal: Terminal, redactor: Redactor): Terminal {
-  return {
-    isInteractive: terminal.isInteractive,
-    columns: terminal.columns,
-    write: (text) => terminal.write(redactor.redact(text)),
-    line: (text = "") => terminal.line(redactor.redact(text)),
   };
 }

@@ -31,8 +31,8 @@ await describeOperator("the life of a WAF", (world) => {
   }
 
   test("a rule of a namespace that is not allowed waits, and attaches as soon as the label of its namespace says so", async () => {
-    const allowed = { from: "Selector", selector: { matchLabels: { team: "shop" } } };
-    const { namespace, waf } = await world().newInstance("allowed", { allowedNamespaces: allowed });
+    const namespaces = { from: "Selector", selector: { matchLabels: { team: "shop" } } };
+    const { namespace, waf } = await world().newInstance("allowed", { access: [{ namespaces }] });
     const elsewhere = await world().newNamespace("elsewhere");
     await world().apply(
       rule(elsewhere, "guest", ["203.0.113.1"], { instanceRef: { name: "waf", namespace } }),

@@ -6,7 +6,7 @@ import type { BrokenReference, Gathered } from "../../model/gathered.ts";
 import { resourceKey } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
-import { decideAttachment } from "../access/attach.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { noObjectHolds } from "../lists/holds.ts";
@@ -28,7 +28,8 @@ export function holdsOfBrokenReferences(
       const ref = refOf(owner);
       const key = resourceKey(ref);
       const broken = objects.get(key) ?? (existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined);
-      if (broken === undefined || isOver(broken, nowMs) || !mayAttach(gathered, ref)) return [];
+      if (broken === undefined || isOver(broken, nowMs)) return [];
+      if (broken.isOfFormer !== true && !mayAttach(gathered, ref)) return [];
       return [holdOf(broken, key)];
     },
   };
@@ -65,8 +66,10 @@ function isOver({ declared }: BrokenReference, nowMs: number): boolean {
   return expiresAtMs !== undefined && expiresAtMs <= nowMs;
 }
 
-function mayAttach({ instance, namespaceLabels }: Gathered, { namespace }: ResourceRef): boolean {
-  return decideAttachment(instance, namespace, namespaceLabels.get(namespace)).state !== "NotAllowed";
+function mayAttach({ instance, namespaceLabels }: Gathered, { kind, namespace }: ResourceRef): boolean {
+  if (kind === "WafInstance" || kind === "WafFeed") return false;
+  const { state } = decideAttachment(instance, kind, namespace, namespaceLabels.get(namespace));
+  return state === "Allowed" || state === "Unknown";
 }
 
 function refOf({ kind, name }: EntryOwner): ResourceRef {

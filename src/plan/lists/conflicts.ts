@@ -1,6 +1,7 @@
-// The same canonical entry in Block and in Allow. The rule whose list holds the entry already wins, so that no new rule lifts a
-// block that stands; where neither does, the older rule, and then the first by name. The others are told. A narrower network
-// inside a wider one of the other list is no conflict: that is how exceptions are written.
+// The same canonical entry in Block and in Allow. A rule of the instance's own namespace wins against one of a guest. Otherwise
+// the rule whose list holds the entry already wins, so that no new rule lifts a block that stands; where neither does, the older
+// rule, and then the first by name. The others are told. A narrower network inside a wider one of the other list is no conflict
+// within a namespace: that is how exceptions are written. Between namespaces see `protectOthers`.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -30,7 +31,7 @@ export interface SettledConflicts {
 interface Winner {
   readonly rule: CompiledRule;
   /** Why it wins against a rule of the other list. */
-  readonly why: "Holder" | "First";
+  readonly why: "Owner" | "Holder" | "First";
 }
 
 /** Takes the losing entries out of their rules. `rules` come oldest first, and go out in the same order. */
@@ -51,6 +52,10 @@ export function settleConflicts(
       if (other === undefined) winners.set(entry, first);
       if (other === undefined || other.rule.list === rule.list) continue;
       hasConflicts = true;
+      if (rule.isOwners !== other.rule.isOwners) {
+        winners.set(entry, { rule: rule.isOwners ? rule : other.rule, why: "Owner" });
+        continue;
+      }
       const holding = holderOf(entry, holders, pieces);
       if (holding === undefined) continue;
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
@@ -98,10 +103,15 @@ function withoutLost(
     if (winner !== undefined && winner.rule.list !== rule.list) {
       lost.push({ entry, source: sourceOf(rule, entry), message: lostTo(entry, winner, rule) });
     } else if (awaited !== undefined) {
-      const message = `The ${opposite} already holds ${entry}, which a missing source of WafIpRule ${awaited} wanted last: restore that source, or remove the entry from this rule.`;
+      const message = awaitedMessage(rule, opposite, entry, awaited);
       lost.push({ entry, source: sourceOf(rule, entry), message });
     }
   }
+  return withoutEntries(rule, lost);
+}
+
+/** The rule without the entries that it lost, and with the reasons. */
+export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[]): CompiledRule {
   if (lost.length === 0) return rule;
   const gone = new Set<string>(lost.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
@@ -113,10 +123,22 @@ function withoutLost(
   return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(lost) };
 }
 
+function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {
+  const mayName = rule.isOwners || awaited.startsWith(`${rule.rule.meta.namespace}/`);
+  if (!mayName) return `The ${list} already holds ${entry} for another namespace: remove the entry from this rule.`;
+  return `The ${list} already holds ${entry}, which a missing source of WafIpRule ${awaited} wanted last: restore that source, or remove the entry from this rule.`;
+}
+
 function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {
+  const mayName = loser.isOwners || winner.rule.meta.namespace === loser.rule.meta.namespace;
+  if (!mayName) {
+    const { action } = winner.rule;
+    return `A rule of another namespace with action ${action} has ${entry} too, and counts: remove it here, or ask the owner of the instance.`;
+  }
   const isOlder = (winner.rule.meta.createdAtMs ?? 0) < (loser.rule.meta.createdAtMs ?? 0);
   const name = `WafIpRule ${winner.id} with action ${winner.rule.action}`;
   const remedy = "remove it from one of the two.";
+  if (why === "Owner") return `${entry} is also in ${name} of the instance's own namespace, which counts: ${remedy}`;
   if (why === "Holder") return `${name} already holds ${entry} on the ${winner.list}: ${remedy}`;
   return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", which comes first by its name"}: ${remedy}`;
 }

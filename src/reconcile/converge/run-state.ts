@@ -9,6 +9,7 @@ import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInstance } from "../../plan/instance/plan.ts";
 import { summarizeLists } from "../../plan/instance/progress.ts";
+import { paceOf } from "../facts.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
@@ -20,7 +21,6 @@ import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { observeList, withListRead } from "./observe-waf.ts";
-import { paceOf } from "./pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { View } from "./view.ts";
 import { countUnmanaged, isSameWaf, orphansEntries, showsSame } from "./view.ts";
@@ -244,11 +244,6 @@ export class Run {
     return undefined;
   }
 
-  /** Each accepted write names the domain that it was done for. Another one than was read ends the run. */
-  movedDomain(domain: string): RunResult | undefined {
-    return this.domain.movedFrom(this.#view.observed, domain);
-  }
-
   /** Emits what becomes true by a record: an approval, and adoptions. */
   #emitRecorded(isApproved: boolean): void {
     const { status } = this.ports;
@@ -263,7 +258,7 @@ export class Run {
     phase: RunFacts["phase"],
     ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
   ): RunFacts {
-    const { gathered, desired, inventory } = this.#view;
+    const { gathered, desired, inventory, drift } = this.#view;
     const observed = this.ledger.shown(this.#view.observed);
     const { plan, left } = this;
     const remaining = plan.operations.slice(plan.operations.length - left);
@@ -280,6 +275,7 @@ export class Run {
       done: this.ledger.done,
       changes: this.ledger.changes(),
       unrecorded: this.#unrecorded,
+      drift,
       pace: paceOf(this.ledger.done, left, this.ports.clock.nowMs() - this.#startedMs),
       waiting: this.progress.waiting,
       nowMs: this.ports.clock.nowMs(),

@@ -5,6 +5,7 @@ import { listNames } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import { resourceKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
+import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import { attemptOf } from "../../plan/access/admit-instance.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
@@ -21,6 +22,8 @@ export interface View extends Declared {
   /** The WAF as last read. The writes since are in the ledger. */
   readonly observed: Observed;
   readonly inventory: Inventory;
+  /** What another writer had changed when the run began. */
+  readonly drift: readonly DriftedEntry[];
 }
 
 /** Names everything that an attempt depends on besides the WAF; see `attemptOf`. */

@@ -34,8 +34,8 @@ export function instanceStatus(
     ...before,
     observedGeneration: meta.generation,
     conditions: [...conditions],
-    attachedRules: facts.desired.rules.filter(({ verdict }) => verdict !== "NotAllowed").length,
-    attachedOrigins: facts.desired.compiledOrigins.filter(({ verdict }) => verdict !== "NotAllowed").length,
+    attachedRules: facts.desired.rules.filter(({ isAttached }) => isAttached).length,
+    attachedOrigins: facts.desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
     ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
     ...observedPart(before, facts),
   };

@@ -18,6 +18,7 @@ import {
   isMeaningfulChange,
 } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
+import { dependsOnLabels } from "../../model/attachment.ts";
 import { parseInstance } from "./parse-object.ts";
 
 /** Beyond it, an instance learns at its next resync that an object came back with a broken reference. */
@@ -163,7 +164,8 @@ export class InstanceChanges {
   }
 
   #selects(name: ObjectName): boolean {
-    return parseInstance(this.#instanceStore.get(nameKey(name)))?.allowedNamespaces.from === "Selector";
+    const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
+    return instance !== undefined && dependsOnLabels(instance);
   }
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { BrokenReferences, Gathered } from "../../../src/model/gathered.ts";
 import { resourceKey } from "../../../src/model/resource.ts";
 import { operationKey } from "../../../src/model/operation.ts";
-import { anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
+import { anInstance, anOrigin, blocking, openGrant } from "../../support/builders/declare.ts";
 import type { DeclaredOrigin, DeclaredRule } from "../../../src/model/declared.ts";
 import { nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { anOwnedOrigin } from "../../support/builders/owned.ts";
@@ -79,7 +79,7 @@ describe("A rule whose reference names no instance", () => {
     const plan = (from: "Same" | "All") =>
       planOf({
         gathered: {
-          instance: anInstance({ allowedNamespaces: { from, selector: undefined } }),
+          instance: anInstance({ access: from === "All" ? [openGrant] : [] }),
           brokenReferences: broken([elsewhere]),
         },
         observed: { blocklist: [one] },
@@ -115,7 +115,7 @@ describe("A rule that appears under another namespace", () => {
   });
 
   test("holds in a directory also if it names its instance there and is not allowed to attach", () => {
-    const instance = anInstance({ allowedNamespaces: { from: "Same", selector: undefined }, meta: { uid: "" } });
+    const instance = anInstance({ access: [], meta: { uid: "" } });
     const rules = [blocking("egde/scanners", [one], { meta: { uid: "" } })];
     const { reasons, ...rest } = outcome({
       instance,
@@ -123,7 +123,7 @@ describe("A rule that appears under another namespace", () => {
       brokenReferences: broken([], ["WafIpRule egde/scanners"]),
     });
     expect(rest).toMatchObject(held);
-    expect(reasons[0]).toContain("WafInstance edge/shop takes rules and origins of its own namespace only");
+    expect(reasons[0]).toContain("WafInstance edge/shop does not grant access to namespace egde");
     expect(outcome({ instance, rules }).held).toEqual([]);
   });
 });

@@ -166,7 +166,7 @@ describe("A later pass", () => {
 
   test("does not come back at once for a rule that is not attached and whose time is over", async () => {
     const world = new ConvergeWorld({
-      declared: { instance: anInstance({ allowedNamespaces: { from: "Same", selector: undefined } }) },
+      declared: { instance: anInstance({ access: [] }) },
     });
     world.declare({ rules: [blocking("other/old", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() - 1 })] });
     const { wakeAtMs } = await world.pass();

@@ -116,7 +116,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   test("a namespace that gets another label concerns the instances that select by labels", async () => {
     const home = await createNamespace(cluster, "platform");
     const guest = await createNamespace(cluster, "guest");
-    const selects = { allowedNamespaces: { from: "Selector", selector: { matchLabels: { waf: "shop" } } } };
+    const selects = { access: [{ namespaces: { from: "Selector", selector: { matchLabels: { waf: "shop" } } } }] };
     await createAll(cluster, instance(home, "https://selective.example", selects));
     const guestRule = rule(guest, "guest", ["198.51.100.3"], { instanceRef: { name: "waf", namespace: home } });
     await createAll(cluster, guestRule);

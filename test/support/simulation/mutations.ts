@@ -178,7 +178,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "a missing ConfigMap or an invalid line holds removals",
-    file: "src/plan/instance/desired.ts",
+    file: "src/plan/instance/draft-rule.ts",
     from: "if (!expired) holds.push(",
     to: "if (expired && !expired) holds.push(",
     foundBy: simulation,

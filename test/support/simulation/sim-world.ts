@@ -12,7 +12,6 @@ import type {
   SavedInventory,
 } from "../../../src/model/inventory.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
-import type { ListName } from "../../../src/model/declared.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
 import { nameKey, resourceKey } from "../../../src/model/resource.ts";
 import type { ObjectEvent } from "../../../src/reconcile/ports.ts";
@@ -155,18 +154,9 @@ export class SimWorld {
     };
   }
 
-  /** What only instances other than this one have a record of: retained when they went, for a successor to continue with. */
-  retainedBeside(instance: ObjectName): {
-    readonly entries: Inventory["entries"];
-    readonly origins: ReadonlySet<string>;
-  } {
-    const own = this.#inventories.get(nameKey(instance))?.inventory ?? emptyInventory;
-    const { entries, origins } = this.inventory();
-    const beside = (list: ListName) => new Map([...entries[list]].filter(([entry]) => !own.entries[list].has(entry)));
-    return {
-      entries: { blocklist: beside("blocklist"), allowlist: beside("allowlist") },
-      origins: new Set([...origins.keys()].filter((host) => !own.origins.has(host))),
-    };
+  /** Of one instance. */
+  inventoryOf(instance: ObjectName): Inventory {
+    return this.#inventories.get(nameKey(instance))?.inventory ?? emptyInventory;
   }
 
   confirm(process: SimProcess, instance: ObjectName): ConfirmedGathering {

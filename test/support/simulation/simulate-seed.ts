@@ -2,6 +2,7 @@
 // which the declared state must be reached and kept. What a seed finds, it finds every time.
 import type { ListName } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
+import type { Entry } from "../../../src/model/entry.ts";
 import { wantedEntries, wantedOrigins } from "./oracle.ts";
 import { anyFault, refusal } from "./sim-faults.ts";
 import { watchLagMsMax } from "./sim-cluster.ts";
@@ -242,16 +243,19 @@ class Installation {
     const gathered = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
     if (gathered === undefined) return ledger.violation("There is no instance in the end");
     const wanted = wantedEntries(gathered, time.nowMs(), ledger.holderOf);
-    const retained = this.#world.retainedBeside(gathered.instance.meta);
+    // What another instance left on the WAF and has recorded still is that one's to remove, should it ever work again.
+    const own = this.#world.inventoryOf(gathered.instance.meta);
+    const isOfOther = (list: ListName, entry: Entry): boolean =>
+      !own.entries[list].has(entry) && this.#world.inventory().entries[list].has(entry);
     for (const list of listNames) {
       const isExclusive = gathered.instance.policies[list] === "Exclusive";
-      this.#expectList(list, wanted[list], retained.entries[list], isExclusive);
+      this.#expectList(list, wanted[list], isExclusive, (entry) => isOfOther(list, entry));
     }
     for (const [host, type] of wantedOrigins(gathered)) {
       if (waf.origins.get(host) !== type) ledger.violation(`${host} is not an origin as ${type} in the end`);
     }
     for (const host of waf.origins.keys()) {
-      if (ledger.isOurOrigin(host) && !wantedOrigins(gathered).has(host) && !retained.origins.has(host))
+      if (ledger.isOurOrigin(host) && !wantedOrigins(gathered).has(host) && own.origins.has(host))
         ledger.violation(`${host} is left in the end`);
     }
     const ready = this.#world.status.condition(gathered.instance.meta, "Ready");
@@ -261,8 +265,8 @@ class Installation {
   #expectList(
     list: ListName,
     wanted: ReadonlySet<string>,
-    retained: ReadonlyMap<string, unknown>,
     isExclusive: boolean,
+    isOfOther: (entry: Entry) => boolean,
   ): void {
     const { waf, ledger } = this.#world;
     const live = waf.entries(list);
@@ -272,7 +276,7 @@ class Installation {
     for (const entry of live) {
       if (wanted.has(entry)) continue;
       if (isExclusive) ledger.violation(`${entry} is still on the ${list} in the end, which is Exclusive`);
-      else if (ledger.ownersOf(list).get(entry) === "Ours" && !retained.has(entry))
+      else if (ledger.ownersOf(list).get(entry) === "Ours" && !isOfOther(entry))
         ledger.violation(`${entry} is left on the ${list} in the end`);
     }
   }
