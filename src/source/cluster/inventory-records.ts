@@ -57,6 +57,9 @@ export interface InventoryRecordsOptions {
   readonly shardBytesMax?: number;
 }
 
+/** Equals no revision. */
+const unknownRevision = "unknown";
+
 export function createInventoryRecords(options: InventoryRecordsOptions): InventoryRecords {
   return new StoredInventories(options);
 }
@@ -99,7 +102,8 @@ class StoredInventories implements InventoryRecords {
     if (holder === undefined) return { state: "Failed", problem: `There is no WafInstance ${nameKey(instance)}.` };
     const known = this.#known.get(nameKey(instance));
     const stored = new Map(known?.revision === revision ? known.shards : parseRevision(revision));
-    this.#known.delete(nameKey(instance));
+    // After a failure, its revision is unknown. Its content is kept: its CRD may be gone, and then it is written again.
+    if (known !== undefined) this.#known.set(nameKey(instance), { ...known, revision: unknownRevision });
     const wanted = this.#shardsOf(inventory);
     if (wanted.length > 1 && !stored.has(1)) {
       // So that a crash before the last write leaves a complete set.

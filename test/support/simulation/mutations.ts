@@ -426,7 +426,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/lists/ownership.ts",
     from: "readAtMs - missingSinceMs >= windowMs",
     to: "readAtMs - missingSinceMs >= 0",
-    foundBy: simulation,
+    foundBy: "test/plan/lists/ownership.test.ts",
   },
   {
     guard: "a list that may have ten entries counts as one of ten",
