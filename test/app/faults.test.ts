@@ -71,6 +71,9 @@ const effects: readonly FaultEffect[] = [
   { kind: "WrongDomain" },
   { kind: "HugeBody", bytes: 66 * 1_048_576 },
   { kind: "ListAsObject" },
+  { kind: "StaleList" },
+  { kind: "StaleList", delayMs: 60_000 },
+  { kind: "Late" },
 ];
 
 const instanceSpec = "  guards: {maxRemovals: 1000, maxRemovalPercent: 100}\n";
