@@ -14,6 +14,7 @@ import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { LogFields, Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import { transportsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { InstanceRun } from "./instance-controller.ts";
 import type { Leadership } from "./leadership.ts";
@@ -91,6 +92,9 @@ class Work implements OperatorWork {
     this.#records = this.#makeRecords();
     this.#wafClients = new WafClients({
       clock,
+      open: transportsOf(options.baseUrls),
+      // The platform chose the URLs that it allows by name; any other was chosen by a user who may explore the network.
+      hidesCause: options.baseUrls.allowedBaseUrls === undefined,
       permit: () => writePermission(leadership, stopping),
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });

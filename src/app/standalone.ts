@@ -20,7 +20,7 @@ import { placeOfSource } from "../source/directory/place-of-field.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { baseUrlObjection } from "./base-url-policy.ts";
+import { baseUrlObjection, transportsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
@@ -92,6 +92,8 @@ export class Standalone {
     const { clock, isDryRun, stopping } = options;
     this.#wafClients = new WafClients({
       clock,
+      open: transportsOf(options.baseUrls),
+      hidesCause: false,
       permit: () => {
         if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
         if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };

@@ -20,7 +20,8 @@ export interface ClearCacheOptions {
 
 /** @returns 0 if cleared, 2 if not, 130 if it was stopped. */
 export async function runClearCache(options: ClearCacheOptions): Promise<number> {
-  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const { allowInsecureHttp } = options;
+  const policy = { allowInsecureHttp, allowedBaseUrls: undefined, allowPrivateNetworks: true };
   const objection = baseUrlObjection(policy, options.baseUrl);
   if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
   const key = await readApiKey(options.keyFile);

@@ -23,6 +23,7 @@ export interface OperatorCommandOptions {
   readonly leaseName: string;
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
+  readonly allowPrivateNetworks: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
   readonly host?: string;
@@ -76,6 +77,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
       allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+      allowPrivateNetworks: options.allowPrivateNetworks,
     },
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),

@@ -32,6 +32,8 @@ export interface WafFault {
   readonly code: WafFaultCode;
   /** One sentence for a person, with the key redacted. */
   readonly message: string;
+  /** Why the connection failed, where the message does not say it: for the log, and never for a status or an event. */
+  readonly cause?: string;
   /** The HTTP status, if an answer came. */
   readonly status?: number;
   /** Only of `RateLimited` and `Unavailable`. */

@@ -48,6 +48,8 @@ export interface WafClientOptions {
   /** Asked once for each write. */
   readonly permit: (operation: WriteName) => Permission;
   readonly clock: Clock;
+  /** Whether faults keep the cause of a failed connection from whoever reads them: see `ExchangeContext`. */
+  readonly hidesCause?: boolean | undefined;
   /** Must not throw. */
   readonly onCall?: ((call: CallRecord) => void) | undefined;
 }
@@ -164,7 +166,7 @@ class Caller {
   }
 
   #judge<T>({ name, read }: Call<T>, exchange: Exchange, timeoutMs: number): WafResult<T> {
-    const { key, clock, lane } = this.#options;
+    const { key, clock, lane, hidesCause = false } = this.#options;
     const { status, body } = exchange;
     const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, key) : undefined;
     if (answer?.ok === true) return { ok: true, value: answer.value };
@@ -173,6 +175,7 @@ class Caller {
       takesPlainFailures: name === "QueryLogs" || name === "ScrollLogs",
       key,
       origin: this.#origin,
+      hidesCause,
       timeoutMs,
       nowMs: clock.nowMs(),
       problem: answer?.problem,

@@ -20,6 +20,11 @@ export interface ExchangeContext {
   readonly key: ApiKey;
   /** `https://host`, for messages. */
   readonly origin: string;
+  /**
+   * If true, a connection that fails is described by the same sentence whatever the cause: one that differs would tell
+   * whoever may write a base URL which hosts and ports exist in the network of the operator.
+   */
+  readonly hidesCause: boolean;
   readonly timeoutMs: number;
   readonly nowMs: number;
   /** What is wrong with the body of a 2xx answer. */
@@ -56,15 +61,23 @@ function rateLimited(exchange: Exchange, context: ExchangeContext): WafFault {
   return { code: "RateLimited", message, status: 429, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-function notSent({ body }: Exchange, { effect, origin, timeoutMs }: ExchangeContext): WafFault {
+function notSent({ body }: Exchange, { effect, origin, timeoutMs, hidesCause }: ExchangeContext): WafFault {
   const { fault, errorCode } = body.state === "Missing" ? body : { fault: "Network", errorCode: undefined };
   if (fault === "Aborted") return { code: "Aborted", message: "The call was withdrawn before anything was sent." };
+  if (hidesCause) return withoutConnection(origin, errorCode ?? fault);
   if (fault === "Deadline") {
     const message = `No connection to ${origin} within ${timeoutMs} ms: nothing was sent. Check the base URL and the network.`;
     return { code: effect === "Read" ? "TimedOut" : "Unavailable", message };
   }
   const message = `No connection to ${origin} (${errorCode ?? "network error"}): nothing was sent. ${connectionHint(errorCode)}`;
   return { code: "Unavailable", message };
+}
+
+/** The same sentence for every cause. */
+function withoutConnection(origin: string, cause: string): WafFault {
+  const inner = "Inner addresses need --allowed-base-urls or --allow-private-networks.";
+  const message = `wafsync cannot connect to ${origin}. Check the host, its certificate and the network; the cause is in the log of wafsync. ${inner}`;
+  return { code: "Unavailable", message, cause };
 }
 
 function connectionHint(errorCode: string | undefined): string {
@@ -99,6 +112,9 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
     case "NotText":
       return unclear("ContractBroken", "the answer is not UTF-8 text", exchange, context);
     default: {
+      if (context.hidesCause && context.effect === "Read") {
+        return withoutConnection(context.origin, errorCode ?? fault);
+      }
       const code = notHttpCodes.has(errorCode ?? "") ? "ContractBroken" : "Unavailable";
       return unclear(
         code,

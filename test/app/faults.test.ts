@@ -107,7 +107,7 @@ async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
   const opened = await openStandalone({
     directory: files.path,
     stateDirectory: `${files.path}/.wafsync`,
-    baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
+    baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
     environmentKey: undefined,
     isDryRun: false,
     clock,

@@ -19,6 +19,11 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials", false)
+    .option(
+      "--allow-private-networks",
+      "allow base URLs that lead to loopback, private and link-local addresses without --allowed-base-urls",
+      false,
+    )
     .addOption(
       new Option("--log-level <level>", "lowest level to log")
         .choices(["debug", "info", "warn", "error", "silent"])
@@ -37,7 +42,10 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
       "--otlp-endpoint <url>",
       "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",
     )
-    .addHelpText("after", "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http\n")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http --allow-private-networks\n",
+    )
     .action(async (options) => {
       const { runOperatorCommand } = await import("../operator-command.ts");
       setExitCode(await runOperatorCommand(options));

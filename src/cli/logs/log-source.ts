@@ -33,7 +33,8 @@ export interface LogSource {
 export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
   const found =
     options.directory === undefined ? await fromOptions(options) : await fromDirectory(options, options.directory);
-  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const { allowInsecureHttp } = options;
+  const policy = { allowInsecureHttp, allowedBaseUrls: undefined, allowPrivateNetworks: true };
   const objection = baseUrlObjection(policy, found.baseUrl);
   if (objection === undefined) return found;
   throw new CommandError(options.directory === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);

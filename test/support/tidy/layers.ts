@@ -55,7 +55,7 @@ export const layers: readonly Layer[] = [
     ],
   },
   { name: "net", mayImport: ["model"], duty: "which addresses may be connected to" },
-  { name: "waf", mayImport: ["model", "async"], duty: "the WAF over HTTP: one request, its faults, the lane" },
+  { name: "waf", mayImport: ["model", "async", "net"], duty: "the WAF over HTTP: one request, its faults, the lane" },
   {
     name: "kube",
     mayImport: ["async"],
@@ -146,6 +146,7 @@ export const layers: readonly Layer[] = [
       "async",
       "telemetry",
       "api",
+      "net",
       "waf",
       "kube",
       "source/cluster",
