@@ -2,6 +2,7 @@
 // changes. One scan runs at a time. A snapshot is immutable and replaced as a whole, so readers need no lock.
 import { resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
+import { Turns } from "../../async/turns.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -100,7 +101,7 @@ class WatchedDirectory implements DirectorySource {
   #changing = new AbortController();
   #snapshot: DirectorySnapshot = emptySnapshot;
   #version = 0;
-  #lastLoad: Promise<unknown> = Promise.resolve();
+  readonly #loads = new Turns();
 
   constructor(options: DirectorySourceOptions) {
     this.#options = options;
@@ -220,14 +221,12 @@ class WatchedDirectory implements DirectorySource {
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#watching);
-    await this.#lastLoad;
+    await this.#loads.ended();
   }
 
   /** Queued: the running scan may already have read past a file that the caller has just written. */
   async #inTurn(read: () => Promise<DirectorySnapshot>): Promise<DirectorySnapshot> {
-    const turn = this.#lastLoad.then(read);
-    this.#lastLoad = turn;
-    return await turn;
+    return await this.#loads.run(read);
   }
 
   async #settle(): Promise<DirectorySnapshot> {

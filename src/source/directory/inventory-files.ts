@@ -1,5 +1,6 @@
 // Inventories as files, one per instance: `inventory/<namespace>/<name>.yaml`, YAML that people can read. The revision is a
 // hash of the file, so that a change by another writer is detected before the file is overwritten.
+import { Turns } from "../../async/turns.ts";
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../model/inventory.ts";
@@ -26,14 +27,11 @@ export interface InventoryFiles {
 
 export function createInventoryFiles(state: StateDirectory): InventoryFiles {
   // Saves of one process are sequential, so that none comes between the check and the write of another.
-  let last: Promise<unknown> = Promise.resolve();
+  const saves = new Turns();
   return {
     load: async (instance) => await loadInventory(state, instance),
-    save: async (instance, inventory, revision) => {
-      const save = last.then(async () => await saveInventory(state, instance, inventory, revision));
-      last = save;
-      return await save;
-    },
+    save: async (instance, inventory, revision) =>
+      await saves.run(async () => await saveInventory(state, instance, inventory, revision)),
     list: async () => await listInstances(state),
   };
 }

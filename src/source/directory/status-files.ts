@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import type { Clock } from "../../async/clock.ts";
+import { Turns } from "../../async/turns.ts";
 import { resourceKey, resourceKinds } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { objectFileName } from "./object-file-name.ts";
@@ -47,7 +48,7 @@ class WrittenStatus implements StatusFiles {
   readonly #options: StatusFilesOptions;
   readonly #known = new Map<string, { readonly status: Status; readonly text: string } | undefined>();
   #events: string[] = [];
-  #last: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(options: StatusFilesOptions) {
     this.#options = options;
@@ -101,7 +102,7 @@ class WrittenStatus implements StatusFiles {
   }
 
   async flush(): Promise<void> {
-    await this.#last;
+    await this.#turns.ended();
   }
 
   async #others(objects: readonly ResourceRef[]): Promise<FilePath[]> {
@@ -119,11 +120,8 @@ class WrittenStatus implements StatusFiles {
   }
 
   async #inTurn(act: () => Promise<FileResult<void>>): Promise<void> {
-    const turn = this.#last.then(act).then((result) => {
-      if (!result.ok) this.#options.onProblem(result.problem);
-    });
-    this.#last = turn;
-    await turn;
+    const result = await this.#turns.run(act);
+    if (!result.ok) this.#options.onProblem(result.problem);
   }
 
   async #list(path: FilePath): Promise<readonly string[]> {
