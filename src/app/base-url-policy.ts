@@ -27,7 +27,7 @@ export function baseUrlObjection(policy: BaseUrlPolicy, baseUrl: string): string
     return `spec.baseUrl ${baseUrl} is not https, so the API key would travel in the clear: write https://…, or start wafsync with --allow-insecure-http for trials.`;
   }
   const allowed = policy.allowedBaseUrls;
-  if (allowed !== undefined && !allowed.some((prefix) => isBelow(prefix, baseUrl))) {
+  if (allowed !== undefined && !isAllowedBaseUrl(allowed, baseUrl)) {
     return `spec.baseUrl ${baseUrl} is not among the base URLs that wafsync was started with (--allowed-base-urls ${allowed.join(",")}).`;
   }
   if (mayBeInner(policy) || !namesInnerHost(baseUrl)) return undefined;
@@ -45,11 +45,22 @@ function namesInnerHost(baseUrl: string): boolean {
   return /(?:^|\.)localhost\.?$/.test(hostname) || refusedLiteral(hostname, isPublicAddress) !== undefined;
 }
 
+/** The value of `--allowed-base-urls`. */
+export function readAllowedBaseUrls(text: string | undefined): readonly string[] | undefined {
+  return text?.split(",").map((url) => url.trim());
+}
+
+/** Whether the base URL is one of these, or below one. */
+export function isAllowedBaseUrl(allowed: readonly string[], baseUrl: string): boolean {
+  return allowed.some((prefix) => isBelow(prefix, baseUrl));
+}
+
 /** Compares whole path segments, so that `https://a.example/waf` does not allow `https://a.example/waf-internal`. */
 function isBelow(prefix: string, baseUrl: string): boolean {
   if (!URL.canParse(prefix)) return false;
   const allowed = new URL(prefix);
-  const asked = new URL(baseUrl);
+  const asked = URL.parse(baseUrl);
+  if (asked === null) return false;
   if (allowed.origin !== asked.origin) return false;
   const folder = allowed.pathname.endsWith("/") ? allowed.pathname : `${allowed.pathname}/`;
   return `${asked.pathname}/`.startsWith(folder);

@@ -1,8 +1,10 @@
 // The only module that reads the environment.
 
 export interface Environment {
-  /** `WAFSYNC_API_KEY`: the key of instances whose Secret is not in the directory. Never printed. */
+  /** `WAFSYNC_API_KEY`: the key of commands, and of an instance whose Secret is not in the directory. Never printed. */
   readonly apiKey: string | undefined;
+  /** `WAFSYNC_BASE_URL`: the base URL of the WAF that this key belongs to. */
+  readonly baseUrl: string | undefined;
   /** `POD_NAME` and `POD_NAMESPACE`, as the manifests set them from the downward API. */
   readonly podName: string | undefined;
   readonly podNamespace: string | undefined;
@@ -21,6 +23,7 @@ export function readEnvironment(): Environment {
   };
   return {
     apiKey: value("WAFSYNC_API_KEY"),
+    baseUrl: value("WAFSYNC_BASE_URL"),
     podName: value("POD_NAME"),
     podNamespace: value("POD_NAMESPACE"),
     nodeDebug: value("NODE_DEBUG"),

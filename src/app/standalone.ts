@@ -15,6 +15,7 @@ import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } fro
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
+import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/gather.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
@@ -36,8 +37,8 @@ export interface StandaloneOptions {
   readonly directory: string;
   readonly stateDirectory: string;
   readonly baseUrls: BaseUrlPolicy;
-  /** The key of instances whose Secret is not in the directory. */
-  readonly environmentKey: string | undefined;
+  /** The key of the one instance whose Secret is not in the directory. */
+  readonly environmentKey: EnvironmentKey | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
   readonly isDryRun: boolean;
   readonly clock: Clock;

@@ -2,7 +2,9 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { realClock } from "../async/clock.ts";
+import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
+import { environmentKeyOf } from "../app/environment-key.ts";
 import type { Standalone } from "../app/standalone.ts";
 import { openStandalone } from "../app/standalone.ts";
 import type { StoppingControl } from "../app/stopping.ts";
@@ -53,16 +55,17 @@ export async function withSession(
   const stopping = createStopping(realClock);
   const out = redacted(terminalOn(process.stdout), redactor);
   const notes = redacted(terminalOn(process.stderr), redactor);
+  const allowedBaseUrls = readAllowedBaseUrls(options.allowedBaseUrls);
   const opened = await openStandalone({
     directory: options.from,
     stateDirectory: options.state ?? join(options.from, defaultStateFolder),
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
-      allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+      allowedBaseUrls,
       // Whoever runs the command reaches these networks anyway.
       allowPrivateNetworks: true,
     },
-    environmentKey: readEnvironment().apiKey,
+    environmentKey: environmentKeyOf(readEnvironment(), allowedBaseUrls),
     isDryRun: how.isDryRun,
     clock: realClock,
     random: Math.random,

@@ -1,6 +1,7 @@
 // `wafsync operator`: keeps all WAFs of a cluster in the state that its custom resources declare, until a signal.
 import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
+import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
 import { runOperator } from "../app/operator.ts";
 import { createStopping } from "../app/stopping.ts";
@@ -76,7 +77,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     podName: environment.podName ?? hostname(),
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
-      allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+      allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
       allowPrivateNetworks: options.allowPrivateNetworks,
     },
     version: packageJson.version,

@@ -33,9 +33,11 @@ function sortOut(items: readonly unknown[]): Pick<LogPage, "entries" | "broken">
     const problem = entryProblem(item);
     return problem === undefined ? [] : [{ position, problem }];
   });
+  // The list is a level of its own.
+  const shallow = limitNesting(items, logEntryDepthMax + 1);
+  if (broken.length === 0) return { entries: shallow as readonly LogEntry[], broken };
   const positions = new Set(broken.map(({ position }) => position));
-  const whole = broken.length === 0 ? items : items.filter((_, position) => !positions.has(position));
-  return { entries: whole.map((entry) => limitNesting(entry, logEntryDepthMax) as LogEntry), broken };
+  return { entries: shallow.filter((_, position) => !positions.has(position)) as LogEntry[], broken };
 }
 
 /** What is wrong with an entry, in words that hold nothing of it. */

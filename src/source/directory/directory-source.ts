@@ -6,6 +6,7 @@ import { Turns } from "../../async/turns.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
+import type { EnvironmentKey } from "./environment-key.ts";
 import { gatherInstance, unattachedOf } from "./gather.ts";
 import type { Unattached } from "./gather.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
@@ -34,7 +35,7 @@ export interface DirectorySourceOptions {
   /** Left out of the scan if it is inside the directory. */
   readonly stateDirectory: string | undefined;
   /** The API key of instances whose Secret is not in the directory. */
-  readonly environmentKey: string | undefined;
+  readonly environmentKey: EnvironmentKey | undefined;
   readonly clock: Clock;
   readonly logger?: SourceLogger;
   readonly debounceMs?: number;

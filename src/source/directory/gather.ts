@@ -7,6 +7,8 @@ import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import type { EnvironmentKey } from "./environment-key.ts";
+import { environmentKeyObjection } from "./environment-key.ts";
 import { placeOfReference, sourceOfText } from "./place-of-field.ts";
 import { brokenSourcesOf } from "./snapshot.ts";
 import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
@@ -24,12 +26,12 @@ export interface Unattached {
 
 /**
  * Everything that a reconcile run of the instance needs; undefined if the directory does not declare the instance.
- * @param environmentKey The key for instances whose Secret is not in the directory.
+ * @param environmentKey The key for the one instance whose Secret is not in the directory.
  */
 export function gatherInstance(
   snapshot: DirectorySnapshot,
   name: ObjectName,
-  environmentKey: string | undefined,
+  environmentKey: EnvironmentKey | undefined,
 ): Gathered | undefined {
   const instance = snapshot.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
@@ -90,7 +92,7 @@ function sameKey(
   snapshot: DirectorySnapshot,
   instance: DeclaredInstance,
   key: ApiKey,
-  environmentKey: string | undefined,
+  environmentKey: EnvironmentKey | undefined,
 ): ResourceMeta[] {
   return [...snapshot.instances.values()]
     .filter((other) => other !== instance && normalUrl(other.baseUrl) === normalUrl(instance.baseUrl))
@@ -107,14 +109,20 @@ function normalUrl(url: string): string {
 
 function keyOf(
   snapshot: DirectorySnapshot,
-  { meta, apiKeySecretRef }: DeclaredInstance,
-  environmentKey: string | undefined,
+  instance: DeclaredInstance,
+  environmentKey: EnvironmentKey | undefined,
 ): GatheredKey {
+  const { meta, apiKeySecretRef } = instance;
   const name = nameKey({ namespace: meta.namespace, name: apiKeySecretRef.name });
   const secret = snapshot.secrets.get(name);
   if (secret !== undefined) return keyOfSecret(secret, apiKeySecretRef.key);
   if (environmentKey === undefined) return { state: "Missing", problem: missingSecret(snapshot, name) };
-  return validKey(environmentKey, "The API key in the environment variable WAFSYNC_API_KEY");
+  const objection = environmentKeyObjection(snapshot, instance, environmentKey);
+  if (objection !== undefined) {
+    const problem = `Secret ${name} (spec.apiKeySecretRef) is not in the directory, ${objection}`;
+    return { state: "Missing", problem };
+  }
+  return validKey(environmentKey.text, "The API key in the environment variable WAFSYNC_API_KEY");
 }
 
 function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
@@ -138,7 +146,7 @@ function missingSecret(snapshot: DirectorySnapshot, name: string): string {
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
   const broken = snapshot.faults.some(({ blocksRemovals }) => blocksRemovals === "All");
   const where = broken ? "in the directory, part of which cannot be read" : "in the directory";
-  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or put the API key into the environment variable WAFSYNC_API_KEY.${hint}`;
+  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL.${hint}`;
 }
 
 const addressTexts = new WeakMap<ConfigMapDocument, Map<string, AddressText>>();

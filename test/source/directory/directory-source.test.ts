@@ -41,7 +41,12 @@ async function loaded(
   return source;
 }
 
-async function keyOf(files: Readonly<Record<string, string>>, environmentKey?: string): Promise<string> {
+async function keyOf(
+  files: Readonly<Record<string, string>>,
+  text?: string,
+  isFor: (url: string) => boolean = () => true,
+): Promise<string> {
+  const environmentKey = text === undefined ? undefined : { text, isFor };
   const source = await loaded(files, { environmentKey });
   const key = (await source.gather(main))?.key;
   return key?.state === "Present" ? key.key.reveal() : (key?.problem ?? "");
@@ -58,12 +63,29 @@ describe("the key of an instance", () => {
     expect(await keyOf({ "a.yaml": instanceYaml }, "the-other-key")).toBe("the-other-key");
   });
 
+  test("of the environment goes to no base URL that was not named with it", async () => {
+    expect(await keyOf({ "a.yaml": instanceYaml }, "horse-key", () => false)).toBe(
+      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the key in the environment variable WAFSYNC_API_KEY is not for https://waf.example.com: if it is, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.",
+    );
+  });
+
+  test("of the environment is for one instance, and for none if several would take it", async () => {
+    const other = instanceYaml.replace("name: main", "name: other");
+    const files = { "a.yaml": instanceYaml, "b.yaml": other };
+    expect(await keyOf(files, "horse-key")).toBe(
+      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the key in the environment variable WAFSYNC_API_KEY is for one instance, but shop/main, shop/other have no Secret: add their Secrets.",
+    );
+    const elsewhere = other.replace("https://waf.example.com", "https://elsewhere.example");
+    const isFor = (url: string) => url === "https://waf.example.com";
+    expect(await keyOf({ "a.yaml": instanceYaml, "b.yaml": elsewhere }, "horse-key", isFor)).toBe("horse-key");
+  });
+
   test.each([
     [
       "a missing Secret",
       undefined,
       undefined,
-      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or put the API key into the environment variable WAFSYNC_API_KEY\.$/,
+      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL\.$/,
     ],
     [
       "a Secret of another name",
