@@ -81,7 +81,8 @@ export const instanceRef = withRules(
   [immutableRule],
 ).describe("The WafInstance that this object attaches to. It can't be changed.");
 
-export const deletionPolicy = z.enum(["Delete", "Retain"]).default("Delete");
+export const deletionPolicies = z.enum(["Delete", "Retain"]);
+export const deletionPolicy = deletionPolicies.default("Delete");
 
 /** A network or address, checked where it stands: for lists whose every item must be right. */
 export const checkedNetwork = withRules(z.string().min(1).meta({ maxLength: 43 }), [

@@ -70,6 +70,18 @@ export const syncedFact = {
       meaning: "The key belongs to another domain than expected. Nothing is written.",
       action: "Put the old key back, or set `spec.expectedDomain` of the instance to the new domain.",
     },
+    Continued: {
+      statuses: ["False"],
+      meaning:
+        "Another WafInstance continues this one by the annotation `wafsync.dev/continues`. Nothing is written for this one.",
+      action:
+        "Let rules and origins refer to the other instance, and delete this one. Nothing is removed from the WAF by that.",
+    },
+    NotContinued: {
+      statuses: ["False"],
+      meaning: "The record of the instance that `wafsync.dev/continues` names can't be taken over. Nothing is written.",
+      action: "Correct what the message names, or remove the annotation to begin with an empty record.",
+    },
     Suspended: {
       statuses: ["False", "Unknown"],
       meaning: "The instance is suspended: it is read, and nothing is written.",

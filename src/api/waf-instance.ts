@@ -6,7 +6,7 @@ import {
   checkedNetwork,
   dataKey,
   dateTime,
-  deletionPolicy,
+  deletionPolicies,
   durationBetween,
   labelSelector,
   namespaceName,
@@ -176,9 +176,11 @@ export const wafInstanceSpec = z
     guards: guards.prefault({}).describe("What protects against removing or blocking too much by mistake."),
     cacheClear: cacheClear.prefault({}).describe("When the cache is cleared without being asked."),
     logs: logs.prefault({}).describe("Forwards new blocked requests."),
-    deletionPolicy: deletionPolicy.describe(
-      "What happens when the instance is deleted: `Delete` removes from the WAF what wafsync added, `Retain` leaves it there.",
-    ),
+    deletionPolicy: deletionPolicies
+      .default("Retain")
+      .describe(
+        "What happens to the managed entries and origins when the instance is deleted. `Retain` leaves them on the WAF and keeps their record: an instance of the same name continues with it. `Delete` removes them from the WAF.",
+      ),
   })
   .describe("What the WAF should be like.");
 

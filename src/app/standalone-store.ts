@@ -43,7 +43,7 @@ export async function openStore(
   const inventory: InventoryPort = {
     load: async (instance) => await files.load(instance),
     save: async (instance, next, revision) => await files.save(instance, next, revision),
-    remove: async () => undefined,
+    remove: async (instance) => await files.remove(instance),
   };
   const problems: string[] = [];
   const status = createStatusFiles({

@@ -10,6 +10,7 @@ import { advanceClearsAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { reconcileInstance, previewInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
+import { continuesOf } from "../model/continues.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
@@ -111,10 +112,12 @@ export class Standalone {
 
   /**
    * Instances with managed entries that are no longer declared: their entries stay on the WAF. One that an invalid file may
-   * declare is not among them.
+   * declare is not among them, nor one that another instance continues.
    */
   async orphaned(): Promise<readonly ObjectName[]> {
-    const declared = new Set(this.#source.instances().map(nameKey));
+    const metas = [...this.#source.snapshot().instances.values()].map(({ meta }) => meta);
+    const continued = metas.map(continuesOf).flatMap((one) => (one.state === "Named" ? [nameKey(one.former)] : []));
+    const declared = new Set([...metas.map(nameKey), ...continued]);
     const errors = this.#source.faults().filter(({ severity }) => severity === "Error");
     const mayBeDeclared = (name: ObjectName): boolean => errors.some((fault) => blocksRemovalsOf(fault, name));
     return (await this.#store.known()).filter((name) => !declared.has(nameKey(name)) && !mayBeDeclared(name));

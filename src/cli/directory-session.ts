@@ -10,6 +10,7 @@ import { openStandalone } from "../app/standalone.ts";
 import type { StoppingControl } from "../app/stopping.ts";
 import { createStopping } from "../app/stopping.ts";
 import { Redactor } from "../model/redactor.ts";
+import { continuesAnnotation } from "../model/continues.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
@@ -115,7 +116,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   }
   for (const name of await standalone.orphaned()) {
     lines.push(
-      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is no longer declared, but wafsync has added entries to its WAF. They stay there. To remove them, declare the instance again without rules.`,
+      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, write the annotation ${continuesAnnotation}: ${nameKey(name)} on the new instance: it then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
     );
   }
   for (const line of lines) if (printed?.has(line) !== true) notes.line(line);

@@ -2,7 +2,7 @@
 // `redact` takes it out of a text that came from elsewhere, in every spelling that secret-finder.ts knows. A key of four to
 // seven characters is redacted only where it stands as a word of its own: inside longer words nobody can tell it is there,
 // and replacing it would point at it. Keys of fewer than four characters are refused by `validateApiKey`.
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { inspect } from "node:util";
 import { DecodedText, type TextRange } from "./decoded-text.ts";
 import { createSecretFinder, distinctiveLengthMin, replaceRanges } from "./secret-finder.ts";
@@ -59,6 +59,15 @@ export class ApiKey {
       .digest("hex")
       .slice(0, 32);
     return this.#fingerprint;
+  }
+
+  /**
+   * Recognizes the key in a record, where it must not be guessable: too short to confirm a guess, and different for each
+   * domain. 10 hexadecimal digits of HMAC-SHA-256.
+   */
+  markFor(domain: string): string {
+    const message = `wafsync record\0${domain.toLowerCase()}`;
+    return createHmac("sha256", this.#text).update(message).digest("hex").slice(0, 10);
   }
 
   #find(): SecretFinder {

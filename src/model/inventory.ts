@@ -68,12 +68,29 @@ export interface Approval {
   readonly holds: ReadonlySet<string>;
 }
 
-export interface Inventory {
-  /** The domain that the entries were added to; undefined before the first sync. */
-  readonly domain: string | undefined;
+/** What is managed on one WAF. */
+export interface Managed {
   readonly entries: Readonly<Record<ListName, ReadonlyMap<Entry, OwnedEntry>>>;
   /** By host. */
   readonly origins: ReadonlyMap<string, OwnedOrigin>;
+}
+
+/** Which WAF is recorded, beyond its domain: to recognize it when its domain or its instance gets another name. */
+export interface WafIdentity {
+  readonly baseUrl: string;
+  /** `ApiKey.markFor` the recorded domain. */
+  readonly keyMark: string;
+}
+
+export interface Inventory extends Managed {
+  /** The domain that the entries were added to; undefined before the first sync. */
+  readonly domain: string | undefined;
+  /** Undefined before the first sync. */
+  readonly waf: WafIdentity | undefined;
+  /** `namespace/name` of the instance whose record this one took over last; undefined if it took over none. */
+  readonly continued: string | undefined;
+  /** What is managed on the WAFs of other domains, which the instance named before; by domain. */
+  readonly otherDomains: ReadonlyMap<string, Managed>;
   readonly refusals: readonly Refusal[];
   readonly disputes: readonly Dispute[];
   readonly handledTriggers: readonly HandledTrigger[];
@@ -85,6 +102,9 @@ export interface Inventory {
 
 export const emptyInventory: Inventory = {
   domain: undefined,
+  waf: undefined,
+  continued: undefined,
+  otherDomains: new Map(),
   entries: { blocklist: new Map(), allowlist: new Map() },
   origins: new Map(),
   refusals: [],
@@ -108,3 +128,8 @@ export type SavedInventory =
   /** Somebody else wrote it since it was loaded: this process is no longer the one that works. */
   | { readonly state: "Conflict"; readonly problem: string }
   | { readonly state: "Failed"; readonly problem: string };
+
+/** How many entries and origins are managed, on the WAF of the instance only. */
+export function countManaged({ entries, origins }: Managed): number {
+  return entries.blocklist.size + entries.allowlist.size + origins.size;
+}

@@ -6,6 +6,10 @@ export type Blocker =
   | "BaseUrlNotAllowed"
   | "MissingApiKey"
   | "DuplicateKey"
+  /** Another instance continues this one. */
+  | "Continued"
+  /** The record of the instance that this one continues can't be taken over. */
+  | "NotContinued"
   | "InventoryUnreadable"
   | "InventoryConflict"
   | "InventoryUnwritable"
@@ -29,6 +33,7 @@ export function isTransient(result: RunResult): boolean {
   if (result.kind === "Failed" || result.kind === "Unsettled") return true;
   if (result.kind !== "Blocked") return false;
   return (
+    result.blocker === "Continued" ||
     result.blocker === "InventoryConflict" ||
     result.blocker === "InventoryUnwritable" ||
     result.blocker === "Unconfirmed"

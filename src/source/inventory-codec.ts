@@ -2,14 +2,21 @@
 // Every section is present, even if it is empty, and consists of sorted lines: equal inventories give equal text, and
 // truncated text is detected. Invalid text is rejected as a whole, because with a partial inventory wafsync would forget
 // which entries it manages.
-import type { ListName, OriginType } from "../model/declared.ts";
+import type { ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
-import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../model/entry.ts";
 import type { RolloutRecord } from "../model/workload.ts";
+import {
+  decodeIdentity,
+  encodeIdentity,
+  type MutableManaged,
+  otherDomainLines,
+  readOtherDomainLine,
+} from "./inventory-domains.ts";
 import { decodeEntry, EntryReader, EntryWriter } from "./inventory-entries.ts";
 import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";
+import { originLine, readOriginLine } from "./inventory-origins.ts";
 import { readTriggerLine, rolloutLine, triggerLine } from "./inventory-triggers.ts";
 import type {
   Approval,
@@ -23,8 +30,9 @@ import type {
 
 /** The format version that this program writes, and the newest one that it reads. */
 export const inventoryFormat = 2;
-/** The first format with owners; records of earlier ones are read as entries of unknown owners. */
+/** Since this format there are owners and other domains; the entries of earlier records have unknown owners. */
 const ownersSince = 2;
+const sectionsSinceOwners = new Set<string>(["owners", "other-domains"]);
 
 /** The sections that consist of lines, in reading order. */
 export const lineSections = [
@@ -36,6 +44,7 @@ export const lineSections = [
   "disputes",
   "triggers",
   "approval",
+  "other-domains",
 ] as const;
 export type LineSection = (typeof lineSections)[number];
 
@@ -49,9 +58,11 @@ export function encodeInventory(inventory: Inventory): Record<string, string> {
   const writer = new EntryWriter();
   const blocklist = joinLines(writer.lines(inventory.entries.blocklist));
   const allowlist = joinLines(writer.lines(inventory.entries.allowlist));
+  const otherDomains = joinLines(otherDomainLines(inventory.otherDomains, writer));
   return {
     format: String(inventoryFormat),
     domain: inventory.domain ?? "",
+    waf: encodeIdentity(inventory),
     owners: joinLines(writer.rows()),
     blocklist,
     allowlist,
@@ -60,6 +71,7 @@ export function encodeInventory(inventory: Inventory): Record<string, string> {
     disputes: joinLines(inventory.disputes.map(disputeLine)),
     triggers: joinLines([...inventory.handledTriggers.map(triggerLine), ...inventory.rollouts.map(rolloutLine)]),
     approval: joinLines(approvalLines(inventory)),
+    "other-domains": otherDomains,
   };
 }
 
@@ -67,9 +79,10 @@ export function encodeInventory(inventory: Inventory): Record<string, string> {
 export function decodeInventory(record: Readonly<Record<string, string>>): DecodedInventory {
   const formatProblem = checkFormat(record);
   if (formatProblem !== undefined) return { ok: false, problem: formatProblem };
-  const missing = ["domain", ...sectionsOf(record)].find((section) => record[section] === undefined);
+  const sections = [...scalarsOf(record), ...sectionsOf(record)];
+  const missing = sections.find((section) => record[section] === undefined);
   if (missing !== undefined) return { ok: false, problem: `The inventory is damaged: section ${missing} is missing.` };
-  const known = new Set<string>(["format", "domain", ...sectionsOf(record)]);
+  const known = new Set<string>(["format", ...sections]);
   const unknown = Object.keys(record).find((section) => !known.has(section));
   if (unknown !== undefined) {
     return { ok: false, problem: `The inventory is damaged: section ${excerpt(unknown)} is unknown.` };
@@ -77,10 +90,15 @@ export function decodeInventory(record: Readonly<Record<string, string>>): Decod
   return decodeSections(record);
 }
 
-/** The sections that a record of its format must have. */
+/** The sections of one value that a record of its format must have. */
+export function scalarsOf(record: Readonly<Record<string, string>>): readonly string[] {
+  return Number(record["format"]) >= ownersSince ? ["domain", "waf"] : ["domain"];
+}
+
+/** The sections of lines that a record of its format must have. */
 export function sectionsOf(record: Readonly<Record<string, string>>): readonly LineSection[] {
   const hasOwners = Number(record["format"]) >= ownersSince;
-  return hasOwners ? lineSections : lineSections.filter((section) => section !== "owners");
+  return hasOwners ? lineSections : lineSections.filter((section) => !sectionsSinceOwners.has(section));
 }
 
 /** The lines of a section, without empty ones. */
@@ -119,6 +137,7 @@ interface MutableInventory {
   /** By hash. */
   readonly approved: Map<string, MutableApproval>;
   approvals: number;
+  readonly otherDomains: Map<string, MutableManaged>;
 }
 
 /** Adds one line; false if it is invalid. */
@@ -128,11 +147,12 @@ const lineReaders: Readonly<Record<LineSection, LineReader>> = {
   owners: (line, { reader }) => reader.readRow(line),
   blocklist: (line, { reader, entries }) => reader.readEntry(line, entries.blocklist),
   allowlist: (line, { reader, entries }) => reader.readEntry(line, entries.allowlist),
-  origins: readOrigin,
+  origins: (line, { origins }) => readOriginLine(line, origins),
   refused: readRefusal,
   disputes: readDispute,
   triggers: readTriggerLine,
   approval: readApproval,
+  "other-domains": (line, { otherDomains, reader }) => readOtherDomainLine(line, otherDomains, reader),
 };
 
 function decodeSections(record: Readonly<Record<string, string>>): DecodedInventory {
@@ -146,7 +166,10 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     rollouts: [],
     approved: new Map(),
     approvals: 0,
+    otherDomains: new Map(),
   };
+  const identity = decodeIdentity(record["waf"] ?? "");
+  if (identity === undefined) return { ok: false, problem: "The inventory is damaged: section waf is not understood." };
   for (const section of lineSections) {
     for (const [index, line] of (record[section] ?? "").split(/\r?\n/).entries()) {
       if (line.trim() === "" || lineReaders[section](line, into)) continue;
@@ -156,34 +179,7 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
   }
   const { approved, reader: _, ...rest } = into;
   const domain = record["domain"] === "" ? undefined : record["domain"];
-  return { ok: true, inventory: { domain, ...rest, approval: onlyApproval(approved) } };
-}
-
-function originLine([host, origin]: readonly [string, OwnedOrigin]): string {
-  const { type, addedAtMs, retainedBy, owners, manner } = origin;
-  const words = [encodeWord(host), type];
-  if (addedAtMs !== undefined) words.push(`added=${encodeTime(addedAtMs)}`);
-  if (retainedBy !== undefined) words.push(`retained-by=${encodeWord(retainedBy)}`);
-  if (owners !== unknownOwners) words.push(...owners.split(" ").map((owner) => `owner=${owner}`));
-  if (manner === "Adopted") words.push("adopted");
-  return words.join(" ");
-}
-
-function readOrigin(line: string, { origins }: MutableInventory): boolean {
-  const groups =
-    /^(?<host>\S+) (?<type>Alternate|Backup)(?: added=(?<added>\S+))?(?: retained-by=(?<retainedBy>\S+))?(?<owners>(?: owner=\S+)*)(?<adopted> adopted)?$/.exec(
-      line,
-    )?.groups;
-  if (groups === undefined) return false;
-  const host = decodeWord(groups["host"]);
-  const retainedBy = decodeWord(groups["retainedBy"]);
-  const addedAtMs = groups["added"] === undefined ? undefined : decodeTime(groups["added"]);
-  const owners = parseOwners((groups["owners"] ?? "").split(" owner=").slice(1));
-  if (typeof host !== "string" || origins.has(host) || retainedBy === null || addedAtMs === null) return false;
-  if (owners === undefined) return false;
-  const manner = groups["adopted"] === undefined ? "Added" : "Adopted";
-  origins.set(host, { type: groups["type"] as OriginType, addedAtMs, retainedBy, owners, manner });
-  return true;
+  return { ok: true, inventory: { domain, ...identity, ...rest, approval: onlyApproval(approved) } };
 }
 
 function refusalLine({ operation, message, refusedAtMs, wantedBy }: Refusal): string {

@@ -2,8 +2,9 @@
 // hashing assigns lines to shards: an additional shard only receives lines, and a removed last shard only gives lines away.
 // Each shard has the rows of owners that its entries need. So a crash between the writes loses nothing if the writer keeps
 // one order: write the shards from the last to the first, and only then delete those that are no longer needed.
-import { checkFormat, joinLines, sectionLines, sectionsOf } from "./inventory-codec.ts";
+import { checkFormat, joinLines, scalarsOf, sectionLines, sectionsOf } from "./inventory-codec.ts";
 import type { LineSection } from "./inventory-codec.ts";
+import { entryLineOf, mergeOtherDomainLines, otherDomainKey } from "./inventory-domains.ts";
 import { mergeEntryLines, rowIdOf } from "./inventory-entries.ts";
 
 const shardsMax = 1_000;
@@ -61,7 +62,8 @@ function join(
 ): JoinedShards {
   // A crash during an upgrade leaves shards of two formats.
   const format = Math.max(...shards.map((shard) => Number(shard["format"])));
-  const record: Record<string, string> = { format: String(format), domain: first["domain"] ?? "" };
+  const record: Record<string, string> = { format: String(format) };
+  for (const scalar of scalarsOf(record)) record[scalar] = first[scalar] ?? "";
   for (const section of sectionsOf(record)) {
     const lines = new Map<string, string>();
     for (const shard of shards) {
@@ -83,6 +85,7 @@ function join(
 /** Of two lines about the same, what is to be kept after a crash. */
 function mergeLines(section: LineSection, a: string, b: string): string {
   if (isListSection(section)) return mergeEntryLines(a, b);
+  if (section === "other-domains") return mergeOtherDomainLines(a, b);
   // The longer of the two says who retains the origin: keeping it is safer.
   return a.length >= b.length ? a : b;
 }
@@ -100,11 +103,15 @@ function splitInto(record: Readonly<Record<string, string>>, count: number): Rec
     }
   }
   return sections.map((lines, index) => {
-    lines.set("owners", rowsFor([...(lines.get("blocklist") ?? []), ...(lines.get("allowlist") ?? [])], rows));
+    const others = (lines.get("other-domains") ?? []).flatMap((line) => entryLineOf(line) ?? []);
+    lines.set(
+      "owners",
+      rowsFor([...(lines.get("blocklist") ?? []), ...(lines.get("allowlist") ?? []), ...others], rows),
+    );
     return {
       format: record["format"] ?? "",
       shard: `${index + 1}/${count}`,
-      domain: record["domain"] ?? "",
+      ...Object.fromEntries(scalarsOf(record).map((scalar) => [scalar, record[scalar] ?? ""])),
       ...Object.fromEntries(sectionsOf(record).map((section) => [section, joinLines(lines.get(section) ?? [])])),
     };
   });
@@ -129,6 +136,7 @@ function isListSection(section: LineSection): boolean {
 
 /** The subject of a line: the line stays in its shard if only the rest of it changes. */
 function lineKey(section: LineSection, line: string): string {
+  if (section === "other-domains") return otherDomainKey(line);
   if (!isListSection(section) && section !== "origins") return line;
   const space = line.indexOf(" ");
   return space === -1 ? line : line.slice(0, space);

@@ -51,7 +51,7 @@ test("an instance has every default filled in", () => {
     },
     cacheClear: { afterRolloutOf: [], minInterval: "60s" },
     logs: { enabled: false, interval: "5m", lookback: "2d", output: "Stdout" },
-    deletionPolicy: "Delete",
+    deletionPolicy: "Retain",
   });
 });
 

@@ -81,7 +81,7 @@ test("an instance with nothing but what it needs declares all defaults", () => {
     },
     cacheClear: { afterRolloutOf: [], minIntervalMs: 60_000 },
     logs: { enabled: false, intervalMs: 300_000, lookbackMs: 172_800_000, plan: undefined, output: "Stdout" },
-    deletionPolicy: "Delete",
+    deletionPolicy: "Retain",
   });
 });
 

@@ -1,8 +1,12 @@
 import { expect, test } from "@jest/globals";
 import { join } from "node:path";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import { knownPaths } from "../../src/simulator/api-contract.ts";
+import type { WafView } from "../../src/simulator/waf-view.ts";
+import { publicBlocklist } from "../support/builders/public-blocklist.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 
 const adopting = (name: string, addresses: readonly string[]): string =>
   ruleDocument(name, { addresses }).replace(
@@ -72,3 +76,56 @@ test("a new Allow rule does not lift a block that stands, whatever its name", as
   expect(folder.simulator.waf(testKey).blocklist).toEqual(["192.0.2.17"]);
   expect(folder.simulator.waf(testKey).allowlist).toEqual([]);
 });
+
+/** The folder, with everything that names the instance `shop/main` moved to `edge/front`. */
+async function moveTo(folder: WafFolder, continues: boolean): Promise<void> {
+  for (const file of await readdir(folder.files.path)) {
+    if (!file.endsWith(".yaml")) continue;
+    const text = await readFile(join(folder.files.path, file), "utf8");
+    const moved = text
+      .replaceAll("namespace: shop", "namespace: edge")
+      .replaceAll("instanceRef: {name: main}", "instanceRef: {name: front}")
+      .replace("metadata: {name: main,", "metadata: {name: front,");
+    const annotated = continues
+      ? moved.replace("annotations: {}", 'annotations: {"wafsync.dev/continues": "shop/main"}')
+      : moved;
+    await folder.files.write(file, annotated);
+  }
+}
+
+test("an instance renamed and moved to another namespace keeps 1,413 entries and an origin without a write", async () => {
+  await using folder = await wafFolder();
+  const waf = folder.simulator.waf(testKey);
+  const list = publicBlocklist();
+  await folder.files.write("feed.yaml", ruleDocument("feed", { addresses: list }));
+  await folder.files.write("standby.yaml", originDocument("standby", "standby.example.com", "Backup"));
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect(waf.blocklist).toHaveLength(1_413);
+  const writes = writesTo(waf);
+
+  await moveTo(folder, false);
+  const warned = await runWafsync(["plan", ...folder.from]);
+  expect(warned.stderr).toContain("write the annotation wafsync.dev/continues: shop/main on the new instance");
+  await moveTo(folder, true);
+  const planned = await runWafsync(["plan", ...folder.from]);
+  expect(planned).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Nothing to do: the WAF is as declared."),
+    stderr: expect.not.stringContaining("no longer declared"),
+  });
+  const applied = await runWafsync(["apply", ...folder.from]);
+  expect(applied).toMatchObject({ code: 0, stderr: expect.not.stringContaining("no longer declared") });
+  expect(applied.stdout).toMatch(/WafInstance +edge +front +\S+ +True +Ready/);
+  expect(writesTo(waf)).toBe(writes);
+
+  const feed = await readFile(join(folder.path, "feed.yaml"), "utf8");
+  await folder.files.write("feed.yaml", feed.replace(JSON.stringify(list), JSON.stringify(list.slice(1))));
+  expect((await runWafsync(["apply", ...folder.from])).stdout).toContain("0 added, 1 removed");
+  expect(waf.blocklist).toHaveLength(1_412);
+}, 60_000);
+
+/** How many writes the WAF has received. */
+function writesTo(waf: WafView): number {
+  const endpoints = knownPaths.flatMap((path) => [`POST ${path}`, `DELETE ${path}`]);
+  return endpoints.reduce((sum, endpoint) => sum + waf.requestCount(endpoint), 0);
+}

@@ -169,7 +169,7 @@ await describeOperator("the life of a WAF", (world) => {
 
   describe("at the end", () => {
     test("a deleted instance takes what it added with it, and leaves what others added", async () => {
-      const { namespace, waf } = await world().newInstance("goodbye");
+      const { namespace, waf } = await world().newInstance("goodbye", { deletionPolicy: "Delete" });
       waf.view.add("blocklist", ["203.0.113.50"]);
       await world().apply(rule(namespace, "ours", addresses(40)), origin(namespace, "standby", "standby.example.com"));
       await world().allReady(namespace);
@@ -187,7 +187,7 @@ await describeOperator("the life of a WAF", (world) => {
     });
 
     test("a namespace that is deleted in one go ends, and its entries leave the WAF, while nothing else is touched", async () => {
-      const { namespace, waf } = await world().newInstance("leaving");
+      const { namespace, waf } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
       await world().apply(
         rule(namespace, "block", addresses(50)),
         rule(namespace, "allow", ["203.0.113.9"], { action: "Allow" }),

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { writeOwners } from "../../src/model/entry-owners.ts";
 import type { Entry } from "../../src/model/entry.ts";
 import type { Inventory } from "../../src/model/inventory.ts";
-import { emptyInventory } from "../../src/model/inventory.ts";
+import { countManaged, emptyInventory } from "../../src/model/inventory.ts";
 import { decodeInventory, encodeInventory } from "../../src/source/inventory-codec.ts";
 import { joinShards, shardInventory } from "../../src/source/inventory-shards.ts";
 import { anOwnedEntry, anOwnedOrigin } from "../support/builders/owned.ts";
@@ -41,24 +41,31 @@ const entryMap = fc
     { maxLength: 20 },
   )
   .map((pairs) => new Map(pairs));
+const originMap = fc
+  .array(
+    fc.tuple(
+      anyName,
+      fc.record({
+        type: fc.constantFrom("Alternate" as const, "Backup" as const),
+        addedAtMs: maybe(anyTime),
+        retainedBy: maybe(anyName),
+        owners: anyOwners,
+        manner: anyManner,
+      }),
+    ),
+    { maxLength: 5 },
+  )
+  .map((pairs) => new Map(pairs));
+const anyManaged = fc
+  .record({ entries: fc.record({ blocklist: entryMap, allowlist: entryMap }), origins: originMap })
+  .filter((managed) => countManaged(managed) > 0);
 const anyInventory: fc.Arbitrary<Inventory> = fc.record({
   domain: maybe(fc.domain()),
+  waf: maybe(fc.record({ baseUrl: fc.webUrl(), keyMark: fc.stringMatching(/^[0-9a-f]{10}$/) })),
+  continued: maybe(anyName),
+  otherDomains: fc.array(fc.tuple(fc.domain(), anyManaged), { maxLength: 3 }).map((pairs) => new Map(pairs)),
   entries: fc.record({ blocklist: entryMap, allowlist: entryMap }),
-  origins: fc
-    .array(
-      fc.tuple(
-        anyName,
-        fc.record({
-          type: fc.constantFrom("Alternate" as const, "Backup" as const),
-          addedAtMs: maybe(anyTime),
-          retainedBy: maybe(anyName),
-          owners: anyOwners,
-          manner: anyManner,
-        }),
-      ),
-      { maxLength: 5 },
-    )
-    .map((pairs) => new Map(pairs)),
+  origins: originMap,
   refusals: fc.array(
     fc.record({ operation: anyText, message: fc.string({ unit: "binary" }), refusedAtMs: anyTime, wantedBy: anyText }),
     { maxLength: 5 },
@@ -117,6 +124,20 @@ const ofBackup = writeOwners([{ kind: "WafOrigin", name: "shop/backup", source: 
 
 const sample: Inventory = {
   domain: "shop.example.com",
+  waf: { baseUrl: "https://api.example.com", keyMark: "0123456789" },
+  continued: "shop/edge",
+  otherDomains: new Map([
+    [
+      "staging.example.com",
+      {
+        entries: {
+          blocklist: new Map([[entry("203.0.113.99"), anOwnedEntry({ owners: ofScanners, sinceMs: 0 })]]),
+          allowlist: new Map(),
+        },
+        origins: new Map(),
+      },
+    ],
+  ]),
   entries: {
     blocklist: new Map([
       [entry("203.0.113.7"), anOwnedEntry({ owners: ofScanners, sinceMs: 0 })],
@@ -159,6 +180,7 @@ describe("the text of an inventory", () => {
     expect(encodeInventory(sample)).toEqual({
       format: "2",
       domain: "shop.example.com",
+      waf: "https://api.example.com 0123456789 shop/edge",
       owners:
         "gw7es57ubw Added 1970-01-01T00:00:00.000Z WafIpRule:shop/scanners\n" +
         "za869riwze Adopted - WafIpRule:shop/scanners WafIpRule:shop/scanners:ConfigMap%20shop/ipsum,%20key%20list\n",
@@ -174,6 +196,7 @@ describe("the text of an inventory", () => {
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
       approval: "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nused 3\n",
+      "other-domains": "staging.example.com blocklist 203.0.113.99 gw7es57ubw\n",
     });
   });
 
@@ -211,6 +234,9 @@ describe("the text of an inventory", () => {
 
   test.each([
     ["format", "", "format"],
+    ["waf", "https://api.example.com", "section waf is not understood"],
+    ["other-domains", "a.example blocklist nonsense\n", "other-domains, line 1"],
+    ["other-domains", "a.example refused 192.0.2.1\n", "other-domains, line 1"],
     ["blocklist", "192.0.2.1\nnonsense\n", 'blocklist, line 2 is not understood: "nonsense"'],
     ["blocklist", "192.0.2.1\n192.0.2.1 retained-by=a/b\n", "blocklist, line 2"],
     ["allowlist", "192.0.2.1 retained-by=%\n", "allowlist, line 1"],

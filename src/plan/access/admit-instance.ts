@@ -2,13 +2,14 @@
 // worth repeating before its time.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { Gathered } from "../../model/gathered.ts";
+import { continuedBy } from "../../model/continues.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 
 export type Admission =
   | { readonly kind: "Admitted"; readonly key: ApiKey }
   | {
       readonly kind: "Blocked";
-      readonly blocker: "BaseUrlNotAllowed" | "MissingApiKey" | "DuplicateKey";
+      readonly blocker: "BaseUrlNotAllowed" | "MissingApiKey" | "DuplicateKey" | "Continued";
       readonly message: string;
     };
 
@@ -20,7 +21,13 @@ export function admitInstance(
   const objection = baseUrlObjection(instance.baseUrl);
   if (objection !== undefined) return { kind: "Blocked", blocker: "BaseUrlNotAllowed", message: objection };
   if (key.state === "Missing") return { kind: "Blocked", blocker: "MissingApiKey", message: key.problem };
-  const oldest = [instance.meta, ...sameKey].toSorted(byAge)[0];
+  const successor = continuedBy(instance.meta, sameKey);
+  if (successor !== undefined) {
+    const message = `WafInstance ${nameKey(successor)} continues this one: let rules and origins refer to ${nameKey(successor)}, and delete this instance. Nothing is removed from the WAF by that.`;
+    return { kind: "Blocked", blocker: "Continued", message };
+  }
+  const others = sameKey.filter((peer) => continuedBy(peer, [instance.meta]) === undefined);
+  const oldest = [instance.meta, ...others].toSorted(byAge)[0];
   if (oldest !== undefined && oldest !== instance.meta) {
     const message = `WafInstance ${nameKey(oldest)} is older and has the same base URL and API key: delete one of the two, or give this one the key of another WAF.`;
     return { kind: "Blocked", blocker: "DuplicateKey", message };

@@ -1,15 +1,26 @@
-// Which WAF does the key belong to? Nothing is written to another WAF than the one that the first sync saw, unless the
-// user says its domain: a key that was swapped between staging and production must not move the lists along.
+// Which WAF does the key belong to? Nothing is written to another WAF than the one that the first sync saw, unless the user
+// names its domain in `expectedDomain`: a key that was swapped between staging and production must not move the lists along.
+// Each domain has a record of its own. A WAF that only changed its domain keeps its record: its API key tells.
+import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { Inventory } from "../../model/inventory.ts";
-import { emptyInventory } from "../../model/inventory.ts";
+import type { Inventory, Managed } from "../../model/inventory.ts";
+import { countManaged, emptyInventory } from "../../model/inventory.ts";
+
+/** How many other domains are remembered. */
+export const otherDomainsMax = 20;
 
 export type DomainDecision =
-  | { readonly state: "Known"; readonly inventory: Inventory }
+  /** `inventory` is the record that counts for this domain; `told` says what happened to the record of the former one. */
+  | { readonly state: "Known"; readonly inventory: Inventory; readonly told: string | undefined }
   | { readonly state: "Changed"; readonly message: string };
 
-/** `Known` brings the inventory that counts for this domain: an empty one if `expectedDomain` says that the WAF is another. */
-export function decideDomain(instance: DeclaredInstance, inventory: Inventory, domain: string): DomainDecision {
+/** @param domain the domain that the API names for `key` */
+export function decideDomain(
+  instance: DeclaredInstance,
+  inventory: Inventory,
+  domain: string,
+  key: ApiKey,
+): DomainDecision {
   const expected = instance.expectedDomain;
   if (expected !== undefined && !sameDomain(expected, domain)) {
     return {
@@ -17,16 +28,65 @@ export function decideDomain(instance: DeclaredInstance, inventory: Inventory, d
       message: `The API key belongs to ${domain}, but spec.expectedDomain is ${expected}: put the key of ${expected} into the Secret, or write expectedDomain: ${domain}. Nothing is written until then.`,
     };
   }
-  if (inventory.domain === undefined) return { state: "Known", inventory: { ...inventory, domain } };
-  if (sameDomain(inventory.domain, domain)) return { state: "Known", inventory };
+  const former = inventory.domain;
+  if (former === undefined || sameDomain(former, domain)) {
+    return { state: "Known", inventory: identified(inventory, former ?? domain, instance, key), told: undefined };
+  }
   if (expected === undefined) {
     return {
       state: "Changed",
-      message: `The API key used to belong to ${inventory.domain} and now belongs to ${domain}: put the former key back, or write spec.expectedDomain: ${domain} to go on with the new WAF. Nothing is written until then.`,
+      message: `The API key used to belong to ${former} and now belongs to ${domain}: put the former key back, or write spec.expectedDomain: ${domain} to continue with the new WAF. Nothing is written until then.`,
     };
   }
-  const { handledTriggers, rollouts, approvals } = inventory;
-  return { state: "Known", inventory: { ...emptyInventory, handledTriggers, rollouts, approvals, domain } };
+  if (inventory.waf?.keyMark === key.markFor(former)) {
+    const told = `The WAF of ${former} is now called ${domain}, by its API key: wafsync keeps managing its ${described(inventory)}.`;
+    return { state: "Known", inventory: identified(inventory, domain, instance, key), told };
+  }
+  return switchDomain(inventory, { instance, former, domain, key });
+}
+
+/** The WAF is another one: what is managed on the former WAF stays recorded under its domain. */
+function switchDomain(
+  inventory: Inventory,
+  {
+    instance,
+    former,
+    domain,
+    key,
+  }: { readonly instance: DeclaredInstance; readonly former: string; readonly domain: string; readonly key: ApiKey },
+): DomainDecision {
+  const others = new Map(inventory.otherDomains);
+  const found: Managed = others.get(domain.toLowerCase()) ?? emptyInventory;
+  others.delete(domain.toLowerCase());
+  if (countManaged(inventory) > 0) {
+    others.set(former.toLowerCase(), { entries: inventory.entries, origins: inventory.origins });
+  }
+  if (others.size > otherDomainsMax) {
+    const message = `The record of this instance holds the entries of ${otherDomainsMax} other domains already: declare another WafInstance for ${domain}. Nothing is written until then.`;
+    return { state: "Changed", message };
+  }
+  const { handledTriggers, rollouts, approvals, continued } = inventory;
+  const { entries, origins } = found;
+  const next = { ...emptyInventory, handledTriggers, rollouts, approvals, continued, entries, origins };
+  const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and their record is kept for when the instance names ${former} again.`;
+  return {
+    state: "Known",
+    inventory: identified({ ...next, otherDomains: others }, domain, instance, key),
+    told,
+  };
+}
+
+/** The same object if nothing changes. */
+function identified(inventory: Inventory, domain: string, { baseUrl }: DeclaredInstance, key: ApiKey): Inventory {
+  const keyMark = key.markFor(domain);
+  const { waf } = inventory;
+  const isSame = inventory.domain === domain && waf?.keyMark === keyMark && waf.baseUrl === baseUrl;
+  return isSame ? inventory : { ...inventory, domain, waf: { baseUrl, keyMark } };
+}
+
+function described(managed: Managed): string {
+  const count = countManaged(managed);
+  return count === 1 ? "1 managed entry or origin" : `${count.toLocaleString("en-US")} managed entries and origins`;
 }
 
 function sameDomain(a: string, b: string): boolean {

@@ -124,8 +124,11 @@ function wakeTime(
   const nowMs = clock.nowMs();
   const resyncMs = nowMs + gathered.instance.resyncIntervalMs;
   switch (result.kind) {
-    case "Done":
-      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs);
+    case "Done": {
+      const { arrivedAtMs } = memory;
+      const arrivalMs = arrivedAtMs !== undefined && arrivedAtMs > nowMs ? arrivedAtMs : resyncMs;
+      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs, arrivalMs);
+    }
     case "Blocked":
     case "Failed":
     case "Unsettled": {

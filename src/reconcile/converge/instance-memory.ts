@@ -43,6 +43,10 @@ export interface InstanceMemory {
   lastSyncMs: number | undefined;
   /** What was managed when it last mattered to the desired state, so that a run that can't load it reports the same as before. */
   managed: Inventory["entries"] | undefined;
+  /** `namespace/name` of the instance whose record was taken over, or was found to be gone. */
+  continued: string | undefined;
+  /** Until when removals wait for the objects of an instance that continues another one. */
+  arrivedAtMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: ApiKey | undefined;
   /** When the release of a deleted instance began. */
@@ -64,6 +68,8 @@ export function newInstanceMemory(): InstanceMemory {
     lastObserved: undefined,
     lastSyncMs: undefined,
     managed: undefined,
+    continued: undefined,
+    arrivedAtMs: undefined,
     key: undefined,
     releasingSinceMs: undefined,
     ruleChangedMs: new Map(),

@@ -4,8 +4,11 @@
 // Nothing stays in Terminating for good: what can't be removed within a time is left on the WAF, and an event says so.
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory } from "../../model/inventory.ts";
+import { countManaged } from "../../model/inventory.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
 import { nothingDesired } from "../../plan/instance/desired.ts";
+import { continuedBy, continuesAnnotation } from "../../model/continues.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -22,7 +25,11 @@ export type Release =
       readonly stored: Inventory | undefined;
       readonly why: string;
       readonly keepsRecord: boolean;
-    };
+      /** The owner wants it so. */
+      readonly isWanted: boolean;
+    }
+  /** Another instance is about to take over the record. */
+  | { readonly kind: "Wait"; readonly result: RunResult };
 
 /** Decides whether the managed entries are removed, or left. */
 export async function decideRelease(
@@ -34,15 +41,42 @@ export async function decideRelease(
   const { instance } = gathered;
   const loaded = await ports.inventory.load(instance.meta);
   const stored = loaded.state === "Loaded" ? loaded.inventory : undefined;
-  const leave = (why: string, keepsRecord = false): Release => ({ kind: "Leave", stored, why, keepsRecord });
+  const keepsOthers = stored !== undefined && stored.otherDomains.size > 0;
+  const leave = (why: string, { keepsRecord = keepsOthers, isWanted = false } = {}): Release => {
+    return { kind: "Leave", stored, why, keepsRecord, isWanted };
+  };
   // If the kinds come back, and the instance with them, it finds its record again.
   const isUninstalling = (await ports.source.isUninstalling?.()) === true;
-  if (isUninstalling) return leave("the CRDs of wafsync are being removed from the API server", true);
-  if (instance.deletionPolicy === "Retain") return leave("spec.deletionPolicy is Retain");
+  if (isUninstalling) return leave("the CRDs of wafsync are being removed from the API server", { keepsRecord: true });
+  const kept = { keepsRecord: true, isWanted: true };
+  const successor = continuedBy(instance.meta, gathered.sameKey);
+  if (successor !== undefined) return waitFor(successor, ports.clock.nowMs() - memory.releasingSinceMs, leave, stored);
+  if (instance.deletionPolicy === "Retain")
+    return leave(`spec.deletionPolicy is Retain. ${retained(instance.meta)}`, kept);
   if (instance.suspend) return leave("the instance is suspended");
   if (stored !== undefined && countManaged(stored) === 0) return leave("there are none");
   const detached = withoutAttached(gathered, memory);
   return { kind: "Remove", stored, nothing: { version, gathered: detached, desired: nothingDesired(instance) } };
+}
+
+/** Nothing is removed for an instance that another one continues: it waits until its record was taken over. */
+function waitFor(
+  successor: ResourceMeta,
+  releasingMs: number,
+  leave: (why: string, options: { readonly keepsRecord: boolean; readonly isWanted: boolean }) => Release,
+  stored: Inventory | undefined,
+): Release {
+  const name = nameKey(successor);
+  const isTaken = stored !== undefined && countManaged(stored) + stored.otherDomains.size === 0;
+  if (isTaken || releasingMs >= releaseMsMax) {
+    return leave(`WafInstance ${name} continues with them`, { keepsRecord: !isTaken, isWanted: true });
+  }
+  const message = `WafInstance ${name} continues this one and has not taken over its record yet.`;
+  return { kind: "Wait", result: { kind: "Blocked", blocker: "Continued", message } };
+}
+
+function retained({ namespace, name }: ResourceMeta): string {
+  return `Their record is kept: a WafInstance ${namespace}/${name} continues with it, or one of another name with the annotation ${continuesAnnotation}: ${namespace}/${name}`;
 }
 
 /** After the run that was to remove the entries: why what is left of them stays, or undefined to try again. */
@@ -57,14 +91,17 @@ export async function completeRelease(
   ports: ReconcilePorts,
   instance: ResourceMeta,
   inventory: Inventory | undefined,
-  { why, keepsRecord }: { readonly why: string; readonly keepsRecord: boolean },
+  { why, keepsRecord, isWanted }: { readonly why: string; readonly keepsRecord: boolean; readonly isWanted: boolean },
 ): Promise<RunResult> {
   const left = inventory === undefined ? undefined : countManaged(inventory);
   if (left !== 0) {
-    const count = left === undefined ? "An unknown number of" : String(left);
-    const message = `${count} entries and origins that wafsync added stay on the WAF: ${why}.`;
-    ports.status.event(instance, { type: "Warning", reason: "EntriesLeftBehind", message });
-    ports.observer.orphaned?.(instance, left);
+    const count = left === undefined ? "An unknown number of" : left.toLocaleString("en-US");
+    const message = `${count} managed entries and origins stay on the WAF: ${why}.`;
+    const [type, reason] = isWanted
+      ? (["Normal", "EntriesRetained"] as const)
+      : (["Warning", "EntriesLeftBehind"] as const);
+    ports.status.event(instance, { type, reason, message });
+    if (!isWanted) ports.observer.orphaned?.(instance, left);
   }
   const unremoved = keepsRecord ? undefined : await ports.inventory.remove(instance);
   const problem = unremoved ?? (await ports.lifecycle.removeFinalizer(instance));
@@ -100,8 +137,4 @@ function reasonOf(result: RunResult): string {
     case "Gone":
       return "they could not be removed in time";
   }
-}
-
-function countManaged(inventory: Inventory): number {
-  return inventory.entries.blocklist.size + inventory.entries.allowlist.size + inventory.origins.size;
 }

@@ -18,7 +18,8 @@ import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
-import { emitDrift } from "../status/emit-events.ts";
+import { emitDomainMove, emitDrift } from "../status/emit-events.ts";
+import { holdDuringArrival } from "./arrival.ts";
 import { applyPlan } from "./apply-plan.ts";
 import type { Ending, ReconcileOutcome } from "./finish.ts";
 import { finishRun } from "./finish.ts";
@@ -27,6 +28,7 @@ import { observeWaf } from "./observe-waf.ts";
 import { completeRelease, decideRelease, givesUp } from "./release.ts";
 import { reportFacts } from "./report.ts";
 import { Run } from "./run-state.ts";
+import { takeOverRecord } from "./take-over.ts";
 import type { Declared, View } from "./view.ts";
 import { attemptIn } from "./view.ts";
 
@@ -36,9 +38,10 @@ const roundsMax = 5;
 /** Runs once over one instance. Never throws for anything that the world does; reports on every object at its end. */
 export async function reconcileInstance(
   name: ObjectName,
-  ports: ReconcilePorts,
+  givenPorts: ReconcilePorts,
   memory: InstanceMemory,
 ): Promise<ReconcileOutcome> {
+  const ports = holdDuringArrival(givenPorts, memory);
   // Gather what is declared, and compile it.
   const version = ports.source.version(name);
   const declared = await gather(name, ports, memory, version);
@@ -70,7 +73,7 @@ export async function previewInstance(
 ): Promise<RunFacts | undefined> {
   const declared = await gather(name, ports, memory, ports.source.version(name));
   if (declared === undefined) return undefined;
-  const begun = await begin(name, ports, memory, declared, { followsSource: true });
+  const begun = await begin(name, ports, memory, declared, { followsSource: true, isPreview: true });
   const facts =
     begun.kind === "Begun"
       ? begun.run.facts("Ended", { result: { kind: "Done" } })
@@ -99,6 +102,7 @@ async function release(
 ): Promise<Ending> {
   const { meta } = declared.gathered.instance;
   const decided = await decideRelease(ports, memory, declared);
+  if (decided.kind === "Wait") return { kind: "Unread", declared, result: decided.result };
   if (decided.kind === "Leave") {
     return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, decided) };
   }
@@ -108,7 +112,7 @@ async function release(
   const why = givesUp(result, releasingMs);
   if (why === undefined) return { kind: "Unread", declared, result };
   const inventory = begun.kind === "Begun" && result.kind === "Done" ? begun.run.view.inventory : decided.stored;
-  const gone = await completeRelease(ports, meta, inventory, { why, keepsRecord: false });
+  const gone = await completeRelease(ports, meta, inventory, { why, keepsRecord: false, isWanted: false });
   return { kind: "Unread", declared, result: gone };
 }
 
@@ -119,11 +123,12 @@ type Begun =
 /** Everything before the first write. */
 async function begin(
   name: ObjectName,
-  ports: ReconcilePorts,
+  givenPorts: ReconcilePorts,
   memory: InstanceMemory,
   gathered: Declared,
-  { followsSource }: { readonly followsSource: boolean },
+  { followsSource, isPreview = false }: { readonly followsSource: boolean; readonly isPreview?: boolean },
 ): Promise<Begun> {
+  let ports = givenPorts;
   const startedMs = ports.clock.nowMs();
   let declared = gathered;
   const { instance } = declared.gathered;
@@ -132,6 +137,12 @@ async function begin(
   const admission = admitInstance(declared.gathered, ports.baseUrlObjection);
   if (admission.kind === "Blocked") return ended(admission);
   memory.key = admission.key;
+  // Take over the record of the instance that this one continues, if any.
+  if (followsSource) {
+    const taken = await takeOverRecord(ports, memory, declared, { key: admission.key, isPreview });
+    if (taken.kind === "Ended") return ended(taken.result);
+    ports = taken.ports;
+  }
   // Load the inventory, and make sure that the instance can't disappear without its entries.
   const stored = await ports.inventory.load(name);
   if (stored.state === "Unreachable") return ended(blocked("InventoryUnwritable", stored.problem));
@@ -144,8 +155,9 @@ async function begin(
   const waf = ports.openWaf(instance, admission.key);
   const read = await observeWaf(waf, declared.desired, { signal: ports.abandon });
   if (!read.ok) return ended(resultOfFault(read.fault));
-  const domain = decideDomain(instance, stored.inventory, read.value.domain);
+  const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
+  emitDomainMove(ports.status, memory.emitted, instance.meta, domain.told);
   if (domain.inventory.entries !== stored.inventory.entries) {
     declared = compiledFor(declared, memory, domain.inventory, startedMs);
   }

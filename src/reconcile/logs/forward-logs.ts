@@ -113,6 +113,7 @@ const blockedReasons: Readonly<Record<Extract<Admission, { kind: "Blocked" }>["b
   BaseUrlNotAllowed: "BaseUrlNotAllowed",
   MissingApiKey: "MissingApiKey",
   DuplicateKey: "Conflict",
+  Continued: "Conflict",
 };
 
 function blockedBy({ blocker, message }: Extract<Admission, { kind: "Blocked" }>): ForwardResult {

@@ -35,6 +35,17 @@ export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: rea
   }
 }
 
+/** The instance names the WAF of another domain than before. */
+export function emitDomainMove(
+  status: StatusPort,
+  emitted: EmittedEvents,
+  instance: ResourceMeta,
+  told: string | undefined,
+): void {
+  if (!emitted.isNew("domain", told) || told === undefined) return;
+  status.event(instance, { type: "Warning", reason: "DomainMoved", message: told });
+}
+
 /** A person approved removals that were on hold. */
 export function emitApproval(status: StatusPort, instance: ResourceMeta, approval: Approval | undefined): void {
   if (approval === undefined) return;

@@ -64,6 +64,8 @@ function blockerFinding(blocker: Blocker, message: string): SyncedFinding {
     case "MissingApiKey":
     case "InventoryUnreadable":
     case "DomainChanged":
+    case "Continued":
+    case "NotContinued":
       return { status: "False", reason: blocker, message, next: "Person" };
   }
 }

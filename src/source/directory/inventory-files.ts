@@ -1,8 +1,8 @@
 // Inventories as files, one per instance: `inventory/<namespace>/<name>.yaml`, YAML that people can read. The revision is a
 // hash of the file, so that a change by another writer is detected before the file is overwritten.
-import { Turns } from "../../async/turns.ts";
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
+import { Turns } from "../../async/turns.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../model/inventory.ts";
 import { emptyInventory } from "../../model/inventory.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -21,17 +21,23 @@ export interface InventoryFiles {
   load(instance: ObjectName): Promise<LoadedInventory>;
   /** Durable when it resolves with `Saved`. `Conflict` if the file is not the one that `revision` names. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+  /** Undefined when the file is gone, or why it could not be removed. */
+  remove(instance: ObjectName): Promise<string | undefined>;
   /** Every instance that has an inventory, declared or not, ordered by name. */
   list(): Promise<FileResult<readonly ObjectName[]>>;
 }
 
 export function createInventoryFiles(state: StateDirectory): InventoryFiles {
-  // Saves of one process are sequential, so that none comes between the check and the write of another.
-  const saves = new Turns();
+  // Writes of one process are sequential, so that none comes between the check and the write of another.
+  const turns = new Turns();
   return {
     load: async (instance) => await loadInventory(state, instance),
     save: async (instance, inventory, revision) =>
-      await saves.run(async () => await saveInventory(state, instance, inventory, revision)),
+      await turns.run(async () => await saveInventory(state, instance, inventory, revision)),
+    remove: async (instance) => {
+      const result = await turns.run(async () => await state.remove(fileOf(instance)));
+      return result.ok ? undefined : result.problem;
+    },
     list: async () => await listInstances(state),
   };
 }

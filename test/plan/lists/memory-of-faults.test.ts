@@ -2,11 +2,12 @@ import { describe, expect, test } from "@jest/globals";
 import type { Dispute, Refusal } from "../../../src/model/inventory.ts";
 import { operationKey } from "../../../src/model/operation.ts";
 import { contestedNow, noteDisputes } from "../../../src/plan/lists/disputes.ts";
-import { decideDomain } from "../../../src/plan/instance/domain.ts";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import { decideDomain, otherDomainsMax } from "../../../src/plan/instance/domain.ts";
 import { findDrift } from "../../../src/plan/instance/drift.ts";
 import { versionOf, withRefusal } from "../../../src/plan/lists/refusals.ts";
 import { anInstance, aRule, blocking } from "../../support/builders/declare.ts";
-import { anInventory, desiredOf, entry, nowMs, observed, planOf } from "../../support/builders/gathered.ts";
+import { anInventory, desiredOf, entry, nowMs, observed, planOf, testKey } from "../../support/builders/gathered.ts";
 
 const one = entry("192.0.2.1");
 const minuteMs = 60_000;
@@ -130,36 +131,79 @@ describe("A refusal", () => {
 });
 
 describe("The domain", () => {
+  const key = new ApiKey(testKey);
   const inventory = anInventory({
     blocklist: [one],
     handledTriggers: [{ cacheClear: "edge/c", trigger: "1", handledAtMs: 1 }],
   });
 
   test("is recorded at first sight", () => {
-    expect(decideDomain(anInstance(), anInventory({ domain: undefined }), "shop.example")).toMatchObject({
+    expect(decideDomain(anInstance(), anInventory({ domain: undefined }), "shop.example", key)).toMatchObject({
       state: "Known",
       inventory: { domain: "shop.example" },
     });
   });
 
   test("is compared without case, and costs no write while it stays", () => {
-    expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example")).toEqual({
+    expect(decideDomain(anInstance({ expectedDomain: "Shop.example" }), inventory, "SHOP.example", key)).toEqual({
       state: "Known",
       inventory,
+      told: undefined,
     });
   });
 
   test("that changes stops everything, until expectedDomain names the new one", () => {
-    expect(decideDomain(anInstance(), inventory, "other.example").state).toBe("Changed");
-    expect(decideDomain(anInstance({ expectedDomain: "shop.example" }), inventory, "other.example").state).toBe(
+    expect(decideDomain(anInstance(), inventory, "other.example", key).state).toBe("Changed");
+    expect(decideDomain(anInstance({ expectedDomain: "shop.example" }), inventory, "other.example", key).state).toBe(
       "Changed",
     );
-    const decision = decideDomain(anInstance({ expectedDomain: "other.example" }), inventory, "other.example");
+    const decision = decideDomain(
+      anInstance({ expectedDomain: "other.example" }),
+      inventory,
+      "other.example",
+      new ApiKey("another-key-of-the-tests"),
+    );
     expect(decision).toMatchObject({
       state: "Known",
       inventory: { domain: "other.example", handledTriggers: [{ trigger: "1" }] },
     });
     expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
+  });
+
+  test("of another WAF has a record of its own, and the former one is found again", () => {
+    const otherKey = new ApiKey("another-key-of-the-tests");
+    const away = decideDomain(anInstance({ expectedDomain: "other.example" }), inventory, "other.example", otherKey);
+    expect(away).toMatchObject({
+      told: expect.stringContaining("The 1 managed entry or origin on the WAF of shop.example"),
+    });
+    const there = away.state === "Known" ? away.inventory : inventory;
+    expect([...(there.otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toEqual([one]);
+    const back = decideDomain(anInstance({ expectedDomain: "shop.example" }), there, "shop.example", key);
+    expect(back).toMatchObject({ inventory: { domain: "shop.example", waf: inventory.waf } });
+    expect(back.state === "Known" && back.inventory.entries).toEqual(inventory.entries);
+    expect(back.state === "Known" && back.inventory.otherDomains.size).toBe(0);
+  });
+
+  test("that the WAF itself changed keeps the record: the API key is the recorded one", () => {
+    const renamed = decideDomain(anInstance({ expectedDomain: "new.example" }), inventory, "new.example", key);
+    expect(renamed).toMatchObject({
+      inventory: { domain: "new.example", waf: { keyMark: key.markFor("new.example") }, entries: inventory.entries },
+      told: expect.stringContaining("is now called new.example"),
+    });
+  });
+
+  test("is one of a stated number: beyond it nothing is forgotten, and the user is told what to do", () => {
+    const otherDomains = new Map(
+      Array.from({ length: otherDomainsMax }, (_, index) => [
+        `d${index}.example`,
+        { entries: inventory.entries, origins: inventory.origins },
+      ]),
+    );
+    const full = { ...inventory, otherDomains };
+    const otherKey = new ApiKey("another-key-of-the-tests");
+    expect(
+      decideDomain(anInstance({ expectedDomain: "other.example" }), full, "other.example", otherKey),
+    ).toMatchObject({ state: "Changed", message: expect.stringContaining("declare another WafInstance") });
   });
 });
 

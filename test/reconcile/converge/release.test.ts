@@ -1,4 +1,5 @@
 // The end of an instance: what wafsync added goes, what it did not add stays, and what stays is told.
+import { countManaged } from "../../../src/model/inventory.ts";
 import { describe, expect, test } from "@jest/globals";
 import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import type { InstanceOverrides } from "../../support/builders/declare.ts";
@@ -36,15 +37,16 @@ describe("The deletion of an instance", () => {
   });
 
   test.each([
-    ["deletionPolicy is Retain", { deletionPolicy: "Retain" }],
-    ["it is suspended", { suspend: true }],
-  ] as const)("leaves everything if %s, and says how much", async (_, overrides) => {
+    ["deletionPolicy is Retain", { deletionPolicy: "Retain" }, "EntriesRetained", 4],
+    ["it is suspended", { suspend: true }, "EntriesLeftBehind", 0],
+  ] as const)("leaves everything if %s, and says how much", async (_, overrides, told, recorded) => {
     const world = await deletedWorld(overrides);
     const writes = world.waf.writes().length;
     expect((await world.pass()).result).toEqual({ kind: "Gone" });
     expect(world.waf.writes()).toHaveLength(writes);
-    const told = world.status.events.find(({ reason }) => reason === "EntriesLeftBehind");
-    expect(told?.message).toMatch(/^4 entries and origins that wafsync added stay on the WAF: /u);
+    const event = world.status.events.find(({ reason }) => reason === told);
+    expect(event?.message).toMatch(/^4 managed entries and origins stay on the WAF: /u);
+    expect(countManaged(world.owned())).toBe(recorded);
   });
 
   test("uses the key that it knows when the Secret is gone already", async () => {

@@ -264,7 +264,7 @@ describe("More removals than the guards allow", () => {
 });
 
 describe("Another domain", () => {
-  test("stops all writes until expectedDomain says it, and what was added before is left behind", async () => {
+  test("stops all writes until expectedDomain says it, and what was added before stays recorded", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
     await world.pass();
     world.waf.domain = "staging.shop.example";
@@ -277,10 +277,16 @@ describe("Another domain", () => {
     expect(world.waf.writes()).toHaveLength(writes);
     expect(world.status.condition(world.instance, "Ready")).toBe("False DomainChanged");
     expect(world.status.message(world.instance, "Ready")).toContain("spec.expectedDomain: staging.shop.example");
-    world.declare({ instance: anInstance({ expectedDomain: "staging.shop.example", meta: { generation: 2 } }) });
+    world.waf.keys.add("the-key-of-staging");
+    world.declare({
+      instance: anInstance({ expectedDomain: "staging.shop.example", meta: { generation: 2 } }),
+      key: { state: "Present", key: new ApiKey("the-key-of-staging") },
+    });
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual(["198.18.0.0", "203.0.113.9", "198.18.0.1"]);
     expect([...world.owned().entries.blocklist.keys()]).toEqual(["198.18.0.1"]);
+    expect([...(world.owned().otherDomains.get("shop.example")?.entries.blocklist.keys() ?? [])]).toEqual(addresses(2));
+    expect(world.status.eventReasons()).toContain("DomainMoved");
     expect(world.status.eventReasons()).not.toContain("DriftDetected");
     expect(world.owned().disputes).toEqual([]);
     expect(world.status.faults).toEqual([]);

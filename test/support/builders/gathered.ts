@@ -74,9 +74,12 @@ export interface InventoryOverrides extends Partial<Omit<Inventory, "entries" | 
 
 export function anInventory(overrides: InventoryOverrides = {}): Inventory {
   const { blocklist = [], allowlist = [], origins = {}, ...rest } = overrides;
+  const domain = "domain" in overrides ? overrides.domain : "shop.example";
+  const keyMark = new ApiKey(testKey).markFor(domain ?? "");
   return {
     ...emptyInventory,
-    domain: "shop.example",
+    domain,
+    waf: domain === undefined ? undefined : { baseUrl: anInstance().baseUrl, keyMark },
     entries: { blocklist: owned(blocklist), allowlist: owned(allowlist) },
     origins: new Map(Object.entries(origins)),
     ...rest,

@@ -47,6 +47,8 @@ const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next
   BadApiKey: { Person: failed },
   MissingApiKey: { Person: failed },
   DomainChanged: { Person: failed },
+  Continued: { Person: failed },
+  NotContinued: { Person: failed },
   InventoryUnreadable: { Person: failed },
   Contested: { Person: failed, Retrying: working },
   Held: { Person: held },

@@ -144,8 +144,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "the domain of the first sync is pinned",
     file: "src/plan/instance/domain.ts",
-    from: 'if (sameDomain(inventory.domain, domain)) return { state: "Known", inventory };',
-    to: 'if (expected === undefined || sameDomain(inventory.domain, domain)) return { state: "Known", inventory };',
+    from: "if (former === undefined || sameDomain(former, domain)) {",
+    to: "if (former === undefined || expected === undefined || sameDomain(former, domain)) {",
     foundBy: simulation,
   },
   {
@@ -396,9 +396,37 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`deletionPolicy: Retain` of an instance",
     file: "src/reconcile/converge/release.ts",
-    from: 'if (instance.deletionPolicy === "Retain") return',
-    to: 'if (instance.meta.name === "") return',
+    from: 'if (instance.deletionPolicy === "Retain")',
+    to: 'if (instance.meta.name === "")',
     foundBy: "test/reconcile/converge/release.test.ts",
+  },
+  {
+    guard: "the record of one domain is kept while the instance manages another",
+    file: "src/plan/instance/domain.ts",
+    from: "if (countManaged(inventory) > 0) {",
+    to: "if (countManaged(inventory) < 0) {",
+    foundBy: "test/plan/lists/memory-of-faults.test.ts",
+  },
+  {
+    guard: "a record is only taken over for the same WAF",
+    file: "src/plan/instance/continued-record.ts",
+    from: "return waf?.baseUrl === baseUrl || waf?.keyMark === key.markFor(recorded);",
+    to: "return true;",
+    foundBy: "test/reconcile/converge/continues.test.ts",
+  },
+  {
+    guard: "a record is removed only after it was taken over",
+    file: "src/reconcile/converge/take-over.ts",
+    from: "if (joined !== own.inventory) {",
+    to: "if (joined === own.inventory) {",
+    foundBy: "test/reconcile/converge/continues.test.ts",
+  },
+  {
+    guard: "an instance that another one continues does nothing",
+    file: "src/plan/access/admit-instance.ts",
+    from: "if (successor !== undefined) {",
+    to: "if (successor?.deleting === true) {",
+    foundBy: "test/reconcile/converge/continues.test.ts",
   },
   {
     guard: "what others added stays when an `Exclusive` instance goes",

@@ -1,0 +1,75 @@
+// A renamed or moved instance takes over the record of the former one, so that everything stays managed without a call of the
+// WAF. Both have to be about the same WAF. Whoever may create
+// instances in a namespace of their own must not obtain the record of another team, so the domain alone proves nothing: the
+// API key or the base URL has to be the recorded one too. A base URL whose API names the same domain has checked the key.
+import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
+import type { HandledTrigger, Inventory, Managed } from "../../model/inventory.ts";
+import { listNames } from "../../model/declared.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+
+/** Whether a record is about the WAF that `instance` reaches with `key` and that names itself `domain`. */
+export function isAboutSameWaf(
+  { domain: recorded, waf }: Inventory,
+  { baseUrl }: DeclaredInstance,
+  { domain, key }: { readonly domain: string; readonly key: ApiKey },
+): boolean {
+  if (recorded === undefined || recorded.toLowerCase() !== domain.toLowerCase()) return false;
+  return waf?.baseUrl === baseUrl || waf?.keyMark === key.markFor(recorded);
+}
+
+/** What `own` records, and what `former` recorded before. Where both know something, `own` counts; the same object if it knows all. */
+export function joinRecords(own: Inventory, former: Inventory, formerName: ObjectName, ownName: ObjectName): Inventory {
+  const continued = nameKey(formerName);
+  const managed = joinManaged(own, former);
+  const triggers = new Set(own.handledTriggers.map(({ cacheClear }) => cacheClear));
+  const workloads = new Set(own.rollouts.map(({ workload }) => workload));
+  const handledTriggers = former.handledTriggers
+    .map((handled) => movedWith(handled, formerName, ownName))
+    .filter(({ cacheClear }) => !triggers.has(cacheClear));
+  const rollouts = former.rollouts.filter(({ workload }) => !workloads.has(workload));
+  const otherDomains = new Map(former.otherDomains);
+  for (const [domain, others] of own.otherDomains) {
+    otherDomains.set(domain, joinManaged(others, otherDomains.get(domain) ?? others));
+  }
+  const isComplete =
+    managed === own &&
+    own.continued === continued &&
+    handledTriggers.length + rollouts.length === 0 &&
+    otherDomains.size === own.otherDomains.size;
+  if (isComplete) return own;
+  return {
+    ...own,
+    entries: managed.entries,
+    origins: managed.origins,
+    continued,
+    otherDomains,
+    disputes: own.disputes.length > 0 ? own.disputes : former.disputes,
+    handledTriggers: [...own.handledTriggers, ...handledTriggers],
+    rollouts: [...own.rollouts, ...rollouts],
+    // A hash that was used for either must not act again.
+    approvals: own.approvals + former.approvals,
+  };
+}
+
+/** A cache clear next to the former instance moves with it, and is not done again for it. */
+function movedWith(handled: HandledTrigger, former: ObjectName, own: ObjectName): HandledTrigger {
+  const home = `${former.namespace}/`;
+  if (!handled.cacheClear.startsWith(home)) return handled;
+  return { ...handled, cacheClear: `${own.namespace}/${handled.cacheClear.slice(home.length)}` };
+}
+
+function joinManaged<Part extends Managed>(own: Part, former: Managed): Part | Managed {
+  const isKnown =
+    listNames.every((list) => [...former.entries[list].keys()].every((entry) => own.entries[list].has(entry))) &&
+    [...former.origins.keys()].every((host) => own.origins.has(host));
+  if (isKnown) return own;
+  return {
+    entries: {
+      blocklist: new Map([...former.entries.blocklist, ...own.entries.blocklist]),
+      allowlist: new Map([...former.entries.allowlist, ...own.entries.allowlist]),
+    },
+    origins: new Map([...former.origins, ...own.origins]),
+  };
+}

@@ -1,0 +1,46 @@
+// A renamed or moved instance and its rules arrive one object after another. Just after the start, a rule that is missing may
+// only be on its way: removals wait for a moment. Where files are the source, they wait for a quiet folder anyway.
+import type { Gathered } from "../../model/gathered.ts";
+import { nameKey } from "../../model/resource.ts";
+import { continuesOf } from "../../model/continues.ts";
+import type { ReconcilePorts } from "../ports.ts";
+import type { InstanceMemory } from "./instance-memory.ts";
+
+/** How long removals wait after this process first saw an instance that continues another one. */
+export const arrivalMs = 30_000;
+
+/** The ports of a run, whose source holds removals while the objects of the instance are arriving. */
+export function holdDuringArrival(ports: ReconcilePorts, memory: InstanceMemory): ReconcilePorts {
+  const { source, clock } = ports;
+  if (source.isSettled !== undefined) return ports;
+  const holding = (gathered: Gathered): Gathered => {
+    const continues = continuesOf(gathered.instance.meta);
+    if (continues.state !== "Named") return gathered;
+    memory.arrivedAtMs ??= clock.nowMs() + arrivalMs;
+    if (clock.nowMs() >= memory.arrivedAtMs) return gathered;
+    const until = new Date(memory.arrivedAtMs).toISOString();
+    const reason = `The instance continues WafInstance ${nameKey(continues.former)}: removals wait until ${until}, in case some of its rules have not arrived yet.`;
+    return { ...gathered, brokenSources: [...gathered.brokenSources, reason] };
+  };
+  return {
+    ...ports,
+    source: {
+      gather: async (name) => {
+        const gathered = await source.gather(name);
+        return gathered === undefined ? undefined : holding(gathered);
+      },
+      confirm: async (name, options) => {
+        const confirmed = await source.confirm(name, options);
+        if (confirmed.state !== "Read" || confirmed.gathered === undefined) return confirmed;
+        return { ...confirmed, gathered: holding(confirmed.gathered) };
+      },
+      version: (name) => source.version(name),
+      ...(source.isUninstalling === undefined
+        ? {}
+        : { isUninstalling: async () => (await source.isUninstalling?.()) === true }),
+      ...(source.removeObject === undefined
+        ? {}
+        : { removeObject: async (object) => await source.removeObject?.(object) }),
+    },
+  };
+}

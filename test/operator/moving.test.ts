@@ -1,0 +1,92 @@
+// An instance that is deleted, created again, renamed or moved: its entries stay on the WAF and stay managed.
+import { beforeAll, expect, test } from "@jest/globals";
+import type { Manifest } from "../support/builders/manifests.ts";
+import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { publicBlocklist } from "../support/builders/public-blocklist.ts";
+import { knownPaths } from "../../src/simulator/api-contract.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+
+await describeOperator("an instance under another name", (world) => {
+  beforeAll(async () => {
+    await world().startOperator();
+  });
+
+  /** How many writes the WAF has received, cache clears included. */
+  function writesTo({ view }: TestWaf): number {
+    const endpoints = knownPaths.flatMap((path) => [`POST ${path}`, `DELETE ${path}`]);
+    return endpoints.reduce((sum, endpoint) => sum + view.requestCount(endpoint), 0);
+  }
+
+  function all(namespace: string, name = "waf"): Manifest[] {
+    const spec = { instanceRef: { name } };
+    return [
+      rule(namespace, "feed", publicBlocklist(), spec),
+      rule(namespace, "office", ["198.51.100.7"], { ...spec, action: "Allow" }),
+      origin(namespace, "standby", "standby.example.com", spec),
+      cacheClear(namespace, "deployed", { ...spec, trigger: "release 1" }),
+    ];
+  }
+
+  /** The same instance, which continues another one. */
+  function continuing(namespace: string, former: string, name: string): Manifest {
+    const { metadata, ...rest } = instance(namespace, world().simulator.baseUrl);
+    return { ...rest, metadata: { ...metadata, name, annotations: { "wafsync.dev/continues": former } } };
+  }
+
+  async function synced(namespace: string, name: string, managed: number): Promise<void> {
+    await world().eventually(`${namespace}/${name} is Ready`, async () => {
+      const read = await world().read("WafInstance", namespace, name);
+      const blocklist = read?.status?.["blocklist"] as { managed?: number } | undefined;
+      return conditionOf(read, "Ready")?.status === "True" && blocklist?.managed === managed;
+    });
+  }
+
+  test("moves to another namespace under another name with 1,413 entries, without a write", async () => {
+    const { namespace, waf } = await world().newInstance("moving");
+    await world().apply(...all(namespace));
+    await world().allReady(namespace);
+    expect(waf.view.blocklist).toHaveLength(1_413);
+    const writes = writesTo(waf);
+
+    const target = await world().newNamespace("moved");
+    await world().apply(keySecret(target, waf.key));
+    await world().apply(continuing(target, `${namespace}/waf`, "front"));
+    await world().eventually("the former instance says who continues it", async () => {
+      const former = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
+      return former?.reason === "Continued" && former.message.includes(`${target}/front`);
+    });
+    await world().apply(...all(target, "front"));
+    await synced(target, "front", 1_413);
+    await world().remove(...all(namespace), instance(namespace, ""));
+    await world().eventually(
+      "the former instance is gone",
+      async () => (await world().read("WafInstance", namespace, "waf")) === undefined,
+    );
+    await world().allReady(target);
+    expect(writesTo(waf)).toBe(writes);
+    expect(waf.view.blocklist).toHaveLength(1_413);
+    expect((await world().events(target)).map(({ reason }) => reason)).toContain("RecordContinued");
+  });
+
+  test("leaves its entries when it is deleted, and manages them again when it is back", async () => {
+    const { namespace, waf } = await world().newInstance("back");
+    const feed = rule(namespace, "feed", addresses(20));
+    await world().apply(feed);
+    await world().allReady(namespace);
+    const writes = writesTo(waf);
+    await world().remove(instance(namespace, ""));
+    await world().eventually(
+      "the instance is gone",
+      async () => (await world().read("WafInstance", namespace, "waf")) === undefined,
+    );
+    expect((await world().events(namespace)).map(({ reason }) => reason)).toContain("EntriesRetained");
+    expect(waf.view.blocklist).toHaveLength(20);
+    await world().apply(instance(namespace, world().simulator.baseUrl));
+    await synced(namespace, "waf", 20);
+    expect(writesTo(waf)).toBe(writes);
+    await world().apply(rule(namespace, "feed", addresses(19)));
+    await world().eventually("its entries are managed", () => waf.view.blocklist.length === 19);
+  });
+});

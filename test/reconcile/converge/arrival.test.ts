@@ -1,0 +1,51 @@
+import { describe, expect, test } from "@jest/globals";
+import { arrivalMs, holdDuringArrival } from "../../../src/reconcile/converge/arrival.ts";
+import { newInstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
+import type { ReconcilePorts, SourcePort } from "../../../src/reconcile/ports.ts";
+import { anInstance } from "../../support/builders/declare.ts";
+import { gathered } from "../../support/builders/gathered.ts";
+import { createVirtualClock } from "../../support/fakes/virtual-clock.ts";
+
+const name = { namespace: "edge", name: "shop" };
+const continuing = gathered({
+  instance: anInstance({ meta: { annotations: { "wafsync.dev/continues": "old/shop" } } }),
+});
+
+function portsOf(declared: typeof continuing, more: Partial<SourcePort> = {}) {
+  const clock = createVirtualClock();
+  const source: SourcePort = {
+    gather: async () => declared,
+    confirm: async () => ({ state: "Read", gathered: declared }),
+    version: () => 1,
+    ...more,
+  };
+  return { clock, ports: holdDuringArrival({ source, clock } as unknown as ReconcilePorts, newInstanceMemory()) };
+}
+
+async function holds({ source }: ReconcilePorts): Promise<readonly (readonly string[] | undefined)[]> {
+  const confirmed = await source.confirm(name, {});
+  const read = confirmed.state === "Read" ? confirmed.gathered : undefined;
+  return [(await source.gather(name))?.brokenSources, read?.brokenSources];
+}
+
+describe("An instance that continues another one", () => {
+  test("holds removals for half a minute after it was first seen, in the cache and in fresh reads", async () => {
+    const { ports, clock } = portsOf(continuing);
+    const [reason] = (await ports.source.gather(name))?.brokenSources ?? [];
+    expect(reason).toContain(
+      "The instance continues WafInstance old/shop: removals wait until 2026-01-01T00:00:30.000Z",
+    );
+    expect(await holds(ports)).toEqual([[reason], [reason]]);
+    await clock.advance(arrivalMs);
+    expect(await holds(ports)).toEqual([[], []]);
+  });
+
+  test("holds none where files are the source, which settle by themselves", async () => {
+    const { ports } = portsOf(continuing, { isSettled: () => true });
+    expect(await holds(ports)).toEqual([[], []]);
+  });
+
+  test("is the only one that holds any", async () => {
+    expect(await holds(portsOf(gathered()).ports)).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,188 @@
+// A renamed or moved instance takes over the record of the former one, and nothing changes on the WAF.
+import { describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import type { Inventory } from "../../../src/model/inventory.ts";
+import { addresses, aMeta, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
+import { anInventory, gathered, ownedBy, testKey } from "../../support/builders/gathered.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+const former = { namespace: "old", name: "shop" };
+const continues = { annotations: { "wafsync.dev/continues": "old/shop" } };
+const foreign = "203.0.113.200";
+
+/** What the former instance left: 20 entries, an origin, and a cache clear that was done. */
+function leftRecord(change: Partial<Inventory> = {}): Inventory {
+  return {
+    ...anInventory({
+      blocklist: addresses(20).map((text) => ownedBy(text, ["old/feed"])),
+      origins: { "standby.example": anOwnedOrigin({ type: "Backup", addedAtMs: 1 }) },
+      handledTriggers: [{ cacheClear: "old/deploy", trigger: "1", handledAtMs: 1 }],
+    }),
+    ...change,
+  };
+}
+
+/** The new instance, which declares the same as the former one did. */
+function movedWorld(record: Inventory | undefined = leftRecord()): ConvergeWorld {
+  const world = new ConvergeWorld({
+    declared: {
+      instance: anInstance({ meta: continues }),
+      rules: [blocking("feed", addresses(20))],
+      origins: [anOrigin("standby.example", { type: "Backup" })],
+    },
+  });
+  world.waf.lists.blocklist.push(...addresses(20), foreign);
+  world.waf.origins.set("standby.example", "Backup");
+  if (record !== undefined) world.inventory.put(former, record);
+  return world;
+}
+
+describe("An instance that continues another one", () => {
+  test("manages everything without a write, and the former record is gone", async () => {
+    const world = movedWorld();
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.owned()).toMatchObject({ continued: "old/shop", handledTriggers: [{ cacheClear: "edge/deploy" }] });
+    expect(world.owned().entries.blocklist.size).toBe(20);
+    expect(world.owned().origins.size).toBe(1);
+    expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(world.status.eventReasons()).toContain("RecordContinued");
+    expect(world.status.eventReasons()).not.toContain("RecordMissing");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("shows in a preview what it will manage, and writes nothing for it", async () => {
+    const world = movedWorld();
+    const facts = await world.preview();
+    expect(facts?.lists?.blocklist).toMatchObject({ managed: 20, foreign: 1 });
+    expect(facts?.plan?.operations).toEqual([]);
+    expect(world.inventory.saves).toEqual([]);
+    expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
+  });
+
+  test.each(["CrashBefore", "CrashAfter"] as const)(
+    "finishes after a crash while it takes over (%s)",
+    async (fault) => {
+      const world = movedWorld();
+      world.inventory.failNext(fault);
+      await world.passesUntilDone();
+      expect(world.waf.writes()).toEqual([]);
+      expect(world.owned().entries.blocklist.size).toBe(20);
+      expect(world.inventory.of(former).entries.blocklist.size).toBe(0);
+    },
+  );
+
+  test("removes later what no rule wants any more, and nothing else", async () => {
+    const world = movedWorld();
+    await world.pass();
+    await world.clock.advance(60_000);
+    world.declare({ rules: [blocking("feed", addresses(18))] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([...addresses(18), foreign]);
+  });
+
+  test("takes nothing over from a record of another WAF, and does nothing until that is corrected", async () => {
+    const world = movedWorld(leftRecord({ domain: "other.example" }));
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
+    expect(world.status.condition(world.instance, "Ready")).toBe("False NotContinued");
+  });
+
+  test("takes nothing over when only the domain is the same, since anybody's API can claim a domain", async () => {
+    const waf = { baseUrl: "https://elsewhere.example", keyMark: new ApiKey("not-this-key").markFor("shop.example") };
+    const world = movedWorld(leftRecord({ waf }));
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "NotContinued" });
+    expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
+  });
+
+  test.each([
+    ["a rotated key, by its base URL", { baseUrl: "https://waf.example", keyMark: "0123456789" }],
+    [
+      "another base URL, by its key",
+      { baseUrl: "https://was.example", keyMark: new ApiKey(testKey).markFor("shop.example") },
+    ],
+  ])("recognizes the WAF after %s", async (_, waf) => {
+    const world = movedWorld(leftRecord({ waf }));
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.owned().entries.blocklist.size).toBe(20);
+  });
+
+  test("takes nothing from an instance that still exists with another key", async () => {
+    const world = movedWorld();
+    world.source.declare(gathered({ instance: anInstance({ name: "old/shop" }) }));
+    expect((await world.pass()).result).toMatchObject({
+      kind: "Blocked",
+      blocker: "NotContinued",
+      message: expect.stringContaining("still exists with another API key"),
+    });
+    expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
+  });
+
+  test("takes over while the older one with the same key still exists", async () => {
+    const world = movedWorld();
+    const older = aMeta("WafInstance", "old/shop", { createdAtMs: 0 });
+    world.source.declare(gathered({ instance: { ...anInstance({ name: "old/shop" }), meta: older } }));
+    world.declare({});
+    world.source.declare({ ...world.declared(), sameKey: [older] });
+    expect((await world.pass()).result).toEqual({ kind: "Done" });
+    expect(world.owned().entries.blocklist.size).toBe(20);
+  });
+
+  test("warns once when there is no record to take over, and begins with its own", async () => {
+    const world = movedWorld(leftRecord({ ...anInventory({ domain: undefined }) }));
+    await world.pass();
+    await world.pass();
+    const told = world.status.events.filter(({ reason }) => reason === "NotContinued");
+    expect(told.map(({ message }) => message)).toEqual([expect.stringContaining("old/shop")]);
+    expect(world.waf.count("AddEntry")).toBe(0);
+  });
+
+  test.each(["shop", "old/shop/3", "edge/shop", "Old/Shop"])(
+    "refuses the annotation %j and shows how to write it",
+    async (text) => {
+      const world = new ConvergeWorld({
+        declared: { instance: anInstance({ meta: { annotations: { "wafsync.dev/continues": text } } }) },
+      });
+      expect((await world.pass()).result).toMatchObject({
+        kind: "Blocked",
+        blocker: "NotContinued",
+        message: expect.stringContaining("wafsync.dev/continues"),
+      });
+    },
+  );
+});
+
+describe("An instance that another one continues", () => {
+  const successor = aMeta("WafInstance", "new/shop", { annotations: { "wafsync.dev/continues": "edge/shop" } });
+
+  test("does nothing, whatever its rules say, and names the other", async () => {
+    const world = new ConvergeWorld({
+      declared: { sameKey: [successor], rules: [] },
+    });
+    world.waf.lists.blocklist.push(...addresses(5));
+    world.inventory.put({ namespace: "edge", name: "shop" }, anInventory({ blocklist: addresses(5) }));
+    expect((await world.pass()).result).toMatchObject({ kind: "Blocked", blocker: "Continued" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.status.message(world.instance, "Ready")).toContain("WafInstance new/shop continues this one");
+  });
+
+  test("is deleted without a call, even with deletionPolicy Delete, once its record was taken over", async () => {
+    const world = new ConvergeWorld({
+      declared: { instance: anInstance({ deletionPolicy: "Delete", meta: { deleting: true } }), sameKey: [successor] },
+    });
+    world.waf.lists.blocklist.push(...addresses(5));
+    const name = { namespace: "edge", name: "shop" };
+    world.inventory.put(name, anInventory({ blocklist: addresses(5) }));
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toMatchObject({ kind: "Blocked", blocker: "Continued" });
+    expect(world.inventory.of(name).entries.blocklist.size).toBe(5);
+    await world.inventory.remove(name);
+    await world.sleepUntil(wakeAtMs);
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect(world.waf.writes()).toEqual([]);
+    expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
+  });
+});
