@@ -121,7 +121,7 @@ export const logsForwardedFact = {
     },
     Conflict: {
       statuses: ["False"],
-      meaning: "An older instance has the same base URL and API key, and forwards the entries.",
+      meaning: "An older instance has the same API key, and forwards the entries.",
       action: "Delete one of the two, or give this one the key of another WAF.",
     },
     CursorUnavailable: {

@@ -79,7 +79,7 @@ export interface WafClient {
   scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
 }
 
-/** A client for one base URL and key; `lane` must be the lane of the two. */
+/** A client for one base URL and key; `lane` must have been acquired for the two. */
 export function createWafClient(options: WafClientOptions): WafClient {
   const caller = new Caller(options);
   const list = (name: ListName) => ({ list: name });

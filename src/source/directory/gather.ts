@@ -95,16 +95,12 @@ function sameKey(
   environmentKey: EnvironmentKey | undefined,
 ): ResourceMeta[] {
   return [...snapshot.instances.values()]
-    .filter((other) => other !== instance && normalUrl(other.baseUrl) === normalUrl(instance.baseUrl))
+    .filter((other) => other !== instance)
     .filter((other) => {
       const otherKey = keyOf(snapshot, other, environmentKey);
       return otherKey.state === "Present" && otherKey.key.fingerprint() === key.fingerprint();
     })
     .map(({ meta }) => meta);
-}
-
-function normalUrl(url: string): string {
-  return URL.canParse(url) ? new URL(url).href : url;
 }
 
 function keyOf(

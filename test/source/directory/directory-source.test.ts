@@ -177,12 +177,17 @@ describe("what belongs to an instance", () => {
     expect(await source.gather({ namespace: "shop", name: "other" })).toBeUndefined();
   });
 
-  test("names other instances with the same URL and key", async () => {
+  test("names other instances with the same key, however they spell the URL", async () => {
     const twin = instanceYaml.replace("name: main", "name: twin").replace("waf.example", "WAF.example");
-    const stranger = instanceYaml.replace("name: main", "name: stranger").replace("waf.example", "other.example");
-    const source = await loaded({ "a.yaml": [instanceYaml, twin, stranger, secretYaml].join("---\n") });
-    expect((await source.gather(main))?.sameKey.map(({ name }) => name)).toEqual(["twin"]);
-    expect(source.instances()).toEqual(["main", "stranger", "twin"].map((name) => ({ namespace: "shop", name })));
+    const dotted = instanceYaml.replace("name: main", "name: dotted").replace("waf.example.com", "waf.example.com.");
+    const stranger = instanceYaml.replace("name: main", "name: stranger").replace("waf-key", "other-key");
+    const otherSecret = secretYaml.replace("waf-key", "other-key").replace("correct-horse", "another-horse");
+    const documents = [instanceYaml, twin, dotted, stranger, secretYaml, otherSecret];
+    const source = await loaded({ "a.yaml": documents.join("---\n") });
+    expect((await source.gather(main))?.sameKey.map(({ name }) => name)).toEqual(["twin", "dotted"]);
+    expect(source.instances()).toEqual(
+      ["dotted", "main", "stranger", "twin"].map((name) => ({ namespace: "shop", name })),
+    );
   });
 
   test("leaves out what refers to an instance that does not exist, which is reported with the name that is near", async () => {
