@@ -10,6 +10,8 @@ export interface Environment {
   readonly podNamespace: string | undefined;
   /** `NODE_DEBUG`: what Node.js and its libraries print for debugging, including the paths of requests. */
   readonly nodeDebug: string | undefined;
+  /** `NODE_TLS_REJECT_UNAUTHORIZED`: with `0`, Node.js sends keys to servers that have not proven who they are. */
+  readonly tlsRejectUnauthorized: string | undefined;
   /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. */
   readonly otlpEndpoint: string | undefined;
   /** `XDG_CACHE_HOME`: the folder of the user for caches. */
@@ -27,6 +29,7 @@ export function readEnvironment(): Environment {
     podName: value("POD_NAME"),
     podNamespace: value("POD_NAMESPACE"),
     nodeDebug: value("NODE_DEBUG"),
+    tlsRejectUnauthorized: value("NODE_TLS_REJECT_UNAUTHORIZED"),
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
     cacheHome: value("XDG_CACHE_HOME"),
   };

@@ -8,8 +8,13 @@ export const listLengthMax = 1_000_000;
 export const listItemLengthMax = 512;
 export const hostsMax = 10_000;
 
-const domain = z.string().min(1).max(1024);
-const host = z.string().min(1).max(1024);
+/** Of a domain and a host: the limit of DNS, and of `status.domain`. */
+const hostLengthMax = 253;
+/** A name of any alphabet, an address, a port: no control character, invisible mark or white space that a terminal could obey. */
+const hostPattern = /^[-\p{L}\p{M}\p{N}_.:*[\]]+$/u;
+
+const host = z.string().max(hostLengthMax).regex(hostPattern, "is not a host");
+const domain = host;
 
 /** `origin` is one host. A list would be more than the API promises; its first host would be the primary. */
 export const originsAnswer = z

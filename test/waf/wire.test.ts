@@ -51,6 +51,35 @@ describe("other answers", () => {
   });
 
   test.each([
+    ["a terminal's escape", "shop\u001b[2Jexample"],
+    ["an escape of one character", "shop\u009b31mexample"],
+    ["a line break", "shop.example\n::stop-commands::x"],
+    ["a turn of the direction of writing", "shop\u202eelpmaxe"],
+    ["a mark that nobody sees", "shop\u200e.example"],
+    ["a space", "shop example"],
+    ["HTML", "<b>shop.example</b>"],
+    ["more than 253 characters", `${"a".repeat(246)}.example`],
+  ])("%s is neither a domain nor a host", (_, text) => {
+    for (const schema of [originsAnswer, writeAnswer]) {
+      expect(problemOf(schema, { success: true, domain: text, origin: "a.example" })).toMatch(/^domain: /);
+    }
+    expect(problemOf(originsAnswer, { success: true, domain, origin: text })).toMatch(/^origin: /);
+    expect(problemOf(originsAnswer, { success: true, domain, origin: [text] })).toMatch(/^origin/);
+  });
+
+  test.each([
+    "shop.example",
+    "müller.example",
+    "例え.テスト",
+    "*.shop.example",
+    "a_b.example:8443",
+    "[2001:db8::1]:443",
+    "192.0.2.1",
+  ])("%s is a domain and a host", (text) => {
+    expect(problemOf(originsAnswer, { success: true, domain: text, origin: text })).toBe("none");
+  });
+
+  test.each([
     [{ success: true }],
     [{ domain }],
     [{ success: true, domain: "" }],
