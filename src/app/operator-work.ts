@@ -27,6 +27,7 @@ import { loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
+import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { runUnattachedLoop } from "./unattached-loop.ts";
@@ -92,6 +93,7 @@ class Work implements OperatorWork {
     this.#records = this.#makeRecords();
     this.#wafClients = new WafClients({
       clock,
+      redactor: options.redactor,
       open: transportsOf(options.baseUrls),
       // The platform chose the URLs that it allows by name; any other was chosen by a user who may explore the network.
       hidesCause: options.baseUrls.allowedBaseUrls === undefined,
@@ -258,6 +260,7 @@ class Work implements OperatorWork {
   #statusOptions(): LoggedStatusOptions {
     return {
       status: this.#records.status,
+      safe: safeTexts(this.#options.redactor),
       log: this.#options.log,
       throttledLog: this.#throttledLog,
       onUnwritten: (object) => {

@@ -26,6 +26,7 @@ import { baseUrlObjection, transportsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
+import { safeEvent, safeStatus, safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { WafClients } from "./waf-clients.ts";
 
@@ -94,6 +95,7 @@ export class Standalone {
     const { clock, isDryRun, stopping } = options;
     this.#wafClients = new WafClients({
       clock,
+      redactor: options.redactor,
       open: transportsOf(options.baseUrls),
       hidesCause: false,
       permit: () => {
@@ -250,6 +252,7 @@ export class Standalone {
 
   #makePorts(source: DirectorySource, inventory: InventoryPort, status: StatusPort): ReconcilePorts {
     const { clock, random, observer, stopping, baseUrls, redactor, onEvent } = this.#options;
+    const safe = safeTexts(redactor);
     return {
       source: {
         gather: async (name) => {
@@ -267,8 +270,9 @@ export class Standalone {
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
       status: {
         read: (meta) => status.read(meta),
-        write: async (meta, next) => await status.write(meta, next),
-        event: (meta, event) => {
+        write: async (meta, next) => await status.write(meta, safeStatus(next, safe)),
+        event: (meta, told) => {
+          const event = safeEvent(told, safe);
           status.event(meta, event);
           onEvent?.(meta, event);
         },

@@ -3,6 +3,7 @@
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
+import type { Redactor } from "../model/redactor.ts";
 import { nameKey } from "../model/resource.ts";
 import type { CallRecord, Permission, WafClient } from "../waf/client.ts";
 import { createWafClient } from "../waf/client.ts";
@@ -20,6 +21,8 @@ interface Opened {
 export interface WafClientsOptions {
   readonly clock: Clock;
   readonly open: OpenTransport;
+  /** Knows all keys that were ever read: a WAF may repeat a former one. */
+  readonly redactor: Redactor;
   /** Whether the faults of failed connections are the same whatever the cause. */
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
@@ -68,11 +71,21 @@ export class WafClients {
 
   #connect(instance: DeclaredInstance, key: ApiKey, identity: string): Opened {
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
-    const { clock, permit, onCall, hidesCause } = this.#options;
+    const { clock, permit, onCall, hidesCause, redactor } = this.#options;
     const lane = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs });
     const name = nameKey(instance.meta);
     const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
-    const client = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock, hidesCause, onCall: report });
+    const client = createWafClient({
+      baseUrl,
+      key,
+      redact: (text) => redactor.redact(text),
+      requestTimeoutMs,
+      lane,
+      permit,
+      clock,
+      hidesCause,
+      onCall: report,
+    });
     return { identity, lane, client };
   }
 }

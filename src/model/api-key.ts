@@ -38,6 +38,11 @@ export class ApiKey {
     return this.#find().findIn(text);
   }
 
+  /** Parts of which every text without escaped letters has one, in any letter case, if it shows the key. */
+  runs(): readonly string[] {
+    return this.#find().runs;
+  }
+
   /** Whether `redact` would change the text. */
   occursIn(text: string): boolean {
     return this.#find().occursIn(new DecodedText(text));

@@ -27,6 +27,8 @@ interface Search {
 }
 
 export interface SecretFinder {
+  /** For each spelling without escapes, a part of it; an empty one if there is none. */
+  readonly runs: readonly string[];
   occursIn(text: DecodedText): boolean;
   /** The parts of the text that show the secret; they may overlap. */
   findIn(text: DecodedText): readonly TextRange[];
@@ -48,7 +50,9 @@ export function createSecretFinder(secret: string): SecretFinder {
       for (const found of base64In(layer, possiblyEncoded)) yield text.originOf(found, depth);
     }
   };
-  return { occursIn: (text) => findIn(text).next().done !== true, findIn: (text) => [...findIn(text)] };
+  // A secret that looks escaped may be shown by what its escapes stand for.
+  const runs = plain.length > 1 ? [""] : [...plain, ...encoded].map(({ run }) => run);
+  return { runs, occursIn: (text) => findIn(text).next().done !== true, findIn: (text) => [...findIn(text)] };
 }
 
 /** The parts of the text are replaced; those that overlap or touch, as one. */

@@ -10,7 +10,8 @@ import { logAnswer } from "./log-wire.ts";
 import { listAnswer, originsAnswer, parseAnswer, writeAnswer } from "./wire.ts";
 import type { Parsed } from "./wire.ts";
 
-export type AnswerReader<T> = (text: string, key: ApiKey) => Parsed<T>;
+/** @param redact takes further keys out of texts for people */
+export type AnswerReader<T> = (text: string, key: ApiKey, redact: (text: string) => string) => Parsed<T>;
 
 const documentedFields: ReadonlySet<string> = new Set(logEntryFields);
 
@@ -22,11 +23,11 @@ export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, key) =>
 export const readListAnswer: AnswerReader<readonly string[]> = (text, key) =>
   showsKey(text, key) ? keyAsData : parseAnswer(listAnswer, text);
 
-export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, key) => {
+export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, key, redact) => {
   const answer = parseAnswer(writeAnswer, text);
   if (!answer.ok) return answer;
   const { domain, message } = answer.value;
-  return showsKey(domain, key) ? keyAsData : { ok: true, value: { domain, message: printable(message, key) } };
+  return showsKey(domain, key) ? keyAsData : { ok: true, value: { domain, message: printable(message, redact) } };
 };
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, key) => {

@@ -42,6 +42,8 @@ export interface WafClientOptions {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
   readonly key: ApiKey;
+  /** Takes former keys out of the API's words, too; the current key is taken out in any case. */
+  readonly redact?: ((text: string) => string) | undefined;
   /** From the start of the turn to the last byte of the answer; of a write at most `writeTimeoutMsMax`. */
   readonly requestTimeoutMs: number;
   readonly lane: Lane;
@@ -168,12 +170,12 @@ class Caller {
   #judge<T>({ name, read }: Call<T>, exchange: Exchange, timeoutMs: number): WafResult<T> {
     const { key, clock, lane, hidesCause = false } = this.#options;
     const { status, body } = exchange;
-    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, key) : undefined;
+    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, key, this.#redact) : undefined;
     if (answer?.ok === true) return { ok: true, value: answer.value };
     const fault = faultOf(exchange, {
       effect: wafOperations[name].effect,
       takesPlainFailures: name === "QueryLogs" || name === "ScrollLogs",
-      key,
+      redact: this.#redact,
       origin: this.#origin,
       hidesCause,
       timeoutMs,
@@ -182,8 +184,14 @@ class Caller {
     });
     // The API knows the key and not who of us asked: all that use the lane wait.
     if (fault.code === "RateLimited") lane.pauseUntil(clock.monotonicMs() + (fault.retryAfterMs ?? 0));
-    return { ok: false, fault: { ...fault, message: key.redact(fault.message) } };
+    return { ok: false, fault: { ...fault, message: this.#redact(fault.message) } };
   }
+
+  readonly #redact = (text: string): string => {
+    const { key, redact } = this.#options;
+    const withoutKey = key.redact(text);
+    return redact === undefined ? withoutKey : redact(withoutKey);
+  };
 }
 
 const refusals: Readonly<Record<TurnRefusal, WafFault>> = {

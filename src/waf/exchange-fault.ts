@@ -1,6 +1,5 @@
 // What an exchange that did not bring the documented answer means. The difference that matters: of a write it must be certain
 // that it changed nothing, or the outcome is unknown and the list has to be read again.
-import type { ApiKey } from "../model/api-key.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
 import type { Effect } from "./operations.ts";
 import type { Exchange } from "./request.ts";
@@ -17,7 +16,7 @@ export interface ExchangeContext {
   readonly effect: Effect;
   /** Of logs, failures may come as plain text: their documented bodies are sentences. */
   readonly takesPlainFailures: boolean;
-  readonly key: ApiKey;
+  readonly redact: (text: string) => string;
   /** `https://host`, for messages. */
   readonly origin: string;
   /**
@@ -32,10 +31,9 @@ export interface ExchangeContext {
 }
 
 /** A text from outside for one line of output: without the key, control characters and line breaks, and cut. */
-export function printable(text: string, key: ApiKey): string {
+export function printable(text: string, redact: (text: string) => string): string {
   // Cut after redaction, so that no half of a key stays at the cut; and before the rest, which would be slow on a long text.
-  const line = key
-    .redact(text)
+  const line = redact(text)
     .slice(0, 4 * messageLengthMax)
     .replaceAll(/[\p{C}\p{Z}\s]+/gu, " ")
     .trim();
@@ -177,12 +175,12 @@ function refusedKey(words: string, exchange: Exchange): WafFault {
 }
 
 /** The API's own words, ready to print; undefined if the body is not a documented failure. */
-function failureMessage({ body }: Exchange, { key, takesPlainFailures }: ExchangeContext): string | undefined {
+function failureMessage({ body }: Exchange, { redact, takesPlainFailures }: ExchangeContext): string | undefined {
   if (body.state !== "Whole") return undefined;
   const failure = parseAnswer(failureAnswer, body.text);
-  if (failure.ok) return printable(failure.value.message, key);
+  if (failure.ok) return printable(failure.value.message, redact);
   const isSentence = takesPlainFailures && /^[^<{[]+$/.test(body.text);
-  return isSentence ? printable(body.text, key).replaceAll('"', "") : undefined;
+  return isSentence ? printable(body.text, redact).replaceAll('"', "") : undefined;
 }
 
 /** `code` is for a read. A write that was sent may have taken effect, whatever went wrong with its answer. */
