@@ -7,6 +7,7 @@ import { createStopping } from "../app/stopping.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import { readApiKey } from "./read-api-key.ts";
+import { terminalOn } from "./terminal.ts";
 
 export interface ClearCacheOptions {
   readonly baseUrl: string;
@@ -38,7 +39,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     random: Math.random,
     stopping,
     onRetry: (fault, delayMs) => {
-      process.stderr.write(`${key.redact(fault.message)} Retrying in ${Math.ceil(delayMs / 1000)} s.\n`);
+      terminalOn(process.stderr).line(`${key.redact(fault.message)} Retrying in ${Math.ceil(delayMs / 1000)} s.`);
     },
   }).catch((error: unknown) => {
     throw redactError(error, (text) => key.redact(text));
@@ -47,7 +48,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
   stopping.done();
   const text = options.output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, options);
   const stream = outcome.state === "Cleared" || options.output === "json" ? process.stdout : process.stderr;
-  stream.write(`${key.redact(text)}\n`);
+  terminalOn(stream).line(key.redact(text));
   if (outcome.state === "Stopped") return 130;
   return outcome.state === "Cleared" ? 0 : 2;
 }

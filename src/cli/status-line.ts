@@ -1,5 +1,6 @@
 // One line that says how far a long piece of work is: redrawn in place on a terminal, a plain line now and then elsewhere.
 import type { Clock } from "../async/clock.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { durationInWords } from "../reconcile/status/trouble.ts";
 import { countWords } from "./count-words.ts";
 import type { Terminal } from "./terminal.ts";
@@ -87,7 +88,9 @@ export class StatusLine {
 
   #redraw(): void {
     this.#isShown = true;
-    this.#terminal.write(`${clearLine}${this.#text(true).slice(0, Math.max(columnsMin, this.#terminal.columns - 1))}`);
+    this.#terminal.write(
+      `${clearLine}${visibleText(this.#text(true)).slice(0, Math.max(columnsMin, this.#terminal.columns - 1))}`,
+    );
   }
 
   #text(withBar: boolean): string {

@@ -32,6 +32,17 @@ describe("a list", () => {
     expect(problemOf(listAnswer, ["1", null])).toMatch(/^1: /);
   });
 
+  test.each(["1.2.3.4\u001b[2J", "\u009b31m", "1\n+ 2", "1\u202e2", "1\u200b", "\ud800"])("has no %j in it", (item) => {
+    expect(problemOf(listAnswer, ["1", item])).toBe("1: has a character that is not shown");
+  });
+
+  test.each([" 192.0.2.1\t", "\n192.0.2.1", "münchen", ""])(
+    "may have %j in it, which is no address or a spelling of one",
+    (item) => {
+      expect(problemOf(listAnswer, ["1", item])).toBe("none");
+    },
+  );
+
   test.each([[{}], [null], ["[]"], [{ success: true, domain, ips: [] }], [0]])("is not %j", (value) => {
     expect(problemOf(listAnswer, value)).toContain("the answer:");
   });

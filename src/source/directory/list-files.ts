@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import type { Dirent } from "node:fs";
 import { join } from "node:path";
+import { visibleText } from "../../model/visible-text.ts";
 import { sourceFault } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
 import { accessFault, fileStamp } from "./source-file.ts";
@@ -113,6 +114,10 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
   const file = folder.file === "" ? entry.name : `${folder.file}/${entry.name}`;
   const path = join(folder.path, entry.name);
   const { files, faults, waiting } = walk;
+  if (visibleText(file) !== file) {
+    faults.push(sourceFault(visibleText(file), "the name has characters that are not shown: rename it"));
+    return;
+  }
   const named = /\.(?:ya?ml|json)$/i.test(entry.name);
   if (entry.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
   if (entry.isDirectory() || (!named && !entry.isSymbolicLink())) return;
