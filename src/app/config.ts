@@ -14,6 +14,8 @@ export interface Environment {
   readonly tlsRejectUnauthorized: string | undefined;
   /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. */
   readonly otlpEndpoint: string | undefined;
+  /** `XDG_RUNTIME_DIR`: the folder of the user for what ends with the session. */
+  readonly runtimeDirectory: string | undefined;
   /** `XDG_CACHE_HOME`: the folder of the user for caches. */
   readonly cacheHome: string | undefined;
 }
@@ -31,6 +33,7 @@ export function readEnvironment(): Environment {
     nodeDebug: value("NODE_DEBUG"),
     tlsRejectUnauthorized: value("NODE_TLS_REJECT_UNAUTHORIZED"),
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
+    runtimeDirectory: value("XDG_RUNTIME_DIR"),
     cacheHome: value("XDG_CACHE_HOME"),
   };
 }

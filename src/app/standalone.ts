@@ -28,6 +28,7 @@ import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
 import { safeEvent, safeStatus, safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
+import type { KeyLocks } from "../waf/key-lock.ts";
 import { WafClients } from "./waf-clients.ts";
 
 /** `apply` gives up on an instance after this many failed runs in a row. */
@@ -46,6 +47,8 @@ export interface StandaloneOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
+  /** How to take turns with other processes of the machine that have the same key. */
+  readonly locks?: KeyLocks | undefined;
   readonly stopping: Stopping;
   readonly observer: ReconcileObserver;
   /** Called for every event. */
@@ -96,6 +99,7 @@ export class Standalone {
     this.#wafClients = new WafClients({
       clock,
       redactor: options.redactor,
+      locks: options.locks,
       open: transportsOf(options.baseUrls),
       hidesCause: false,
       permit: () => {

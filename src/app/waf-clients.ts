@@ -8,6 +8,7 @@ import { nameKey } from "../model/resource.ts";
 import type { CallRecord, Permission, WafClient } from "../waf/client.ts";
 import { createWafClient } from "../waf/client.ts";
 import type { OpenTransport } from "../waf/connection.ts";
+import type { KeyLocks } from "../waf/key-lock.ts";
 import type { HeldLane } from "../waf/lane-registry.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import type { WriteName } from "../waf/operations.ts";
@@ -23,6 +24,8 @@ export interface WafClientsOptions {
   readonly open: OpenTransport;
   /** Knows all keys that were ever read: a WAF may repeat a former one. */
   readonly redactor: Redactor;
+  /** How to take turns with other processes of the machine; undefined in a cluster, where the Lease does it. */
+  readonly locks?: KeyLocks | undefined;
   /** Whether the faults of failed connections are the same whatever the cause. */
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
@@ -37,7 +40,7 @@ export class WafClients {
 
   constructor(options: WafClientsOptions) {
     this.#options = options;
-    this.#registry = new LaneRegistry({ clock: options.clock, open: options.open });
+    this.#registry = new LaneRegistry({ clock: options.clock, open: options.open, locks: options.locks });
   }
 
   /** The client of the instance: the same one until its base URL, key, timeout or request interval changes. */

@@ -21,6 +21,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
   const cleared = new Map<string, number>();
   const how = {
     isDryRun: false,
+    command: options.showsProgress ? "wafsync apply" : "wafsync run --once",
     observer: (notes: Terminal): ReconcileObserver => ({
       ...progressObserver(lines, options.showsProgress ? notes : quiet(notes)),
       clearTried: (instance, _cause, isCleared) => {

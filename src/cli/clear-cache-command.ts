@@ -6,6 +6,7 @@ import { clearCacheOnce } from "../app/clear-cache-once.ts";
 import { createStopping } from "../app/stopping.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { CommandError, redactError } from "./describe-error.ts";
+import { processLocks } from "./process-locks.ts";
 import { readApiKey } from "./read-api-key.ts";
 import { terminalOn } from "./terminal.ts";
 
@@ -36,6 +37,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     retries: options.retries,
     timeoutMs: options.timeout * 1000,
     clock: realClock,
+    locks: processLocks("wafsync clear-cache"),
     random: Math.random,
     stopping,
     onRetry: (fault, delayMs) => {

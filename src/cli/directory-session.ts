@@ -16,6 +16,7 @@ import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
+import { processLocks } from "./process-locks.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
 import { colour, terminalOn } from "./terminal.ts";
@@ -46,6 +47,8 @@ export async function withSession(
   options: DirectoryOptions,
   how: {
     readonly isDryRun: boolean;
+    /** For other processes that wait for this one. */
+    readonly command: string;
     readonly observer?: (notes: Terminal) => ReconcileObserver;
     readonly onEvent?: (notes: Terminal) => StatusPort["event"];
   },
@@ -56,6 +59,7 @@ export async function withSession(
   const stopping = createStopping(realClock);
   const out = redacted(terminalOn(process.stdout), redactor);
   const notes = redacted(terminalOn(process.stderr), redactor);
+  const environment = readEnvironment();
   const allowedBaseUrls = readAllowedBaseUrls(options.allowedBaseUrls);
   const opened = await openStandalone({
     directory: options.from,
@@ -66,11 +70,12 @@ export async function withSession(
       // Whoever runs the command reaches these networks anyway.
       allowPrivateNetworks: true,
     },
-    environmentKey: environmentKeyOf(readEnvironment(), allowedBaseUrls),
+    environmentKey: environmentKeyOf(environment, allowedBaseUrls),
     isDryRun: how.isDryRun,
     clock: realClock,
     random: Math.random,
     redactor,
+    locks: processLocks(how.command, notes),
     stopping,
     observer: how.observer?.(notes) ?? {},
     ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(notes) }),

@@ -132,7 +132,8 @@ class Caller {
     const turn = { urgency: wafOperations[call.name].urgency, signal };
     const { lane } = this.#options;
     const result = await lane.run(turn, async (connection) => await this.#take(call, connection, signal));
-    return result.ran ? result.value : { ok: false, fault: refusals[result.refusal] };
+    if (result.ran) return result.value;
+    return { ok: false, fault: result.refusal === "Busy" ? busyFault(result.by) : refusals[result.refusal] };
   }
 
   async #take<T>(call: Call<T>, connection: Connection, signal: AbortSignal | undefined): Promise<WafResult<T>> {
@@ -192,6 +193,11 @@ class Caller {
     const withoutKey = key.redact(text);
     return redact === undefined ? withoutKey : redact(withoutKey);
   };
+}
+
+function busyFault(by: string): WafFault {
+  const message = `Another wafsync on this machine uses the same API key and does not let go of it: ${by}. Nothing was sent.`;
+  return { code: "Unavailable", message };
 }
 
 const refusals: Readonly<Record<TurnRefusal, WafFault>> = {

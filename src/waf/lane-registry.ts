@@ -5,6 +5,7 @@ import type { ApiKey } from "../model/api-key.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import { openClient } from "./connection.ts";
 import type { OpenTransport } from "./connection.ts";
+import type { KeyLocks } from "./key-lock.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 
@@ -30,6 +31,8 @@ export interface LaneRegistryOptions {
   readonly waitingMax?: number;
   /** How to reach an origin: by default one undici client; a proxy or own certificates would come in here. */
   readonly open?: OpenTransport;
+  /** How to take turns with other processes of the machine; undefined where none can have the same key. */
+  readonly locks?: KeyLocks | undefined;
 }
 
 export class LaneRegistry {
@@ -37,9 +40,11 @@ export class LaneRegistry {
   readonly #clock: Clock;
   readonly #waitingMax: number;
   readonly #open: OpenTransport;
+  readonly #locks: KeyLocks | undefined;
   #isClosed = false;
 
-  constructor({ clock, waitingMax = laneWaitingMax, open = openClient }: LaneRegistryOptions) {
+  constructor({ clock, waitingMax = laneWaitingMax, open = openClient, locks }: LaneRegistryOptions) {
+    this.#locks = locks;
     this.#clock = clock;
     this.#waitingMax = waitingMax;
     this.#open = open;
@@ -54,7 +59,7 @@ export class LaneRegistry {
   acquire({ baseUrl, key, minRequestIntervalMs }: LaneRequest): HeldLane {
     const { origin } = requireBaseUrl(baseUrl);
     const name = key.fingerprint();
-    const lane = this.#lanes.get(name) ?? this.#openLane(name);
+    const lane = this.#lanes.get(name) ?? this.#openLane(name, key);
     const holder = { origin, minRequestIntervalMs };
     if (!this.#isClosed) lane.addHolder(holder);
     return {
@@ -75,8 +80,13 @@ export class LaneRegistry {
     await Promise.all(lanes.map(async (lane) => await lane.close()));
   }
 
-  #openLane(name: string): SerialLane {
-    const lane = new SerialLane({ open: this.#open, clock: this.#clock, waitingMax: this.#waitingMax });
+  #openLane(name: string, key: ApiKey): SerialLane {
+    const lane = new SerialLane({
+      open: this.#open,
+      clock: this.#clock,
+      waitingMax: this.#waitingMax,
+      lock: this.#locks?.(key),
+    });
     if (!this.#isClosed) this.#lanes.set(name, lane);
     return lane;
   }

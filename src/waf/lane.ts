@@ -4,6 +4,7 @@
 import type { Clock } from "../async/clock.ts";
 import { LaneConnection } from "./connection.ts";
 import type { Connection, OpenTransport } from "./connection.ts";
+import type { KeyLock } from "./key-lock.ts";
 import { TurnQueue } from "./turn-queue.ts";
 import type { Urgency } from "./turn-queue.ts";
 
@@ -13,12 +14,14 @@ export interface Turn {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `QueueFull`: too many turns wait already. `Closed`: the lane was released or closed. In all three cases nothing was done. */
+/** `QueueFull`: too many turns wait already. `Closed`: the lane was released or closed. In all cases nothing was done. */
 export type TurnRefusal = "Aborted" | "QueueFull" | "Closed";
 
 export type TurnResult<T> =
   | { readonly ran: true; readonly value: T }
-  | { readonly ran: false; readonly refusal: TurnRefusal };
+  | { readonly ran: false; readonly refusal: TurnRefusal }
+  /** Another process of the machine uses the key and does not let go. `by` names it. */
+  | { readonly ran: false; readonly refusal: "Busy"; readonly by: string };
 
 /** What callers see of a lane. */
 export interface Lane {
@@ -47,12 +50,15 @@ export interface LaneOptions {
   readonly open: OpenTransport;
   readonly clock: Clock;
   readonly waitingMax: number;
+  /** For the turns of other processes; undefined where no other one can have the key. */
+  readonly lock?: KeyLock | undefined;
 }
 
 export class SerialLane {
   readonly #clock: Clock;
   readonly #waitingMax: number;
   readonly #open: OpenTransport;
+  readonly #lock: KeyLock | undefined;
   readonly #connections = new Map<string, LaneConnection>();
   readonly #queue = new TurnQueue<QueuedTurn>();
   readonly #holders = new Set<LaneHolder>();
@@ -63,7 +69,8 @@ export class SerialLane {
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ open, clock, waitingMax }: LaneOptions) {
+  constructor({ open, clock, waitingMax, lock }: LaneOptions) {
+    this.#lock = lock;
     this.#clock = clock;
     this.#waitingMax = waitingMax;
     this.#open = open;
@@ -107,11 +114,7 @@ export class SerialLane {
       holder,
       begin: async (connection) => {
         signal?.removeEventListener("abort", withdraw);
-        try {
-          resolve({ ran: true, value: await act(connection) });
-        } catch (error) {
-          reject(error);
-        }
+        await this.#locked(signal, async () => ({ ran: true, value: await act(connection) })).then(resolve, reject);
       },
       refuse: (refusal) => {
         signal?.removeEventListener("abort", withdraw);
@@ -130,6 +133,19 @@ export class SerialLane {
     for (const turn of this.#queue.removeAll(() => true)) turn.refuse("Closed");
     await this.#running;
     await Promise.all([...this.#connections.values()].map(async (connection) => await connection.close()));
+  }
+
+  async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
+    if (this.#lock === undefined) return await act();
+    const either = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    const held = await this.#lock.acquire(either);
+    if (held.state === "Aborted") return { ran: false, refusal: "Aborted" };
+    if (held.state === "Busy") return { ran: false, refusal: "Busy", by: held.by };
+    try {
+      return await act();
+    } finally {
+      await held.release();
+    }
   }
 
   #connectionTo(origin: string): LaneConnection {
