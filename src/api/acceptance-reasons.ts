@@ -16,6 +16,12 @@ export const acceptedFact = {
       meaning: "There is no WafInstance with the name in `spec.instanceRef`.",
       action: "Create the WafInstance, or create the object again with the right name and namespace.",
     },
+    InstanceDeleting: {
+      statuses: ["False"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      meaning: "The WafInstance that `spec.instanceRef` names is being deleted.",
+      action: "Wait until it is gone, and create it again if it is still needed.",
+    },
     NotAllowed: {
       statuses: ["False"],
       kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
@@ -46,6 +52,13 @@ export const acceptedFact = {
         "Some entries are wider than the guards of the instance allow, overlap a special-purpose network, or would block a network that must stay reachable. All others count.",
       action:
         "Change the entries in `status.rejected`; each comes with what to write. Or ask the owner of the instance to change `spec.guards`.",
+    },
+    NoEntries: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning:
+        "The rule declares no entries: neither `spec.addresses` nor a ConfigMap of `spec.addressesFrom` has any.",
+      action: "Write addresses or networks into one of them, or delete the rule.",
     },
     SourceMissing: {
       statuses: ["False"],

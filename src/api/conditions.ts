@@ -77,6 +77,18 @@ export function removeCondition(conditions: readonly Condition[], type: Conditio
     : conditions.filter((condition) => condition.type !== type);
 }
 
+/**
+ * The conditions of a status that is about to replace another one than it was made from: where a status is the same as in
+ * `current`, so is its transition time.
+ */
+export function withTransitionTimesOf(next: readonly Condition[], current: readonly Condition[]): Condition[] {
+  return next.map((condition) => {
+    const before = current.find(({ type }) => type === condition.type);
+    if (before === undefined || before.status !== condition.status) return condition;
+    return { ...condition, lastTransitionTime: before.lastTransitionTime };
+  });
+}
+
 /** RFC 3339 in whole seconds, as Kubernetes writes times. */
 export function formatTime(timeMs: number): string {
   return new Date(timeMs).toISOString().replace(/\.\d+Z$/u, "Z");

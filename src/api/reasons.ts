@@ -17,7 +17,7 @@ const readyFact = {
   reasons: {
     Ready: { statuses: ["True"], meaning: "All is as declared.", action: noAction },
     Progressing: {
-      statuses: ["True", "Unknown"],
+      statuses: ["Unknown"],
       meaning: "Nothing failed, and there is still something to do.",
       action: "Wait: the message says how far it is.",
     },
@@ -27,7 +27,7 @@ const readyFact = {
 const reconcilingFact = {
   kinds: everyKind,
   polarity: "AbnormalTrue",
-  meaning: "Work on this object is going on, or will be tried again by itself.",
+  meaning: "Work on this object is going on, or will be tried again by itself. Never there while `Ready` is `True`.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {

@@ -12,7 +12,8 @@ export const syncedFact = {
     Expired: {
       statuses: ["True"],
       kinds: ["WafIpRule"],
-      meaning: "The rule has expired, and its entries are off the WAF.",
+      meaning:
+        "The rule has expired. wafsync has removed its entries, except those that another rule wants. Entries that another writer added stay, and the message counts them.",
       action: "Delete the rule, or give it a later `spec.expiresAt`.",
     },
     Observed: {
@@ -91,7 +92,7 @@ export const syncedFact = {
       statuses: ["False"],
       meaning:
         "The record of what wafsync added is damaged or was written by a newer version. Nothing is written until it can be read.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
     Contested: {
       statuses: ["False"],
@@ -136,7 +137,7 @@ export const removalsHeldFact = {
     InventoryUnreadable: {
       statuses: ["True"],
       meaning: "The record of what wafsync added can't be read, so what is its own is not known.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
   },
 } as const satisfies ConditionFact;

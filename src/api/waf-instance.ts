@@ -15,7 +15,7 @@ import {
 import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
-/** Instances give their name to ConfigMaps and labels, which must stay short. */
+/** Instances give their name to records and labels, which must stay short. */
 const instanceNameLengthMax = 63;
 
 const listPolicy = z

@@ -10,6 +10,7 @@ export const addressesMax = 10_000;
 /** The longest IPv6 network. */
 const addressLengthMax = 43;
 const entriesShownMax = 20;
+const sourcesShownMax = 10;
 
 /** Checked at admission alone: elsewhere one wrong entry is reported on its rule, and stops nothing else. */
 const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
@@ -54,14 +55,16 @@ export const wafIpRuleSpec = withRules(
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
-        'Further addresses and networks, one a line; `#` starts a comment, blank lines are skipped. A ConfigMap with the label `wafsync.dev/watch: "true"` is watched, others are read at each resync.',
+        'Further addresses and networks, one a line; `#` starts a comment, blank lines are skipped. wafsync notices a change of a ConfigMap within half a minute, and at once if it has the label `wafsync.dev/watch: "true"`.',
       ),
     expiresAt: moment
       .optional()
-      .describe("The moment at which the entries are removed, for example `2030-01-31T18:00:00Z`."),
+      .describe(
+        "The moment at which the rule expires, for example `2030-01-31T18:00:00Z`. wafsync then removes the entries that it manages and that no other rule wants. Entries that another writer added stay.",
+      ),
     ttl: durationBetween("1s", "3650d")
       .optional()
-      .describe("The time from the creation of the rule at which the entries are removed, for example `2h`."),
+      .describe("How long after its creation the rule expires, for example `2h`. The same happens as at `expiresAt`."),
     priority: z
       .int()
       .min(-1_000_000)
@@ -95,6 +98,18 @@ const carvedEntry = z.object({
   message: z.string().max(1024).describe("How many networks it is written as, and which addresses they leave out."),
 });
 
+const sourceState = z.object({
+  configMap: z.string().max(253).describe("The name of the ConfigMap."),
+  key: z.string().max(253).describe("The entry of the ConfigMap."),
+  entries: count.optional().describe("How many valid entries it has; unset if it can't be read."),
+  refresh: z
+    .enum(["Watched", "Polled", "Resync"])
+    .optional()
+    .describe(
+      "How wafsync notices a change: `Watched` at once, because of the label `wafsync.dev/watch`; `Polled` within half a minute; `Resync` at the next resync, because too many ConfigMaps are polled already. Unset in a folder.",
+    ),
+});
+
 const entryCounts = z.object({
   desired: count.describe("Entries that the rule wants."),
   synced: count.describe("Those of them that are on the WAF."),
@@ -104,6 +119,11 @@ const entryCounts = z.object({
     .optional()
     .describe(
       "Declared entries that are written as narrower networks, by `spec.guards.onNeverBlock: Carve` of the instance. `desired` counts these networks.",
+    ),
+  foreign: count
+    .optional()
+    .describe(
+      "Entries of the rule that were on the WAF already, and that wafsync does not manage. They stay when the rule expires or is deleted, unless the policy of the list is `Exclusive`.",
     ),
 });
 
@@ -115,7 +135,9 @@ export const wafIpRuleStatus = z
       .string()
       .max(32)
       .optional()
-      .describe("Entries on the WAF out of those wanted, for example `120/10000`."),
+      .describe(
+        "Entries on the WAF out of those declared, rejected ones among them, for example `120/10000`; `expired` once the rule has expired.",
+      ),
     rejected: z
       .array(rejectedEntry)
       .max(entriesShownMax)
@@ -128,7 +150,13 @@ export const wafIpRuleStatus = z
       .optional()
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${entriesShownMax} entries that are written as narrower networks.`),
-    expiresAt: dateTime.optional().describe("When the entries are removed, from `spec.expiresAt` or `spec.ttl`."),
+    sources: z
+      .array(sourceState)
+      .max(sourcesShownMax)
+      .optional()
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(`The first ${sourcesShownMax} ConfigMaps of \`spec.addressesFrom\`.`),
+    expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
     lastChangeTime: dateTime.optional().describe("When an entry of this rule was last added or removed on the WAF."),
   })
   .prefault({ observedGeneration: -1 })
@@ -149,7 +177,7 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
       name: "Progress",
       type: "string",
       jsonPath: ".status.progress",
-      description: "Entries on the WAF out of those wanted",
+      description: "Entries on the WAF out of those declared",
     },
     {
       name: "Rejected",
@@ -162,7 +190,7 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
       name: "Expires",
       type: "string",
       jsonPath: ".status.expiresAt",
-      description: "When the entries are removed",
+      description: "When the rule expires",
       priority: 1,
     },
     { name: "Priority", type: "integer", jsonPath: ".spec.priority", description: "Higher goes first", priority: 1 },

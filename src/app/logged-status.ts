@@ -50,8 +50,9 @@ export function loggedStatus(options: LoggedStatusOptions, fields: LogFields): L
     },
     event: (meta, told) => {
       const event = safeEvent(told, safe);
-      const { type, reason, message } = event;
-      log[type === "Warning" ? "warn" : "info"]("event", { object: resourceKey(meta), reason, message });
+      const { type, reason, message, details, isRepeated } = event;
+      const fields = { object: resourceKey(meta), reason, message, ...details };
+      if (isRepeated !== true) log[type === "Warning" ? "warn" : "info"]("event", fields);
       status.event(meta, event);
     },
   };

@@ -14,7 +14,7 @@ export async function reconcileUnattached(
   ports: UnattachedPorts,
   nowMs: number,
 ): Promise<void> {
-  const unattached = source.unattached().map(({ meta, problem }) => reported(meta, "InstanceNotFound", problem));
+  const unattached = source.unattached().map(({ meta, reason, problem }) => reported(meta, reason, problem));
   const invalid = source.invalid().map(({ meta, problem }) => reported(meta, "InvalidSpec", problem));
   await reportUnattached(ports.status, [...unattached, ...invalid], nowMs);
   for (const { meta, message } of invalid) {

@@ -25,6 +25,7 @@ export interface OperatorCommandOptions {
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowPrivateNetworks: boolean;
+  readonly migrateConfigMapRecords: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
   readonly host?: string;
@@ -80,6 +81,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
       allowPrivateNetworks: options.allowPrivateNetworks,
     },
+    migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
     ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },

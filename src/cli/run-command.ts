@@ -18,7 +18,7 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
     isDryRun: false,
     command: "wafsync run",
     onEvent: (notes: Terminal) => (meta: ResourceMeta, event: ObjectEvent) => {
-      notes.line(eventLine(meta, event));
+      if (event.isRepeated !== true) notes.line(eventLine(meta, event));
     },
   };
   return await withSession(options, how, async (session) => {

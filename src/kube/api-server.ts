@@ -31,6 +31,8 @@ export interface ApiRequest {
   readonly body?: unknown;
   /** Required for PATCH, where it is the type of the patch; `application/json` by default. */
   readonly contentType?: string;
+  /** The form of the answer: `application/json` by default. */
+  readonly accept?: string;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -176,9 +178,13 @@ function urlOf(
 function headersOf(
   { headers }: Connection,
   userAgent: string,
-  { body, contentType = "application/json" }: { readonly body?: unknown; readonly contentType?: string },
+  {
+    body,
+    contentType = "application/json",
+    accept = "application/json",
+  }: Partial<Pick<ApiRequest, "body" | "contentType" | "accept">>,
 ): Record<string, string> {
-  const common = { accept: "application/json", "user-agent": userAgent, ...headers };
+  const common = { accept, "user-agent": userAgent, ...headers };
   return body === undefined ? common : { ...common, "content-type": contentType };
 }
 

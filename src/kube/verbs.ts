@@ -30,6 +30,19 @@ export async function getObject<T extends KubeObject>(
   return checked<T>(await api.request({ method: "GET", path: objectPath(type, address, subresource), ...rest }));
 }
 
+/** Reads the metadata of one object and nothing else, from a cache of the server: cheap, and perhaps a moment old. */
+export async function getMetadata(
+  api: ApiServer,
+  type: ResourceType,
+  address: ObjectAddress,
+  options: Omit<VerbOptions, "subresource" | "query"> = {},
+): Promise<ApiResult<KubeObject>> {
+  const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+  const path = objectPath(type, address);
+  const query = { resourceVersion: "0" };
+  return checked<KubeObject>(await api.request({ method: "GET", path, query, accept, ...options }));
+}
+
 /** POST of a new object; `AlreadyExists` if the name is taken. */
 export async function createObject<T extends KubeObject>(
   api: ApiServer,

@@ -9,9 +9,15 @@ export type AddressText =
   | { readonly state: "Read"; readonly source: string; readonly text: string }
   | { readonly state: "Missing"; readonly source: string; readonly problem: string };
 
+/** How a change of a text is noticed: at once, within half a minute, or at the next resync. */
+export type TextRefresh = "Watched" | "Polled" | "Resync";
+
 export interface GatheredRule {
   readonly rule: DeclaredRule;
+  /** One for each of its `addressesFrom`. */
   readonly texts: readonly AddressText[];
+  /** Of each text; absent where files are the users' own. */
+  readonly refresh?: readonly TextRefresh[];
 }
 
 /** `problem` says what to do about it, and never holds a part of the key. */

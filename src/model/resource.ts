@@ -13,6 +13,14 @@ export interface ResourceRef extends ObjectName {
   readonly kind: ResourceKind;
 }
 
+/** Who last set a field of an object: the program that sent it, and when. */
+export interface FieldSetter {
+  /** For example `kubectl-annotate`. */
+  readonly manager: string;
+  /** In RFC 3339. */
+  readonly time: string;
+}
+
 /** What wafsync needs to know of an object's metadata. */
 export interface ResourceMeta extends ResourceRef {
   /** Empty in a directory, where objects have no identity but their name. */
@@ -24,6 +32,8 @@ export interface ResourceMeta extends ResourceRef {
   readonly annotations: Readonly<Record<string, string>>;
   /** True from the moment that somebody asked for the deletion. */
   readonly deleting: boolean;
+  /** Who approved removals by the annotation for it, as far as Kubernetes records that. */
+  readonly approver?: FieldSetter;
   /** Where a person finds it, for example `rules/office.yaml:12`; empty in a cluster. */
   readonly location: string;
 }

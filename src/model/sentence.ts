@@ -9,3 +9,8 @@ export function shortened(text: string, lengthMax: number): string {
 export function asSentence(text: string): string {
   return /[.!?…]$/u.test(text) ? text : `${text}.`;
 }
+
+/** A number as people read it: `250,000`. */
+export function inThousands(count: number): string {
+  return count.toLocaleString("en-US");
+}

@@ -4,6 +4,7 @@ import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { DesiredState } from "../plan/instance/desired.ts";
 import type { Plan } from "../plan/instance/plan.ts";
+import type { EntryChange } from "./entry-changes.ts";
 import type { RunResult } from "./run-result.ts";
 
 /** How many writes the API accepted in this run. */
@@ -39,6 +40,8 @@ export interface RunFacts {
   readonly lists: Plan["lists"] | undefined;
   readonly inventory: Inventory | undefined;
   readonly done: WritesDone;
+  /** The entries that were added and removed, by rule. */
+  readonly changes: readonly EntryChange[];
   /** Declared entries that were on the lists when there was no record yet: they count as foreign. */
   readonly unrecorded: number;
   readonly pace: Pace | undefined;
@@ -63,6 +66,7 @@ export function factsWithoutRead(
     lists: undefined,
     inventory: undefined,
     done: nothingDone,
+    changes: [],
     unrecorded: 0,
     pace: undefined,
     waiting: undefined,

@@ -66,6 +66,20 @@ export interface ObjectEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
+  /** What the message says, for programs. */
+  readonly details?: EventDetails;
+  /** The same was emitted for the instance: an event of the object, and nothing new for those who see all of them. */
+  readonly isRepeated?: true;
+}
+
+/** Which entries an event is about. */
+export interface EventDetails {
+  /** `namespace/name` of the WafIpRule; absent where it is not known. */
+  readonly rule?: string;
+  /** The first of them. */
+  readonly entries: readonly string[];
+  /** How many there are. */
+  readonly count: number;
 }
 
 /** Where status and events go. Neither ever fails a reconcile. */

@@ -24,6 +24,11 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
       "allow base URLs that lead to loopback, private and link-local addresses without --allowed-base-urls",
       false,
     )
+    .option(
+      "--migrate-config-map-records",
+      "for one start after version 0.1: move its records from ConfigMaps into WafRecords",
+      false,
+    )
     .addOption(
       new Option("--log-level <level>", "lowest level to log")
         .choices(["debug", "info", "warn", "error", "silent"])

@@ -14,7 +14,7 @@ import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
-import { describeRejected } from "../lists/compiled-rule.ts";
+import { describeEmpty, describeRejected } from "../lists/compiled-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards, guardEntries } from "../lists/guards.ts";
@@ -167,14 +167,11 @@ function draftRule(
   if (!expired) holds.push(...holdsOf(id, list, read));
   return {
     ...base,
-    ...verdictOf(
-      read.missing.map(({ problem }) => problem),
-      read.invalid,
-      guarded.rejected,
-    ),
+    // What is wrong with the entries of an expired rule matters no more.
+    ...(expired ? ({ verdict: "Accepted", message: "" } as const) : verdictOf(gatheredRule, read, guarded.rejected)),
     parts: read.parts,
     entries: expired ? new Set() : guarded.entries,
-    rejected: [...read.invalid, ...guarded.rejected],
+    rejected: expired ? [] : [...read.invalid, ...guarded.rejected],
     carved: expired ? [] : guarded.carved,
     expiresAtMs,
     expired,
@@ -195,13 +192,17 @@ function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries
 }
 
 function verdictOf(
-  missing: readonly string[],
-  invalid: readonly RejectedEntry[],
+  gathered: GatheredRule,
+  { entries, missing, invalid }: RuleEntries,
   refused: readonly RejectedEntry[],
-): { verdict: RuleVerdict; message: string } {
-  if (missing[0] !== undefined) return { verdict: "SourceMissing", message: missing.join(" ") };
-  if (invalid[0] !== undefined) return { verdict: "InvalidEntries", message: describeRejected(invalid) };
-  if (refused[0] !== undefined) return { verdict: "GuardRejected", message: describeRejected(refused) };
+): { readonly verdict: RuleVerdict; readonly message: string } {
+  if (missing.length > 0) {
+    return { verdict: "SourceMissing", message: missing.map(({ problem }) => problem).join(" ") };
+  }
+  const message = describeRejected([...invalid, ...refused]);
+  if (invalid.length > 0) return { verdict: "InvalidEntries", message };
+  if (refused.length > 0) return { verdict: "GuardRejected", message };
+  if (entries.size === 0) return { verdict: "NoEntries", message: describeEmpty(gathered) };
   return { verdict: "Accepted", message: "" };
 }
 

@@ -4,6 +4,7 @@
 //                   observed − desired ──▶ removals, of what is ours (Exclusive: of all), unless held or contested
 //
 // The plan brings the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
+import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -28,7 +29,7 @@ import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
 import { holdsEverything, HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { approvalAnnotation, decideRemovals } from "../lists/removal-guard.ts";
+import { decideRemovals } from "../lists/removal-guard.ts";
 
 export interface Plan {
   /** In the order in which they are done. */

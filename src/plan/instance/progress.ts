@@ -75,6 +75,8 @@ export interface RuleProgress {
   readonly pending: number;
   /** What its missing sources wanted last: it stays as it is on the WAF, and counts as neither synced nor pending. */
   readonly awaited: number;
+  /** On the list already when a rule wanted them: they stay when it wants them no longer. Of an expired rule, too. */
+  readonly foreign: number;
   /** Refused by the API; the entries that wafsync itself refuses are counted on the rule. */
   readonly refused: readonly { readonly entry: Entry; readonly message: string }[];
 }
@@ -83,18 +85,48 @@ export function ruleProgress(
   rule: CompiledRule,
   observed: Observed,
   plan: { readonly refusals: ReadonlyMap<string, Refusal>; readonly awaited: ReadonlyMap<string, number> },
+  managed: Inventory["entries"],
 ): RuleProgress {
   const live = observed.lists[rule.list];
+  const owned = managed[rule.list];
   const refused: { entry: Entry; message: string }[] = [];
   let synced = 0;
+  let foreign = 0;
   for (const entry of rule.entries) {
-    if (live.has(entry)) synced += 1;
-    else if (plan.refusals.size > 0) {
+    if (live.has(entry)) {
+      synced += 1;
+      if (!owned.has(entry)) foreign += 1;
+    } else if (plan.refusals.size > 0) {
       const refusal = plan.refusals.get(`${rule.list} +${entry}`);
       if (refusal !== undefined) refused.push({ entry, message: refusal.message });
     }
   }
+  for (const entry of expiredEntries(rule)) if (live.has(entry) && !owned.has(entry)) foreign += 1;
   const awaited = plan.awaited.get(rule.id) ?? 0;
   const wanted = rule.entries.size;
-  return { desired: wanted + awaited, synced, pending: wanted - synced - refused.length, awaited, refused };
+  return { desired: wanted + awaited, synced, pending: wanted - synced - refused.length, awaited, foreign, refused };
+}
+
+/** The entries of an expired rule that are managed and still on the WAF, although no rule wants them. */
+export function entriesLeft(
+  rule: CompiledRule,
+  {
+    observed,
+    wanted,
+    managed,
+  }: {
+    readonly observed: Observed;
+    readonly wanted: ReadonlyMap<Entry, unknown>;
+    readonly managed: Inventory["entries"];
+  },
+): readonly Entry[] {
+  const live = observed.lists[rule.list];
+  const owned = managed[rule.list];
+  return expiredEntries(rule).filter((entry) => live.has(entry) && owned.has(entry) && !wanted.has(entry));
+}
+
+/** What an expired rule wanted, without repetitions; empty as long as it has not expired. */
+function expiredEntries({ expired, parts }: CompiledRule): readonly Entry[] {
+  if (!expired) return [];
+  return [...new Set(parts.flatMap(({ entries }) => [...entries.keys()]))];
 }

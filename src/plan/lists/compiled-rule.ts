@@ -1,10 +1,18 @@
 // What came of one declared rule or origin when the desired state was compiled.
 import type { DeclaredOrigin, DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
+import type { GatheredRule } from "../../model/gathered.ts";
 import type { RejectedEntry, RulePart } from "./rule-entries.ts";
 import { asSentence } from "../../model/sentence.ts";
 
-export type RuleVerdict = "Accepted" | "NotAllowed" | "SourceMissing" | "InvalidEntries" | "GuardRejected" | "Conflict";
+export type RuleVerdict =
+  | "Accepted"
+  | "NotAllowed"
+  | "SourceMissing"
+  | "InvalidEntries"
+  | "GuardRejected"
+  | "Conflict"
+  | "NoEntries";
 
 /** A Block entry that is written as narrower networks, since some of its addresses must stay reachable. */
 export interface CarvedEntry {
@@ -47,6 +55,17 @@ export function describeRejected(rejected: readonly RejectedEntry[]): string {
   if (first === undefined) return "";
   const count = rejected.length === 1 ? "1 entry is" : `${rejected.length} entries are`;
   return `${count} not applied. ${first.source}: ${asSentence(first.message)}`;
+}
+
+/** On a rule without any entry: what to write where. */
+export function describeEmpty({ texts }: GatheredRule): string {
+  const first = texts[0];
+  if (first === undefined) {
+    return "The rule declares no entries: write addresses or networks into spec.addresses, name ConfigMaps in spec.addressesFrom, or delete the rule.";
+  }
+  const more = texts.length === 1 ? "" : ` and ${texts.length - 1} more of spec.addressesFrom`;
+  const are = texts.length === 1 ? "is" : "are";
+  return `The rule declares no entries, since ${first.source}${more} ${are} empty: write one address or network a line, or delete the rule.`;
 }
 
 /** One sentence on a carved entry: what it became, and why. */

@@ -94,6 +94,9 @@ function withoutLost(
   const gone = new Set<string>(lost.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
   const rejected = [...rule.rejected, ...lost];
+  if (rule.verdict === "InvalidEntries" || rule.verdict === "GuardRejected") {
+    return { ...rule, entries, rejected, message: describeRejected(rejected) };
+  }
   if (rule.verdict !== "Accepted") return { ...rule, entries, rejected };
   return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(lost) };
 }

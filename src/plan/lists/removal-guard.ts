@@ -9,9 +9,6 @@ import type { Approval, Inventory } from "../../model/inventory.ts";
 import type { Hold } from "./holds.ts";
 import { holdKey } from "./holds.ts";
 
-/** The annotation on the instance that lets the removals with this hash through. */
-export const approvalAnnotation = "wafsync.dev/approve-removals";
-
 /** The percentage guard applies to lists of at least this size: one of three entries is 33 %. */
 const shareCountsFrom = 10;
 

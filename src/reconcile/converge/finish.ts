@@ -8,6 +8,7 @@ import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import { isTransient } from "../run-result.ts";
 import type { RunResult } from "../run-result.ts";
+import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitOutcome } from "../status/emit-events.ts";
 import { forgetRulesBut } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -56,7 +57,8 @@ export async function finishRun(
   if (ending.kind === "Ran") rememberLists(memory, ending.run, result);
   const facts = factsAt(ports, ending, result, wakeAtMs);
   const { version } = ending.kind === "Ran" ? ending.run.view : ending.declared;
-  // A run that was cut off has nothing to report.
+  if (result.kind !== "Gone") emitEntryChanges(ports.status, facts, facts.changes);
+  // A run that was cut off has nothing else to report.
   if (result.kind === "Interrupted" || result.kind === "Gone" || result.kind === "Outdated") {
     return { result, facts, wakeAtMs, pendingClears: 0, version };
   }

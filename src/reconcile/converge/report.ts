@@ -65,6 +65,8 @@ async function reportObjects(
     ...instanceStatus(before, facts, memory.lastSyncMs),
     cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
   }));
+  // What is attached to an instance that is being deleted belongs to no run any more.
+  if (facts.gathered.instance.meta.deleting) return;
   await mapConcurrently(facts.desired.rules, statusesAtOnceMax, async (rule) => {
     if (rule.rule.meta.deleting) return;
     const changedMs = memory.ruleChangedMs.get(rule.id);
@@ -96,7 +98,7 @@ export async function reportClears(
   clears: readonly DeclaredCacheClear[],
 ): Promise<void> {
   for (const clear of clears) {
-    if (clear.meta.deleting) continue;
+    if (clear.meta.deleting || facts.gathered.instance.meta.deleting) continue;
     const record = memory.cacheClears.recordOf(status, clear);
     await writeStatus(status, clear.meta, (before) => cacheClearStatus(before, clear, record, facts));
   }

@@ -12,7 +12,8 @@ import type { Pace, RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
-import { emitAdoptions, emitApproval } from "../status/emit-events.ts";
+import { emitAdoptions } from "../status/emit-entry-changes.ts";
+import { emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
 import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
@@ -246,7 +247,7 @@ export class Run {
     const { status } = this.ports;
     const { gathered, desired } = this.#view;
     const { adoptions, inventory } = this.#plan;
-    if (isApproved) emitApproval(status, gathered.instance.meta, inventory.approval);
+    if (isApproved) emitApproval(status, this.memory.emitted, gathered.instance.meta, inventory.approval);
     emitAdoptions(status, { gathered, desired }, adoptions);
   }
 
@@ -270,6 +271,7 @@ export class Run {
       lists,
       inventory,
       done: this.ledger.done,
+      changes: this.ledger.changes(),
       unrecorded: this.#unrecorded,
       pace: this.#pace(),
       waiting: this.progress.waiting,

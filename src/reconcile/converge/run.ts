@@ -18,6 +18,7 @@ import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
+import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitDomainMove, emitDrift } from "../status/emit-events.ts";
 import { holdDuringArrival } from "./arrival.ts";
 import { applyPlan } from "./apply-plan.ts";
@@ -108,6 +109,7 @@ async function release(
   }
   const begun = await begin(name, ports, memory, decided.nothing, { followsSource: false });
   const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
+  if (begun.kind === "Begun") emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
   const releasingMs = ports.clock.nowMs() - (memory.releasingSinceMs ?? 0);
   const why = givesUp(result, releasingMs);
   if (why === undefined) return { kind: "Unread", declared, result };

@@ -14,6 +14,8 @@ import type { DesiredState } from "../../plan/instance/desired.ts";
 import { displacedBy, versionOf, versionOfRules, withRefusal } from "../../plan/lists/refusals.ts";
 import type { WritesDone } from "../facts.ts";
 import { nothingDone } from "../facts.ts";
+import type { EntryChange } from "../entry-changes.ts";
+import { EntryChanges } from "../entry-changes.ts";
 import { asksToAdopt } from "../../plan/lists/ownership.ts";
 import { ListWrites } from "./list-writes.ts";
 
@@ -39,6 +41,7 @@ export class WriteLedger {
   readonly #unsent: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #unsentOrigins = new Set<string>();
   readonly #onDisplaced: (refusal: Refusal) => void;
+  readonly #changes = new EntryChanges();
   #done: WritesDone = nothingDone;
 
   /** @param onDisplaced called for each refusal that the inventory has no more room for */
@@ -48,6 +51,11 @@ export class WriteLedger {
 
   get done(): WritesDone {
     return this.#done;
+  }
+
+  /** The entries that were added and removed, by rule. */
+  changes(): readonly EntryChange[] {
+    return this.#changes.all();
   }
 
   get unread(): ReadonlySet<ListName> {
@@ -100,11 +108,13 @@ export class WriteLedger {
         this.#writes[operation.list].added(operation.entry);
         this.#unsent[operation.list].delete(operation.entry);
         this.#unread.add(operation.list);
+        this.#changes.added(operation.list, operation.entry, operation.rules[0]);
         this.#done = { ...this.#done, added: added + 1 };
         return inventory;
       case "RemoveEntry":
         this.#writes[operation.list].removed(operation.entry, operation.spelling);
         this.#unread.add(operation.list);
+        this.#noteRemoved(operation, inventory);
         this.#done = { ...this.#done, removed: removed + 1 };
         return inventory;
       case "AddOrigin":
@@ -166,6 +176,10 @@ export class WriteLedger {
       inventory = this.#withRefusal(inventory, refusal);
     }
     return inventory;
+  }
+
+  #noteRemoved({ list, entry }: Extract<EntryOperation, { kind: "RemoveEntry" }>, { entries }: Inventory): void {
+    this.#changes.removed(list, entry, entries[list].get(entry)?.owners ?? unknownOwners);
   }
 
   /**

@@ -2,10 +2,12 @@
 // kubectl, Flux and Argo CD read the same truth:
 //
 //   Ready is False for failures alone, Unknown while something is still to come; Reconciling is there while work goes on or is
-//   tried again by itself; Stalled is there when only a person can help.
+//   tried again by itself, and never while Ready is True; Stalled is there when only a person can help.
 import type { Condition } from "../../api/conditions.ts";
-import { removeCondition, setCondition } from "../../api/conditions.ts";
+import { findCondition, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { AcceptedReason, SyncedReason } from "../../api/reasons.ts";
+
+const idLengthMin = 6;
 
 export interface AcceptedFinding {
   readonly status: "True" | "False";
@@ -19,6 +21,8 @@ export interface SyncedFinding {
   readonly message: string;
   /** The message without what happens next, for those to whom something else happens; undefined if they are the same. */
   readonly cause?: string;
+  /** The message has words of the API: what differs from one attempt to the next in them, such as a request ID, is no news. */
+  readonly quotesApi?: true;
   /** Who moves next: nobody (`Settled`), wafsync at once or after a while, a person, or whoever suspended it. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
@@ -37,10 +41,11 @@ export const accepted: AcceptedFinding = {
 /** The conditions that follow from an assessment. Keeps what else is there, and transition times where nothing changed. */
 export function conditionsOf(
   before: readonly Condition[],
-  { accepted, synced }: Assessment,
+  { accepted, synced: found }: Assessment,
   observedGeneration: number,
   nowMs: number,
 ): readonly Condition[] {
+  const synced = withKnownWords(before, found);
   let conditions = setCondition(before, { type: "Accepted", ...accepted, observedGeneration }, nowMs);
   const { status, reason, message } = synced;
   conditions = setCondition(conditions, { type: "Synced", status, reason, message, observedGeneration }, nowMs);
@@ -49,8 +54,21 @@ export function conditionsOf(
   return withStalled(conditions, { accepted, synced }, observedGeneration, nowMs);
 }
 
+/** The message that stands there already, if the new one differs from it in IDs alone. */
+function withKnownWords(before: readonly Condition[], synced: SyncedFinding): SyncedFinding {
+  if (synced.quotesApi !== true) return synced;
+  const known = findCondition(before, "Synced");
+  const isKnown = known?.reason === synced.reason && withoutIds(known.message) === withoutIds(synced.message);
+  return isKnown ? { ...synced, message: known.message } : synced;
+}
+
+/** Words with a digit and at least six characters: IDs, times, addresses. Status codes and durations are shorter. */
+function withoutIds(message: string): string {
+  return message.replaceAll(/[\w.:+/=-]*\d[\w.:+/=-]*/gu, (word) => (word.length >= idLengthMin ? "#" : word));
+}
+
 function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {
-  if (synced.next === "Working" && synced.status !== "True") {
+  if (synced.next === "Working") {
     return { status: "Unknown", reason: "Progressing", message: synced.message } as const;
   }
   if (accepted.status === "False") {
@@ -58,11 +76,10 @@ function readyOf(accepted: AcceptedFinding, synced: SyncedFinding) {
   }
   switch (synced.next) {
     case "Settled": {
-      if (synced.reason === "Observed") return { status: "True", reason: "Observed", message: synced.message } as const;
-      return { status: "True", reason: "Ready", message: synced.message } as const;
+      const { reason, message } = synced;
+      const told = reason === "Observed" || reason === "Expired" ? reason : "Ready";
+      return { status: "True", reason: told, message } as const;
     }
-    case "Working":
-      return { status: "True", reason: "Progressing", message: synced.message } as const;
     case "Paused":
       return { status: "Unknown", reason: synced.reason, message: synced.message } as const;
     case "Retrying":

@@ -1,11 +1,10 @@
 // Events: what a person wants to know about an object, each thing emitted once. Counts, never a flood of single entries.
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
-import type { Adoption } from "../../model/operation.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { adoptAnnotation } from "../../plan/lists/ownership.ts";
+import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { Approval } from "../../model/inventory.ts";
-import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
 import { asSentence } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { heldMessage, mismatchSentence } from "./held-message.ts";
@@ -15,9 +14,6 @@ import type { StatusPort } from "../ports.ts";
 import type { EmittedEvents } from "./emitted-events.ts";
 
 const examplesMax = 5;
-const adoptedShownMax = 10;
-/** An event for each rule, but never a flood. */
-const adoptingRulesMax = 20;
 
 /** Another writer changed the lists against what is declared. */
 export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: readonly DriftedEntry[]): void {
@@ -46,39 +42,27 @@ export function emitDomainMove(
   status.event(instance, { type: "Warning", reason: "DomainMoved", message: told });
 }
 
-/** A person approved removals that were on hold. */
-export function emitApproval(status: StatusPort, instance: ResourceMeta, approval: Approval | undefined): void {
+/** A person approved removals that were on hold: nothing else needs to tell that they are not on hold any more. */
+export function emitApproval(
+  status: StatusPort,
+  emitted: EmittedEvents,
+  instance: ResourceMeta,
+  approval: Approval | undefined,
+): void {
   if (approval === undefined) return;
+  emitted.isNew("held", undefined);
   const { hash, removals } = approval;
   const count = removals.blocklist.size + removals.allowlist.size;
   const what = count === 1 ? "1 removal is" : `${count} removals are`;
   status.event(instance, {
     type: "Normal",
     reason: "RemovalsApproved",
-    message: `${what} approved by ${approvalAnnotation}: "${hash}".`,
+    message: `${what} approved by ${approvalAnnotation}: "${hash}"${approverInWords(instance)}.`,
   });
 }
 
-/** Rules adopted entries: said on the instance and on each of these rules. */
-export function emitAdoptions(
-  status: StatusPort,
-  { desired, gathered }: Pick<RunFacts, "desired" | "gathered">,
-  adoptions: readonly Adoption[],
-): void {
-  const byRule = new Map<string, string[]>();
-  for (const { entry, rules } of adoptions) {
-    for (const id of rules.slice(0, 1)) byRule.set(id, [...(byRule.get(id)?.slice(0, adoptedShownMax) ?? []), entry]);
-  }
-  const metas = new Map(desired.rules.map(({ id, rule }) => [id, rule.meta]));
-  for (const [id, entries] of [...byRule].slice(0, adoptingRulesMax)) {
-    const count = adoptions.filter(({ rules }) => rules[0] === id).length;
-    const examples = entries.slice(0, adoptedShownMax).join(", ");
-    const more = count > adoptedShownMax ? ", …" : ".";
-    const message = `Adopted ${count} ${plural(count)} for WafIpRule ${id}: ${examples}${more}`;
-    for (const meta of [gathered.instance.meta, metas.get(id)]) {
-      if (meta !== undefined) status.event(meta, { type: "Normal", reason: "EntriesAdopted", message });
-    }
-  }
+function approverInWords({ approver }: ResourceMeta): string {
+  return approver === undefined ? "" : `, which ${approver.manager} set at ${approver.time}`;
 }
 
 /** That nothing was recorded, and what follows from that. */
@@ -92,14 +76,7 @@ export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">):
 /** At the end of a run: what was done, and what changed since the last run. */
 export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: RunFacts): void {
   const { meta } = facts.gathered.instance;
-  const { added, removed, originsAdded } = facts.done;
-  if (added + removed > 0) {
-    status.event(meta, {
-      type: "Normal",
-      reason: "EntriesChanged",
-      message: changedMessage(added, removed),
-    });
-  }
+  const { originsAdded } = facts.done;
   if (originsAdded > 0) {
     status.event(meta, {
       type: "Normal",
@@ -123,8 +100,12 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
 function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
   const held = (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
   const heldText = held ? heldMessage(facts) : undefined;
-  if (emitted.isNew("held", heldText) && heldText !== undefined) {
-    status.event(meta, { type: "Warning", reason: "RemovalsHeld", message: heldText });
+  if (emitted.isNew("held", heldText)) {
+    const resumed = { type: "Normal", reason: "RemovalsResumed", message: "No removal is on hold any more." } as const;
+    status.event(
+      meta,
+      heldText === undefined ? resumed : { type: "Warning", reason: "RemovalsHeld", message: heldText },
+    );
   }
   const mismatch = facts.plan?.held === undefined ? "" : mismatchSentence(facts.plan.held);
   if (emitted.isNew("mismatch", mismatch === "" ? undefined : mismatch) && mismatch !== "") {
@@ -180,12 +161,6 @@ function emitRefused(status: StatusPort, emitted: EmittedEvents, rule: CompiledR
   const words = refusals.get(`${rule.list} +${first}`)?.message ?? "";
   const message = `The API refused ${refused.length} of its entries. ${first}: ${asSentence(words)}`;
   status.event(rule.rule.meta, { type: "Warning", reason: "Rejected", message });
-}
-
-function changedMessage(added: number, removed: number): string {
-  if (removed === 0) return `Added ${added} ${plural(added)}.`;
-  if (added === 0) return `Removed ${removed} ${plural(removed)}.`;
-  return `Added ${added} and removed ${removed} entries.`;
 }
 
 function plural(count: number): string {

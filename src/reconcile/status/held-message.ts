@@ -1,11 +1,12 @@
 // What is said about removals on hold: how many, why, who wanted the entries last, and how to let them through.
+import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
+import { asSentence } from "../../model/sentence.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { HeldRemoval, HeldRemovals } from "../../plan/lists/removal-guard.ts";
-import { approvalAnnotation } from "../../plan/lists/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";
 
 const examplesMax = 5;
@@ -67,7 +68,7 @@ function reasonsOf(removals: readonly HeldRemoval[]): string {
   const others = reasons.length - 1;
   const more =
     others > 0 ? ` There ${others === 1 ? "is 1 more such reason" : `are ${others} more such reasons`}.` : "";
-  return `${reasons[0] ?? ""}${more}`;
+  return `${asSentence(reasons[0] ?? "")}${more}`;
 }
 
 /** In a cluster a command, in a directory what to write into which file. */

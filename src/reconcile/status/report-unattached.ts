@@ -1,16 +1,16 @@
-// The status of objects that no run covers: those without their instance, and those with an invalid spec.
+// The status of objects that no run covers: those whose instance does not exist or goes, and those with an invalid spec.
 import type { Condition } from "../../api/conditions.ts";
 import { removeCondition, setCondition } from "../../api/conditions.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { StatusPort } from "../ports.ts";
 import { handledRequest } from "./write-status.ts";
 
-const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "state", "addedTime"]);
+const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected", "sources", "state", "addedTime"]);
 
 export interface UnattachedObject {
   readonly meta: ResourceMeta;
-  /** `InstanceNotFound` may be over in a moment, when the instance is created; `InvalidSpec` takes a person. */
-  readonly reason: "InstanceNotFound" | "InvalidSpec";
+  /** Without an instance it may be over in a moment, when that is created; `InvalidSpec` takes a person. */
+  readonly reason: "InstanceNotFound" | "InstanceDeleting" | "InvalidSpec";
   readonly message: string;
 }
 
@@ -24,9 +24,9 @@ export async function reportUnattached(
     if (object.meta.deleting && object.meta.kind !== "WafInstance") continue;
     const before = status.read(object.meta) ?? {};
     const known = (before["conditions"] ?? []) as readonly Condition[];
-    if (object.reason === "InstanceNotFound" && isFinished(object.meta, before, known)) continue;
+    if (object.reason !== "InvalidSpec" && isFinished(object.meta, before, known)) continue;
     await status.write(object.meta, {
-      ...(object.reason === "InstanceNotFound" ? withoutWafState(before) : before),
+      ...(object.reason === "InvalidSpec" ? before : withoutWafState(before)),
       ...handledRequest(object.meta),
       observedGeneration: object.meta.generation,
       conditions: unattachedConditions(known, object, nowMs),

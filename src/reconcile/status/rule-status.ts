@@ -1,19 +1,23 @@
 // The status of a WafIpRule, from the facts of a run.
 import { formatTime } from "../../api/conditions.ts";
 import type { WafIpRuleStatus } from "../../api/waf-ip-rule.ts";
-import type { ListName } from "../../model/declared.ts";
+import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { ruleProgress } from "../../plan/instance/progress.ts";
 import { describeCarved } from "../../plan/lists/compiled-rule.ts";
 import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
-import { asSentence, shortened } from "../../model/sentence.ts";
-import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
+import { shortened } from "../../model/sentence.ts";
+import { assessRule } from "./assess-rule.ts";
+import type { AcceptedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
-import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
 
 const entriesShownMax = 20;
+const sourcesShownMax = 10;
+const sourcesBytesMax = 1_500;
 const entryLengthMax = 128;
 const sourceLengthMax = 512;
 const messageLengthMax = 1024;
@@ -22,6 +26,8 @@ const entriesBytesMax = 6_000;
 /** One entry is always shown, however long everything is. */
 const entriesBytesMin = 2_000;
 const entriesAndConditionsBytesMax = 7_500;
+
+type SourceStates = WafIpRuleStatus["sources"];
 
 export function ruleStatus(
   before: Partial<WafIpRuleStatus>,
@@ -37,23 +43,27 @@ export function ruleStatus(
     meta.generation,
     facts.nowMs,
   );
+  const bytesLeft = entriesAndConditionsBytesMax - bytesOf(conditions);
+  const shown = shownEntries(rule, progress, bytesLeft);
   return {
     ...before,
     observedGeneration: meta.generation,
     conditions: [...conditions],
-    ...shownEntries(rule, progress, entriesAndConditionsBytesMax - bytesOf(conditions)),
+    ...shown,
+    sources: shownSources(rule, facts, bytesLeft - bytesOf(shown)),
     expiresAt: rule.expiresAtMs === undefined ? undefined : formatTime(rule.expiresAtMs),
     ...(lastChangeMs === undefined ? {} : { lastChangeTime: formatTime(lastChangeMs) }),
     ...(progress === undefined ? {} : countsOf(rule, progress)),
   };
 }
 
-function progressOf(rule: CompiledRule, { observed, plan }: RunFacts): RuleProgress | undefined {
-  return observed === undefined || plan === undefined ? undefined : ruleProgress(rule, observed, plan);
+function progressOf(rule: CompiledRule, { observed, plan, inventory }: RunFacts): RuleProgress | undefined {
+  if (observed === undefined || plan === undefined || inventory === undefined) return undefined;
+  return ruleProgress(rule, observed, plan, inventory.entries);
 }
 
 function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
-  const { desired, synced, pending, refused } = progress;
+  const { desired, synced, pending, foreign, refused } = progress;
   return {
     entries: {
       desired,
@@ -61,8 +71,9 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
       pending,
       rejected: rule.rejected.length + refused.length,
       ...(rule.carved.length === 0 ? {} : { carved: rule.carved.length }),
+      ...(foreign === 0 ? {} : { foreign }),
     },
-    progress: `${synced}/${desired}`,
+    progress: rule.expired ? "expired" : `${synced}/${desired + rule.rejected.length}`,
   };
 }
 
@@ -81,6 +92,41 @@ function shownEntries(
     bytesMax - bytesOf(rejected),
   );
   return { rejected, carved: carved.length === 0 ? undefined : carved };
+}
+
+/** As many as there is room for. */
+function shownSources({ rule, parts }: CompiledRule, { gathered }: RunFacts, bytesLeft: number): SourceStates {
+  if (rule.addressesFrom.length === 0) return undefined;
+  const { texts = [], refresh } = gatheredRule(gathered, rule.meta) ?? {};
+  const shown: NonNullable<SourceStates> = [];
+  let bytes = 0;
+  for (const [index, { name, key }] of rule.addressesFrom.slice(0, sourcesShownMax).entries()) {
+    const text = texts[index];
+    const how = refresh?.[index];
+    const state = {
+      configMap: name,
+      key,
+      ...(text?.state === "Read" ? { entries: entriesOf(parts, text.source) } : {}),
+      ...(how === undefined ? {} : { refresh: how }),
+    };
+    bytes += bytesOf(state);
+    if (bytes > Math.min(sourcesBytesMax, bytesLeft)) break;
+    shown.push(state);
+  }
+  return shown.length === 0 ? undefined : shown;
+}
+
+function entriesOf(parts: CompiledRule["parts"], source: string): number {
+  return parts.find((part) => part.source === source)?.entries.size ?? 0;
+}
+
+/** Rules are looked up once for each of them in a report. */
+const gatheredRules = new WeakMap<Gathered, ReadonlyMap<string, GatheredRule>>();
+
+function gatheredRule(gathered: Gathered, meta: ResourceMeta): GatheredRule | undefined {
+  const known = gatheredRules.get(gathered) ?? new Map(gathered.rules.map((one) => [nameKey(one.rule.meta), one]));
+  gatheredRules.set(gathered, known);
+  return known.get(nameKey(meta));
 }
 
 function firstEntries(items: readonly RejectedEntry[], bytesMax: number): WafIpRuleStatus["rejected"] {
@@ -106,65 +152,4 @@ function bytesOf(value: unknown): number {
 function acceptRule(rule: CompiledRule): AcceptedFinding {
   if (rule.verdict === "Accepted") return accepted;
   return { status: "False", reason: rule.verdict, message: rule.message };
-}
-
-function assessRule(rule: CompiledRule, progress: RuleProgress | undefined, facts: RunFacts): SyncedFinding {
-  if (rule.verdict === "NotAllowed") {
-    return { status: "False", reason: "Pending", message: "The rule is not attached to its instance.", next: "Person" };
-  }
-  const trouble = troubleOf(facts);
-  if (trouble !== undefined) return trouble;
-  if (progress === undefined) {
-    return { status: "Unknown", reason: "Pending", message: "The WAF is being read.", next: "Working" };
-  }
-  if (rule.expired) return expiredFinding(rule, facts);
-  const { list } = rule;
-  const { desired, synced, pending, awaited, refused } = progress;
-  const { instance } = facts.gathered;
-  if (pending === 0 && refused.length === 0 && awaited > 0) {
-    const kept = `${awaited} that its missing ${awaited === 1 ? "source" : "sources"} wanted last stay as they are`;
-    return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.`, next: "Settled" };
-  }
-  if (pending === 0) {
-    const first = refused[0];
-    if (first === undefined) {
-      return { status: "True", reason: "Synced", message: allOn(list, desired), next: "Settled" };
-    }
-    const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}`;
-    return { status: "False", reason: "Rejected", message, next: "Person" };
-  }
-  const so = `${synced} of ${desired} entries are on the ${list}`;
-  if (facts.phase === "Applying") {
-    // The pace is that of all rules together, and says nothing to one that waits for others.
-    const pace = synced === 0 ? waitingInWords(facts) : paceInWords(facts);
-    return { status: "Unknown", reason: "Syncing", message: `${so}.${pace}`, next: "Working" };
-  }
-  if (instance.suspend) {
-    return { status: "Unknown", reason: "Suspended", message: `${so}; the instance is suspended.`, next: "Paused" };
-  }
-  if (instance.policies[list] === "Observe") {
-    const message = `${so}; the policy Observe of the ${list} writes nothing.`;
-    return { status: "False", reason: "Observed", message, next: "Settled" };
-  }
-  const isContested = facts.plan?.contested.some((item) => item.list === list && rule.entries.has(item.entry)) === true;
-  if (isContested) {
-    const message = `${so}; somebody else keeps removing the others. See the instance.`;
-    return { status: "False", reason: "Contested", message, next: "Person" };
-  }
-  return { status: "Unknown", reason: "Pending", message: `${so}.`, next: "Working" };
-}
-
-function allOn(list: ListName, desired: number): string {
-  if (desired === 0) return `The rule has nothing for the ${list}.`;
-  return desired === 1 ? `The entry is on the ${list}.` : `All ${desired} entries are on the ${list}.`;
-}
-
-function expiredFinding(rule: CompiledRule, facts: RunFacts): SyncedFinding {
-  const at = rule.expiresAtMs === undefined ? "" : ` at ${formatTime(rule.expiresAtMs)}`;
-  if (facts.phase === "Applying") {
-    const message = `The rule expired${at}; its entries are being removed.`;
-    return { status: "Unknown", reason: "Syncing", message, next: "Working" };
-  }
-  const message = `The rule expired${at}; its entries are wanted no longer.`;
-  return { status: "True", reason: "Expired", message, next: "Settled" };
 }

@@ -40,10 +40,10 @@ function faultFinding(fault: WafFault): SyncedFinding {
   const reason = faultReasons[fault.code];
   if (reason === "BadApiKey" || reason === "MissingApiKey") {
     const message = `${fault.message} Put the right key into the Secret of spec.apiKeySecretRef; it is read again before each attempt.`;
-    return { status: "False", reason, message, next: "Person" };
+    return { status: "False", reason, message, quotesApi: true, next: "Person" };
   }
   const message = `${fault.message} wafsync retries.`;
-  return { status: "False", reason, message, cause: fault.message, next: "Retrying" };
+  return { status: "False", reason, message, cause: fault.message, quotesApi: true, next: "Retrying" };
 }
 
 function blockerFinding(blocker: Blocker, message: string): SyncedFinding {

@@ -3,8 +3,10 @@
 // ConfigMap cannot be read again, its last text is kept and a problem is reported, which blocks removals meanwhile.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import { sameJson } from "../../kube/status-diff.ts";
 import type { ObjectView } from "../../kube/store.ts";
-import { getObject } from "../../kube/verbs.ts";
+import { getMetadata, getObject } from "../../kube/verbs.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
@@ -70,18 +72,29 @@ export class AddressTexts {
         const { object, problem } = await this.#object(mapName, freshness);
         if (problem !== undefined) problems.add(problem);
         const text = this.#textOf(mapName, key, object, problem);
-        if (text.state === "Missing" && !this.#isWatched(mapName)) missing.set(nameKey(mapName), mapName);
+        if (text.state === "Missing" && !this.isWatched(mapName)) missing.set(nameKey(mapName), mapName);
         return text;
       }),
     );
     return { texts, problems: [...problems], missing: [...missing.values()] };
   }
 
-  /** Reads the ConfigMap again. True if its version differs from the one before. */
+  /**
+   * True if the ConfigMap has other data than when it was last read. Reads its metadata, and the rest only if the version is
+   * another one. False if it can't be read.
+   */
   async hasChanged(name: ObjectName): Promise<boolean> {
     const before = this.#known.get(nameKey(name))?.reading?.object;
+    const seen = await getMetadata(this.#api, configMapType, name, { timeoutMs: requestTimeoutMs });
+    if (!seen.ok && seen.fault.code !== "NotFound") return false;
+    if (versionOf(seen.ok ? seen.value : undefined) === versionOf(before)) return false;
     const { object, problem } = await this.#object(name, { notBeforeMs: this.#clock.monotonicMs(), bypassWatch: true });
-    return problem === undefined && versionOf(object) !== versionOf(before);
+    return problem === undefined && !(sameUid(object, before) && sameJson(object?.data, before?.data));
+  }
+
+  /** Whether a watch covers the ConfigMap. */
+  isWatched(name: ObjectName): boolean {
+    return this.#watched.get(nameKey(name)) !== undefined;
   }
 
   /** The next `read` asks the API server. */
@@ -93,10 +106,6 @@ export class AddressTexts {
   /** Call this when no rule uses the ConfigMap any longer. */
   forget(mapKey: string): void {
     this.#known.delete(mapKey);
-  }
-
-  #isWatched(name: ObjectName): boolean {
-    return this.#watched.get(nameKey(name)) !== undefined;
   }
 
   async #object(name: ObjectName, { notBeforeMs, bypassWatch }: Freshness): Promise<Reading> {
@@ -160,8 +169,13 @@ export class AddressTexts {
   }
 }
 
-function versionOf(object: ConfigMapObject | undefined): string {
+function versionOf(object: KubeObject | undefined): string {
   return object === undefined ? "" : `${object.metadata.uid} ${object.metadata.resourceVersion}`;
+}
+
+/** Also if there is none. */
+function sameUid(left: KubeObject | undefined, right: KubeObject | undefined): boolean {
+  return left?.metadata.uid === right?.metadata.uid;
 }
 
 function lacksKey(name: ObjectName, key: string, keys: readonly string[]): string {

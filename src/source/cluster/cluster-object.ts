@@ -5,7 +5,9 @@ import { apiGroup, apiVersion, apiVersionName, instanceFinalizer, kinds } from "
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
 import type { ResourceType } from "../../kube/resource-path.ts";
 import { sameJson } from "../../kube/status-diff.ts";
+import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ObjectName, ResourceKind } from "../../model/resource.ts";
+import { setterOfAnnotation } from "./managed-fields.ts";
 
 export interface ClusterObject extends KubeObject {
   readonly spec?: unknown;
@@ -49,11 +51,13 @@ export function slimConfigMap({ metadata, data }: ConfigMapObject): ConfigMapObj
   return { metadata: { namespace, name, uid, resourceVersion }, data: data ?? {} };
 }
 
+/** Of the managed fields only who set the annotation that approves removals is kept. */
 function slimMetadata(metadata: KubeObjectMeta): KubeObjectMeta {
-  const { managedFields: _managedFields, ownerReferences: _ownerReferences, annotations, ...rest } = metadata;
+  const { managedFields, ownerReferences: _ownerReferences, annotations, ...rest } = metadata;
   if (annotations === undefined) return rest;
   const { [lastAppliedAnnotation]: _lastApplied, ...kept } = annotations;
-  return { ...rest, annotations: kept };
+  const approver = approvalAnnotation in kept ? setterOfAnnotation(managedFields, approvalAnnotation) : undefined;
+  return { ...rest, annotations: kept, ...(approver === undefined ? {} : { managedFields: [approver] }) };
 }
 
 /** The instance that the object refers to; undefined if the reference cannot be read. */

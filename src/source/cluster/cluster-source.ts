@@ -1,6 +1,6 @@
 // Desired state from a cluster. Watches keep the stores; a changed object only increases the version of the instances
 // that it concerns. `gather` assembles what belongs to an instance from the stores, `confirm` from fresh reads. Secrets
-// and unlabelled ConfigMaps are read on demand and cached for a while.
+// and unlabelled ConfigMaps are read on demand and cached for a while; the ConfigMaps are polled for changes.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
@@ -37,7 +37,7 @@ export interface ClusterSourceOptions {
 }
 
 export interface ClusterSource {
-  /** Watches, and polls for missing references, until the signal aborts. Never rejects. */
+  /** Watches, and polls for references that no watch covers, until the signal aborts. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   /** True as soon as everything was listed once: call nothing else before. False if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
@@ -109,6 +109,7 @@ class WatchedCluster implements ClusterSource {
     this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange });
     this.#references = new InstanceReferences({
       clock,
+      random,
       stores,
       keys: this.#keys,
       texts,
@@ -170,8 +171,8 @@ class WatchedCluster implements ClusterSource {
     });
     const notBeforeMs = this.#options.clock.monotonicMs() - instance.resyncIntervalMs;
     const freshness = { notBeforeMs, bypassWatch: false };
-    const references = await this.#references.read(instance, declared.rules, freshness);
-    this.#references.pollMissing(instance, declared.rules, references);
+    const read = await this.#references.read(instance, declared.rules, freshness);
+    const references = this.#references.follow(instance, read);
     const { namespaces } = this.#stores;
     const namespaceLabels = new Map<string, Readonly<Record<string, string>>>();
     for (const namespace of namespacesOf(declared)) {
@@ -198,7 +199,8 @@ class WatchedCluster implements ClusterSource {
     const { instance } = confirmed.value;
     const declared = parseObjects({ ...confirmed.value, unreadable: this.#unreadable() });
     const freshness = { notBeforeMs: startMs, bypassWatch: true };
-    const references = await this.#references.read(instance, declared.rules, freshness);
+    const read = await this.#references.read(instance, declared.rules, freshness);
+    const references = this.#references.follow(instance, read);
     const [problem] = references.problems;
     if (problem !== undefined) return { state: "Failed", problem };
     const labels = await readNamespaceLabels(context, namespacesOf(declared));

@@ -1,6 +1,8 @@
 // Status and events of the custom resources in a cluster. `read` returns what was written last even before the watch
 // shows it, so that a reconcile run never builds on a status that it has itself replaced. A failed write is a result, not an
 // exception: it never fails a reconcile run.
+import type { Condition } from "../../api/conditions.ts";
+import { withTransitionTimesOf } from "../../api/conditions.ts";
 import { apiVersion } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import { LruMap } from "../../async/lru-map.ts";
@@ -76,9 +78,10 @@ class WrittenStatus implements ClusterStatus {
     const object = this.#stored(meta);
     if (object === undefined) return undefined;
     const compute = ({ status }: ClusterObject): Status | undefined => {
-      const desired = change(isRecord(status) ? status : {});
+      const current = isRecord(status) ? status : {};
+      const desired = change(current);
       // As the API server will see it, so that the comparison is exact.
-      return desired === undefined ? undefined : (JSON.parse(JSON.stringify(desired)) as Status);
+      return desired === undefined ? undefined : (JSON.parse(JSON.stringify(rebased(desired, current))) as Status);
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
     if (result.kind !== "Failed") return undefined;
@@ -109,4 +112,11 @@ class WrittenStatus implements ClusterStatus {
       patchStatus: async (type, address, body) => note(await api.patchStatus(type, address, body)),
     };
   }
+}
+
+/** The status may have been made from an older one, by a process whose watch lags behind: transition times must not move then. */
+function rebased(desired: Status, current: Status): Status {
+  const [next, before] = [desired["conditions"], current["conditions"]];
+  if (!Array.isArray(next) || !Array.isArray(before)) return desired;
+  return { ...desired, conditions: withTransitionTimesOf(next as Condition[], before as Condition[]) };
 }

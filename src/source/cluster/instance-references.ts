@@ -1,14 +1,14 @@
 // Reads what an instance and its rules refer to and no watch covers: the Secret with the API key, and ConfigMaps with
-// addresses. What is missing is polled for, and the instance is touched as soon as it exists.
+// addresses. A Secret that is missing and ConfigMaps are polled for, and the instance is touched when they change.
 import type { Clock } from "../../async/clock.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
-import type { Gathered } from "../../model/gathered.ts";
+import type { Gathered, TextRefresh } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import type { AddressTexts, Freshness } from "./address-texts.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import type { InstanceChanges } from "./instance-changes.ts";
-import { MissingRefPoller } from "./missing-ref-poller.ts";
+import { ReferencePoller } from "./reference-poller.ts";
 
 /** The API key and the address texts of an instance. */
 export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> {
@@ -20,6 +20,8 @@ export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> 
 
 export interface InstanceReferencesOptions {
   readonly clock: Clock;
+  /** A number from 0 to below 1. */
+  readonly random: () => number;
   readonly stores: ClusterStores;
   readonly keys: ApiKeys;
   readonly texts: AddressTexts;
@@ -30,14 +32,14 @@ export interface InstanceReferencesOptions {
 
 export class InstanceReferences {
   readonly #options: InstanceReferencesOptions;
-  readonly #poller: MissingRefPoller;
+  readonly #poller: ReferencePoller;
 
   constructor(options: InstanceReferencesOptions) {
     this.#options = options;
-    this.#poller = new MissingRefPoller(options.clock);
+    this.#poller = new ReferencePoller(options.clock, options.random);
   }
 
-  /** Polls for what is missing until the signal aborts. Never rejects. */
+  /** Polls until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#poller.run(signal);
   }
@@ -59,20 +61,35 @@ export class InstanceReferences {
     };
   }
 
-  /** Polls for what these references lack, and ends the polling for what they have. */
-  pollMissing({ meta }: DeclaredInstance, rules: readonly DeclaredRule[], { key, missing }: References): void {
+  /** Begins and ends polling for what these references need, and tells of each text how its changes are noticed. */
+  follow({ meta }: DeclaredInstance, references: References): References {
+    const { key, missing } = references;
     const { namespace, name } = meta;
     const polledKey = `key ${nameKey(meta)}`;
+    const poll = async (formerProblem: string): Promise<boolean> => this.#pollKey({ namespace, name }, formerProblem);
     if (key.state === "Present") this.#poller.delete(polledKey);
-    else this.#poller.add(polledKey, async () => await this.#pollKey({ namespace, name }, key.problem));
-    for (const rule of rules) {
-      for (const { name: mapName } of rule.addressesFrom) {
-        const mapKey = nameKey({ namespace: rule.meta.namespace, name: mapName });
-        const missingMap = missing.get(mapKey);
-        if (missingMap === undefined) this.#poller.delete(`configmap ${mapKey}`);
-        else this.#poller.add(`configmap ${mapKey}`, async () => await this.#pollConfigMap(missingMap));
-      }
+    else {
+      const { problem } = key;
+      this.#poller.add({ key: polledKey, group: namespace, pace: "Missing", poll: async () => await poll(problem) });
     }
+    const rules = references.rules.map((gathered) => {
+      const { meta: home, addressesFrom } = gathered.rule;
+      if (addressesFrom.length === 0) return gathered;
+      const names = addressesFrom.map((source) => ({ namespace: home.namespace, name: source.name }));
+      return { ...gathered, refresh: names.map((map) => this.#followConfigMap(map, missing.has(nameKey(map)))) };
+    });
+    return { ...references, rules };
+  }
+
+  #followConfigMap(name: ObjectName, isMissing: boolean): TextRefresh {
+    const key = `configmap ${nameKey(name)}`;
+    if (this.#options.texts.isWatched(name)) {
+      this.#poller.delete(key);
+      return "Watched";
+    }
+    const pace = isMissing ? "Missing" : "Existing";
+    this.#poller.add({ key, group: name.namespace, pace, poll: async () => await this.#pollConfigMap(name) });
+    return this.#poller.has(key) ? "Polled" : "Resync";
   }
 
   async #pollKey(name: ObjectName, formerProblem: string): Promise<boolean> {
@@ -90,8 +107,7 @@ export class InstanceReferences {
     const { stores, texts, changes } = this.#options;
     const isUsed = stores.byKind.WafIpRule.listBy("configMap", nameKey(name)).length > 0;
     if (!isUsed || stores.configMaps.get(nameKey(name)) !== undefined) return true;
-    if (!(await texts.hasChanged(name))) return false;
-    changes.touchUsersOf(nameKey(name));
-    return true;
+    if (await texts.hasChanged(name)) changes.touchUsersOf(nameKey(name));
+    return false;
   }
 }

@@ -14,6 +14,7 @@ import {
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
 import type { ResourceKind, ResourceMeta } from "../../model/resource.ts";
 import type { ClusterObject } from "./cluster-object.ts";
+import { storedSetter } from "./managed-fields.ts";
 
 export interface DeclaredByKind {
   readonly WafInstance: DeclaredInstance;
@@ -64,12 +65,19 @@ function parseAnew(kind: ResourceKind, object: ClusterObject): AnyParsed {
   const { spec } = object;
   const isKeyed = typeof spec === "object" && spec !== null;
   const former = isKeyed ? parsedSpecs.get(spec) : undefined;
-  if (former !== undefined) return { ok: true, declared: { ...former, meta: metaOfObject(kind, object) } };
+  if (former !== undefined) {
+    return { ok: true, declared: { ...former, meta: withApprover(metaOfObject(kind, object), object) } };
+  }
   const parsed = parseResource(object, { defaultNamespace: "" });
   if (!parsed.ok) return { ok: false, problem: describeFaults(parsed.faults) };
   const declared = toDeclared(parsed.resource);
   if (isKeyed) parsedSpecs.set(spec, declared);
-  return { ok: true, declared };
+  return { ok: true, declared: { ...declared, meta: withApprover(declared.meta, object) } };
+}
+
+function withApprover(meta: ResourceMeta, { metadata }: ClusterObject): ResourceMeta {
+  const approver = storedSetter(metadata.managedFields);
+  return approver === undefined ? meta : { ...meta, approver };
 }
 
 function toDeclared(resource: CustomResource): DeclaredByKind[ResourceKind] {

@@ -1,14 +1,15 @@
-// Objects outside every reconcile run, whose status still has to say why: those whose instance does not exist, and those
-// that are invalid.
+// Objects outside every reconcile run, whose status still has to say why: those whose instance does not exist or is being deleted,
+// and those that are invalid.
 import { nearestName } from "../../api/nearest-name.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
 import { type ClusterObject, instanceNameOf } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import { metaOfObject, parseInstance, parseObject } from "./parse-object.ts";
 
-/** A rule, origin or cache clear whose instance does not exist. */
+/** A rule, origin or cache clear whose instance does not exist or is being deleted. */
 export interface Unattached {
   readonly meta: ResourceMeta;
+  readonly reason: "InstanceNotFound" | "InstanceDeleting";
   readonly instance: ObjectName;
   /** One sentence that names the instance and, if a similar name exists, suggests it. */
   readonly problem: string;
@@ -24,13 +25,13 @@ export interface InvalidObject {
 
 const attachedKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"] as const;
 
-/** Every valid object without a valid instance; only those that refer to `only`, if it is given. */
+/** Every valid object without a valid instance that stays; only those that refer to `only`, if it is given. */
 export function unattachedObjects(
   stores: ClusterStores,
   watchedNamespace: string | undefined,
   only: ObjectName | undefined,
 ): Unattached[] {
-  const problems = new Map<string, string | undefined>();
+  const problems = new Map<string, Pick<Unattached, "reason" | "problem"> | undefined>();
   return attachedKinds.flatMap((kind) => {
     const store = stores.byKind[kind];
     const objects = only === undefined ? store.list() : store.listBy("instance", nameKey(only));
@@ -41,7 +42,7 @@ export function unattachedObjects(
       const key = nameKey(instance);
       if (!problems.has(key)) problems.set(key, problemOf(stores, watchedNamespace, instance));
       const problem = problems.get(key);
-      return problem === undefined ? [] : [{ meta, instance, problem }];
+      return problem === undefined ? [] : [{ meta, instance, ...problem }];
     });
   });
 }
@@ -60,15 +61,28 @@ function invalidObject(kind: ResourceKind, object: ClusterObject): InvalidObject
 
 /** Undefined if the instance exists and is valid. */
 function problemOf(
+  stores: ClusterStores,
+  watchedNamespace: string | undefined,
+  instance: ObjectName,
+): Pick<Unattached, "reason" | "problem"> | undefined {
+  const name = nameKey(instance);
+  const object = stores.byKind.WafInstance.get(name);
+  if (object === undefined) {
+    return { reason: "InstanceNotFound", problem: describeMissing(stores, watchedNamespace, instance) };
+  }
+  if (parseInstance(object) === undefined) {
+    return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: see its status.` };
+  }
+  if (object.metadata.deletionTimestamp === undefined) return undefined;
+  return { reason: "InstanceDeleting", problem: `WafInstance ${name} is being deleted.` };
+}
+
+function describeMissing(
   { byKind: { WafInstance } }: ClusterStores,
   watchedNamespace: string | undefined,
   instance: ObjectName,
-): string | undefined {
+): string {
   const name = nameKey(instance);
-  const object = WafInstance.get(name);
-  if (object !== undefined) {
-    return parseInstance(object) !== undefined ? undefined : `WafInstance ${name} is invalid: see its status.`;
-  }
   if (watchedNamespace !== undefined && instance.namespace !== watchedNamespace) {
     return `This wafsync watches only namespace ${watchedNamespace}, so it cannot see WafInstance ${name}.`;
   }

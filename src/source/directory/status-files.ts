@@ -18,13 +18,21 @@ const waitingEventsMax = 1000;
 
 type Status = Readonly<Record<string, unknown>>;
 
+export interface FiledEvent {
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  /** Further fields of its line. */
+  readonly details?: object;
+}
+
 export interface StatusFiles {
   /** The status as last written, by this process or a former one. */
   read(object: ResourceRef): Status | undefined;
   /** Writes the status if it differs from the stored one. Never rejects. */
   write(object: ResourceRef, status: Status): Promise<void>;
   /** Appends a line to the events soon. */
-  event(object: ResourceRef, event: { readonly type: string; readonly reason: string; readonly message: string }): void;
+  event(object: ResourceRef, event: FiledEvent): void;
   /** Whether there is a status of any other object. */
   hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
   /** Removes the status of all other objects, which are no longer declared. */
@@ -77,10 +85,10 @@ class WrittenStatus implements StatusFiles {
     });
   }
 
-  event(object: ResourceRef, { type, reason, message }: { type: string; reason: string; message: string }): void {
+  event(object: ResourceRef, { type, reason, message, details }: FiledEvent): void {
     const { kind, namespace, name } = object;
     const time = new Date(this.#options.clock.nowMs()).toISOString();
-    this.#events.push(`${JSON.stringify({ time, type, kind, namespace, name, reason, message })}\n`);
+    this.#events.push(`${JSON.stringify({ time, type, kind, namespace, name, reason, message, ...details })}\n`);
     if (this.#events.length > waitingEventsMax) this.#events.shift();
     void this.#inTurn(async () => {
       const lines = this.#events.join("");

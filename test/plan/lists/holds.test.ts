@@ -86,7 +86,8 @@ describe("A missing ConfigMap", () => {
     const owned = [...addresses(1_413).map((one) => ownedBy(one, ["edge/feed"], list)), ownedBy(three, ["edge/feed"])];
     const at = situation(owned, gathered);
     const [rule] = desiredOf(gathered).rules;
-    const progress = ruleProgress(rule!, observed(at.observed), planOf(at));
+    const plan = planOf(at);
+    const progress = ruleProgress(rule!, observed(at.observed), plan, plan.inventory.entries);
     expect(progress).toMatchObject({ desired: 1_414, synced: 1, pending: 0, awaited: 1_413 });
   });
 });

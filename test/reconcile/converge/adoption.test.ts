@@ -26,7 +26,7 @@ describe("A rule that adopts", () => {
     expect(world.waf.calls.filter(({ name }) => !name.startsWith("Read"))).toEqual([]);
     expect(facts?.done.adopted).toBe(foreign);
     expect([...world.owned().entries.blocklist.values()].every(({ manner }) => manner === "Adopted")).toBe(true);
-    const message = `Adopted 1413 entries for WafIpRule edge/office: ${addresses(10).join(", ")}, …`;
+    const message = `Adopted 1,413 entries for WafIpRule edge/office: ${addresses(10).join(", ")} and 1,403 more.`;
     expect(messages(world, "EntriesAdopted")).toEqual([message, message]);
     expect(messages(world, "RecordMissing")).toEqual([]);
     await world.pass();

@@ -101,7 +101,7 @@ describe("The status of a rule", () => {
     expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.0/30", "192.0.2.4", "192.0.2.7", "198.51.100.7"]);
     expect(world.status.read(metaOf(world))).toMatchObject({
       entries: { desired: 4, synced: 4, pending: 0, rejected: 1, carved: 1 },
-      progress: "4/4",
+      progress: "4/5",
       rejected: [{ entry: "192.0.2.5", source: "spec.addresses[2]" }],
       carved: [
         {
@@ -170,6 +170,36 @@ describe("The status of a rule", () => {
     expect(world.status.condition(metaOf(world), "Ready")).toBe("True Ready");
     expect(world.status.eventReasons().slice(-2)).toEqual(["ApiUnavailable", "Recovered"]);
     expect(world.status.faults).toEqual([]);
+  });
+
+  test("is not written anew for a request ID in the words of the API, but for another status code", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    const fails = async (message: string): Promise<void> => {
+      world.waf.failOn({ on: "Read", effect: "Before", fault: { code: "Unavailable", message } });
+      await world.sleepUntil((await world.pass()).wakeAtMs);
+    };
+    const writes = (): number => world.status.writes.length;
+    await fails("The API answered 503: request 8f14e45f-ceea-467f-a95b-0123456789ab at 2026-01-01T00:00:00Z.");
+    const before = writes();
+    await fails("The API answered 503: request 45c48cce-2e2d-4fbd-8a1c-ba9876543210 at 2026-01-01T00:00:09Z.");
+    expect(writes()).toBe(before);
+    expect(world.status.message(metaOf(world), "Ready")).toContain("8f14e45f");
+    await fails("The API answered 502: request c9f0f895-fb98-4b91-99f5-1e8679531af5 at 2026-01-01T00:00:29Z.");
+    expect(world.status.message(metaOf(world), "Ready")).toContain("502");
+    expect(world.status.faults).toEqual([]);
+  });
+
+  test("is left to others while the instance is being deleted", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(2))] } });
+    await world.pass();
+    const fault = { code: "Unavailable", message: "The API can't be reached." } as const;
+    world.waf.failOn({ on: "Read", effect: "Before", fault });
+    const before = world.status.read(metaOf(world));
+    world.declare({ instance: anInstance({ meta: { deleting: true } }) });
+    await world.pass();
+    expect(world.status.condition(world.instance, "Ready")).toBe("False ApiUnavailable");
+    expect(world.status.read(metaOf(world))).toEqual(before);
   });
 
   test("repeats the value of the annotation that asks for a reconcile", async () => {
@@ -242,7 +272,7 @@ describe("Events", () => {
     world.waf.refusedTexts.add("192.0.2.2");
     await world.pass();
     const told = world.status.eventReasons();
-    expect(told.toSorted()).toEqual(["EntriesChanged", "InvalidEntries", "Rejected"]);
+    expect(told.toSorted()).toEqual(["EntriesAdded", "EntriesAdded", "InvalidEntries", "Rejected"]);
     await world.pass();
     world.waf.failOn({
       on: "Read",
@@ -269,17 +299,6 @@ describe("Events", () => {
     await world.sleepUntil((await world.pass()).wakeAtMs);
     await world.pass();
     expect(world.status.eventReasons().filter((reason) => reason === "Contested")).toHaveLength(1);
-  });
-
-  test("sum up what was done", async () => {
-    const world = new ConvergeWorld({ declared: { rules: [blocking("a", addresses(5))] } });
-    await world.pass();
-    world.declare({ rules: [blocking("a", addresses(3, 4))] });
-    await world.pass();
-    expect(world.status.events.map(({ message }) => message)).toEqual([
-      "Added 5 entries.",
-      "Added 2 and removed 4 entries.",
-    ]);
   });
 
   test("read well", async () => {

@@ -15,7 +15,7 @@ import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
 import { collectionOf, instance, keySecret } from "../../support/builders/manifests.ts";
 
 const waitMs = 30_000;
-const event = { type: "Normal", reason: "EntriesChanged", message: "Added 1 entry." } as const;
+const event = { type: "Normal", reason: "OriginsAdded", message: "Added 1 origin." } as const;
 
 await describeWithControlPlane("records in a cluster", (cluster) => {
   let api: ApiServer;
@@ -43,6 +43,8 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
       mayWrite: () => mayWrite,
       onEventDropped: () => undefined,
       onInventoryDeleted: () => undefined,
+      migratesConfigMaps: false,
+      onFormerRecord: () => undefined,
     });
     running = source.run(end.signal);
     await source.whenSynced();
@@ -111,6 +113,6 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
     records.status.event(meta, { ...event, reason: "TooLate" });
     const path = `/api/v1/namespaces/${meta.namespace}/events`;
     const { items } = (await cluster.request({ path })).body as { items: { reason: string }[] };
-    expect(items.map(({ reason }) => reason)).toEqual(["EntriesChanged"]);
+    expect(items.map(({ reason }) => reason)).toEqual(["OriginsAdded"]);
   });
 });

@@ -11,6 +11,7 @@ import { createClusterSource } from "../../../src/source/cluster/cluster-source.
 import { createInstanceFinalizers } from "../../../src/source/cluster/instance-finalizer.ts";
 import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
+import { fastClock } from "../../support/processes/fast-clock.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
 import { cacheClear, configMap, instance, keySecret, origin, rule } from "../../support/builders/manifests.ts";
@@ -155,13 +156,53 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await createAll(cluster, configMap(namespace, "later", "198.51.100.6\n"));
     await grows(version);
     expect(await textsOf()).toMatchObject([{ text: "198.51.100.5\n" }, { text: "198.51.100.6\n" }]);
-    // It is not watched, and there until the next resync.
+    const ruleNow = async () => (await gather()).rules.find(({ rule: { meta } }) => meta.name === "fed");
+    expect((await ruleNow())?.refresh).toEqual(["Watched", "Polled"]);
+    // It is not watched, and polled later than now.
     version = source.version(name);
     await patchObject(cluster, configMap(namespace, "later", ""), { data: { "list.txt": "198.51.100.7\n" } });
     expect((await textsOf())?.[1]).toMatchObject({ text: "198.51.100.6\n" });
     source.forgetReads(name);
     expect((await textsOf())?.[1]).toMatchObject({ text: "198.51.100.7\n" });
     await deleteManifest(cluster, fed);
+  });
+
+  test("a ConfigMap without the label is polled: its metadata, and the rest only when it changed", async () => {
+    const polled = watchedClient(api);
+    const home = await createNamespace(cluster, "polled");
+    const fed = rule(home, "fed", [], { addressesFrom: [{ configMapKeyRef: { name: "plain", key: "list.txt" } }] });
+    const map = configMap(home, "plain", "198.51.100.4\n");
+    await createAll(cluster, keySecret(home, "a-polled-key-0123"), instance(home, "https://polled.example"), map, fed);
+    const fast = createClusterSource({
+      api: polled,
+      clock: fastClock(60),
+      random: Math.random,
+      namespace: home,
+      onChange: () => undefined,
+    });
+    const stop = new AbortController();
+    const ended = fast.run(stop.signal);
+    await fast.whenSynced();
+    const of = { namespace: home, name: "waf" };
+    const reads = (): number => polled.sent.filter((request) => request.endsWith("/configmaps/plain")).length;
+    const first = await fast.gather(of);
+    expect(first?.rules).toMatchObject([{ texts: [{ text: "198.51.100.4\n" }], refresh: ["Polled"] }]);
+    await waitFor("two polls", waitMs, async () => (reads() >= 3 ? true : undefined));
+    const version = fast.version(of);
+    await patchObject(cluster, map, { metadata: { annotations: { other: "touched" } } });
+    const before = reads();
+    await waitFor("three more reads", waitMs, async () => (reads() >= before + 3 ? true : undefined));
+    expect(fast.version(of)).toBe(version);
+    await patchObject(cluster, map, { data: { "list.txt": "198.51.100.5\n" } });
+    await waitFor("a higher version", waitMs, async () => (fast.version(of) > version ? true : undefined));
+    expect((await fast.gather(of))?.rules).toMatchObject([{ texts: [{ text: "198.51.100.5\n" }] }]);
+    await deleteManifest(cluster, map);
+    await waitFor("the end of it", waitMs, async () => {
+      const [gathered] = (await fast.gather(of))?.rules ?? [];
+      return gathered?.texts[0]?.state === "Missing" ? true : undefined;
+    });
+    stop.abort();
+    await ended;
   });
 
   test("Secrets are read one at a time, and again only after a refusal, a request or a resync", async () => {
@@ -229,6 +270,42 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(source.invalid()).toEqual([]);
     await deleteManifest(cluster, lost);
     await deleteManifest(cluster, early);
+  });
+
+  test("objects whose instance is being deleted are told so, also if they are new", async () => {
+    const home = await createNamespace(cluster, "leaving");
+    const going = instance(home, "https://going.example");
+    const manifest = { ...going, metadata: { ...going.metadata, finalizers: ["wafsync.dev/release-entries"] } };
+    await createAll(cluster, manifest);
+    await seen(going);
+    await deleteManifest(cluster, going);
+    const late = rule(home, "late", ["198.51.100.9"]);
+    await createAll(cluster, late);
+    await seen(late);
+    const told = async () => source.unattached({ namespace: home, name: "waf" });
+    await waitFor("the deletion", waitMs, async () => ((await told()).length > 0 ? true : undefined));
+    expect(await told()).toMatchObject([
+      { meta: { name: "late" }, reason: "InstanceDeleting", problem: `WafInstance ${home}/waf is being deleted.` },
+    ]);
+    await patchObject(cluster, going, { metadata: { finalizers: null } });
+  });
+
+  test("an approval names who set the annotation, and nothing else of the managed fields is kept", async () => {
+    const home = await createNamespace(cluster, "approving");
+    const mine = instance(home, "https://approved.example");
+    await createAll(cluster, mine);
+    await seen(mine);
+    const annotate = ["annotate", "wafinstance", "waf", "-n", home, "wafsync.dev/approve-removals=e1712f3c6132"];
+    await cluster.expectKubectl(annotate);
+    await waitFor("the annotation", waitMs, async () => {
+      const annotations = source.objectOf(refOf(mine))?.metadata.annotations;
+      return annotations?.["wafsync.dev/approve-removals"] === undefined ? undefined : true;
+    });
+    const { meta } = (await gather({ namespace: home, name: "waf" })).instance;
+    expect(meta.approver).toMatchObject({ manager: "kubectl-annotate", time: expect.stringMatching(/^20\d\d-/u) });
+    expect(source.objectOf(refOf(mine))?.metadata.managedFields).toEqual([meta.approver]);
+    const confirmed = await source.confirm({ namespace: home, name: "waf" });
+    expect(confirmed).toMatchObject({ state: "Read", gathered: { instance: { meta: { approver: meta.approver } } } });
   });
 
   test("a fresh read sees what the watches have not, and whose instance is another one now", async () => {

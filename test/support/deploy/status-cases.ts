@@ -34,7 +34,7 @@ const held: Verdict = ["Suspended", "Failed"];
 
 /** Who moves next with a reason, in each way that the operator reports it. */
 const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next, Verdict>>>>> = {
-  Synced: { Settled: healthy, Working: working },
+  Synced: { Settled: healthy },
   Expired: { Settled: healthy },
   Observed: { Settled: healthy },
   PrimaryOrigin: { Settled: healthy },
@@ -61,11 +61,13 @@ const unknownReasons: ReadonlySet<SyncedReason> = new Set(["Syncing", "Suspended
 /** What is not accepted counts as failed once the rest is settled; an instance that is not there may still come. */
 const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pending">, Verdict>> = {
   InstanceNotFound: working,
+  InstanceDeleting: working,
   NotAllowed: failed,
   InvalidEntries: failed,
   InvalidSpec: failed,
   Conflict: failed,
   GuardRejected: failed,
+  NoEntries: failed,
   SourceMissing: failed,
   BaseUrlNotAllowed: failed,
 };
@@ -137,7 +139,7 @@ function acceptedCases(): StatusCase[] {
     const refused = { status: "False", reason, message } as const;
     const kind = reason === "BaseUrlNotAllowed" ? "WafInstance" : "WafIpRule";
     const title = `Accepted ${reason}`;
-    if (reason === "InstanceNotFound") {
+    if (reason === "InstanceNotFound" || reason === "InstanceDeleting") {
       const conditions = built([
         { type: "Accepted", status: "False", reason },
         { type: "Ready", status: "False", reason },

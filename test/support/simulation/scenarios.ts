@@ -1,7 +1,7 @@
 // A few changes that an installation goes through, small enough to kill the process at every single step of them.
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
-import { approvalAnnotation } from "../../../src/plan/lists/removal-guard.ts";
+import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
 import { aCacheClear, allowing, anInstance, anOrigin, blocking } from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";
 

@@ -4,7 +4,7 @@ import { listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
-import { approvalAnnotation } from "../../../src/plan/lists/removal-guard.ts";
+import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
 import { aCacheClear, aMeta, anInstance, anOrigin, aRule } from "../builders/declare.ts";
 import type { MetaOverrides } from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";

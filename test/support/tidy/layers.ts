@@ -69,7 +69,7 @@ export const layers: readonly Layer[] = [
       {
         name: "source/cluster",
         mayImport: ["model", "async", "api", "plan/cache-clear", "kube", "source/*.ts"],
-        duty: "custom resources by list and watch, inventories in ConfigMaps",
+        duty: "custom resources by list and watch, records in WafRecords",
       },
       {
         name: "source/directory",

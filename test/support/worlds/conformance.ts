@@ -101,7 +101,7 @@ function consistencyFaults(conditions: readonly Condition[]): string[] {
   if (stalled !== undefined && reconciling !== undefined) faults.push("it is both Stalled and Reconciling");
   if (stalled !== undefined && ready.status !== "False") faults.push(`it is Stalled and Ready is ${ready.status}`);
   // Whoever creates the instance moves next, which in GitOps is a matter of seconds: neither work nor a dead end.
-  const waits = ready.reason === "InstanceNotFound";
+  const waits = ready.reason === "InstanceNotFound" || ready.reason === "InstanceDeleting";
   if (ready.status === "False" && stalled === undefined && reconciling === undefined && !waits) {
     faults.push("Ready is False, and nobody is said to move next");
   }
@@ -110,6 +110,7 @@ function consistencyFaults(conditions: readonly Condition[]): string[] {
   if (ready.status === "Unknown" && reconciling === undefined && ready.reason !== "Suspended") {
     faults.push(`Ready is Unknown for ${ready.reason}, and nobody works on it`);
   }
+  if (ready.status === "True" && reconciling !== undefined) faults.push("it is both Ready and Reconciling");
   if (ready.status === "True" && find("Accepted")?.status !== "True") faults.push("it is Ready and not Accepted");
   return faults;
 }

@@ -1,0 +1,112 @@
+// Events about entries that were added, removed and adopted: one for each rule, with the first of the entries, on the rule and on
+// the instance. Where many rules changed, the instance gets one sum instead.
+import type { Entry } from "../../model/entry.ts";
+import type { Adoption } from "../../model/operation.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import { inThousands } from "../../model/sentence.ts";
+import { entriesKeptMax } from "../entry-changes.ts";
+import type { EntryChange } from "../entry-changes.ts";
+import type { RunFacts } from "../facts.ts";
+import type { StatusPort } from "../ports.ts";
+
+/** With more rules than this, the instance gets one event for all of them. */
+const rulesOnInstanceMax = 5;
+/** The rules that get an event of their own in one run, for each kind of change; the others are only in the sum. */
+export const rulesWithEventMax = 500;
+
+type Change = EntryChange["change"] | "Adopted";
+type Declared = Pick<RunFacts, "gathered" | "desired">;
+
+interface RuleChange {
+  /** `namespace/name`; undefined where no rule is known. */
+  readonly rule: string | undefined;
+  readonly entries: readonly Entry[];
+  readonly count: number;
+}
+
+/** Entries were added to and removed from the lists. */
+export function emitEntryChanges(status: StatusPort, declared: Declared, changes: readonly EntryChange[]): void {
+  if (changes.length === 0) return;
+  const metas = metasOf(declared);
+  for (const change of ["Added", "Removed"] as const) {
+    const groups = changes.filter((item) => item.change === change);
+    emitChanges(status, declared, metas, change, byRule(groups, metas));
+  }
+}
+
+/** Entries became managed without a call. */
+export function emitAdoptions(status: StatusPort, declared: Declared, adoptions: readonly Adoption[]): void {
+  if (adoptions.length === 0) return;
+  const groups = adoptions.map(({ entry, rules }) => ({ rules, entries: [entry], count: 1 }));
+  const metas = metasOf(declared);
+  emitChanges(status, declared, metas, "Adopted", byRule(groups, metas));
+}
+
+function metasOf({ desired }: Declared): ReadonlyMap<string, ResourceMeta> {
+  return new Map(desired.rules.map(({ id, rule }) => [id, rule.meta]));
+}
+
+/** Of several rules that wanted an entry, the first one that still exists. */
+function byRule(
+  groups: readonly Pick<EntryChange, "rules" | "entries" | "count">[],
+  metas: ReadonlyMap<string, ResourceMeta>,
+): readonly RuleChange[] {
+  const changes = new Map<string | undefined, { rule: string | undefined; entries: Entry[]; count: number }>();
+  for (const { rules, entries, count } of groups) {
+    const rule = rules.find((id) => metas.has(id)) ?? rules[0];
+    const change = changes.get(rule) ?? { rule, entries: [], count: 0 };
+    changes.set(rule, change);
+    change.count += count;
+    change.entries.push(...entries.slice(0, entriesKeptMax - change.entries.length));
+  }
+  return [...changes.values()];
+}
+
+function emitChanges(
+  status: StatusPort,
+  { gathered }: Declared,
+  metas: ReadonlyMap<string, ResourceMeta>,
+  change: Change,
+  changes: readonly RuleChange[],
+): void {
+  if (changes.length === 0) return;
+  const instance = gathered.instance.meta;
+  const isSummed = changes.length > rulesOnInstanceMax;
+  if (isSummed) {
+    status.event(instance, { type: "Normal", reason: reasons[change], message: sumInWords(change, changes) });
+  }
+  for (const item of changes.slice(0, rulesWithEventMax)) {
+    const { rule, entries, count } = item;
+    const message = changeInWords(change, item);
+    const details = { ...(rule === undefined ? {} : { rule }), entries, count };
+    const event = { type: "Normal", reason: reasons[change], message, details } as const;
+    const meta = rule === undefined ? undefined : metas.get(rule);
+    if (!isSummed) status.event(instance, event);
+    if (meta !== undefined && !meta.deleting) status.event(meta, isSummed ? event : { ...event, isRepeated: true });
+  }
+}
+
+const reasons = { Added: "EntriesAdded", Removed: "EntriesRemoved", Adopted: "EntriesAdopted" } as const;
+const prepositions = { Added: "for", Removed: "of", Adopted: "for" } as const;
+
+function changeInWords(change: Change, { rule, entries, count }: RuleChange): string {
+  const left = count - entries.length;
+  const more = left > 0 ? ` and ${inThousands(left)} more` : "";
+  const whose = rule === undefined ? "that no rule is recorded for" : `${prepositions[change]} WafIpRule ${rule}`;
+  return `${change} ${countOfEntries(count)} ${whose}: ${entries.join(", ")}${more}.`;
+}
+
+function sumInWords(change: Change, changes: readonly RuleChange[]): string {
+  const total = changes.reduce((sum, { count }) => sum + count, 0);
+  const largest = changes.toSorted((a, b) => b.count - a.count).slice(0, rulesOnInstanceMax);
+  const names = largest.map(({ rule, count }) => {
+    return `${inThousands(count)} ${rule === undefined ? "without a recorded rule" : `${prepositions[change]} WafIpRule ${rule}`}`;
+  });
+  const left = inThousands(changes.length - largest.length);
+  const rules = `${inThousands(changes.length)} rules`;
+  return `${change} ${countOfEntries(total)} ${prepositions[change]} ${rules}: ${names.join(", ")}, and those ${prepositions[change]} ${left} more.`;
+}
+
+function countOfEntries(count: number): string {
+  return count === 1 ? "1 entry" : `${inThousands(count)} entries`;
+}

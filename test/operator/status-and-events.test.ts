@@ -1,0 +1,133 @@
+// What the operator tells about entries: events with their names, who approved, which rules have expired or have no entries,
+// how changes of a ConfigMap are noticed.
+import { beforeAll, expect, test } from "@jest/globals";
+import { addresses, configMap, instance, rule } from "../support/builders/manifests.ts";
+import { slow } from "../support/processes/slowness.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { KubeEvent } from "../support/worlds/operator-world.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+
+await describeOperator("what the operator tells", (world) => {
+  beforeAll(async () => {
+    await world().startOperator();
+  });
+
+  async function told(namespace: string, kind: string, name: string, reason: string): Promise<KubeEvent> {
+    let found: KubeEvent | undefined;
+    await world().eventually(`the event ${reason} of ${kind} ${name}`, async () => {
+      const events = await world().events(namespace);
+      found = events.find(({ involvedObject: of, reason: why }) => {
+        return of.kind === kind && of.name === name && why === reason;
+      });
+      return found !== undefined;
+    });
+    return found!;
+  }
+
+  async function reasonOf(namespace: string, name: string): Promise<string> {
+    const ready = conditionOf(await world().read("WafIpRule", namespace, name), "Ready");
+    return `${ready?.status} ${ready?.reason}`;
+  }
+
+  test("events name the entries and the rule, and approvals who set the annotation", async () => {
+    const { namespace, waf } = await world().newInstance("named", { guards: { maxRemovals: 2 } });
+    await world().apply(rule(namespace, "feed", addresses(14)), rule(namespace, "short", ["203.0.113.1"]));
+    await world().allReady(namespace);
+    const onRule = await told(namespace, "WafIpRule", "feed", "EntriesAdded");
+    expect(onRule.message).toMatch(new RegExp(`^Added 14 entries for WafIpRule ${namespace}/feed: .* and 4 more\\.$`));
+    expect(onRule.message.split(", ")).toHaveLength(10);
+    await world().eventually("the instance tells the same", async () =>
+      (await world().events(namespace)).some(
+        ({ involvedObject: of, message }) => of.kind === "WafInstance" && message === onRule.message,
+      ),
+    );
+
+    await world().remove(rule(namespace, "short", []));
+    const removed = await told(namespace, "WafInstance", "waf", "EntriesRemoved");
+    expect(removed.message).toBe(`Removed 1 entry of WafIpRule ${namespace}/short: 203.0.113.1.`);
+
+    await world().apply(rule(namespace, "feed", addresses(10)));
+    const held = await told(namespace, "WafInstance", "waf", "RemovalsHeld");
+    const hash = /=([0-9a-f]{12})$/.exec(held.message)?.[1] ?? "";
+    const annotate = ["annotate", "wafinstance", "waf", "-n", namespace, `wafsync.dev/approve-removals=${hash}`];
+    await world().cluster.expectKubectl(annotate);
+    const approved = await told(namespace, "WafInstance", "waf", "RemovalsApproved");
+    expect(approved.message).toMatch(
+      new RegExp(`^4 removals are approved by .*: "${hash}", which kubectl-annotate set at 20\\d\\d-.*Z\\.$`),
+    );
+    await world().eventually("they are gone", () => waf.view.blocklist.length === 10);
+    expect((await told(namespace, "WafIpRule", "feed", "EntriesRemoved")).message).toContain("Removed 4 entries of");
+
+    await world().apply(rule(namespace, "feed", addresses(3)));
+    await world().eventually("others are on hold", async () => {
+      const ready = conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
+      return ready?.reason === "Held";
+    });
+    await world().apply(rule(namespace, "feed", addresses(10)));
+    const resumed = await told(namespace, "WafInstance", "waf", "RemovalsResumed");
+    expect(resumed).toMatchObject({ type: "Normal", message: "No removal is on hold any more." });
+  });
+
+  test("kubectl shows which rule has no entries, which has expired, and how many entries were rejected", async () => {
+    const { namespace, waf } = await world().newInstance("shown");
+    waf.view.add("blocklist", ["203.0.113.9"]);
+    await world().apply(
+      rule(namespace, "empty", []),
+      rule(namespace, "guarded", ["203.0.113.1", "10.0.0.0/8"]),
+      rule(namespace, "over", ["203.0.113.9"], { expiresAt: "2020-01-01T00:00:00Z" }),
+    );
+    await world().eventually(
+      "all have a reason",
+      async () =>
+        (await reasonOf(namespace, "empty")) === "False NoEntries" &&
+        (await reasonOf(namespace, "guarded")) === "False GuardRejected" &&
+        (await reasonOf(namespace, "over")) === "True Expired",
+    );
+    const table = await world().cluster.expectKubectl(["get", "wafip", "-n", namespace, "-o", "wide"]);
+    expect(table).toMatch(/^empty .* 0\/0 .* False +NoEntries /m);
+    expect(table).toMatch(/^guarded .* 1\/2 .* False +GuardRejected /m);
+    expect(table).toMatch(/^over .* expired .* True +Expired /m);
+    const over = conditionOf(await world().read("WafIpRule", namespace, "over"), "Ready");
+    expect(over?.message).toContain("1 of its entries stays on the blocklist: another writer added it.");
+    expect(waf.view.blocklist.toSorted()).toEqual(["203.0.113.1", "203.0.113.9"]);
+  });
+
+  test("a ConfigMap without the label is followed within half a minute, and the status says so", async () => {
+    const { namespace, waf } = await world().newInstance("polled", { resyncInterval: "1h" });
+    const from = { addressesFrom: [{ configMapKeyRef: { name: "feed", key: "list.txt" } }] };
+    await world().apply(configMap(namespace, "feed", "203.0.113.1\n"), rule(namespace, "feed", [], from));
+    await world().allReady(namespace);
+    const { status } = (await world().read("WafIpRule", namespace, "feed")) ?? {};
+    expect(status?.["sources"]).toEqual([{ configMap: "feed", key: "list.txt", entries: 1, refresh: "Polled" }]);
+    await world().apply(configMap(namespace, "feed", "203.0.113.1\n203.0.113.2\n"));
+    const changedMs = Date.now();
+    await world().eventually("the new entry is there", () => waf.view.blocklist.length === 2);
+    expect(Date.now() - changedMs).toBeLessThan(slow(35_000));
+    await world().apply(configMap(namespace, "feed", "203.0.113.1\n203.0.113.2\n", { "wafsync.dev/watch": "true" }));
+    await world().eventually("the status says that it is watched", async () => {
+      const { status: now } = (await world().read("WafIpRule", namespace, "feed")) ?? {};
+      return JSON.stringify(now?.["sources"]).includes('"refresh":"Watched"');
+    });
+  });
+
+  test("a rule for an instance that is being deleted says so", async () => {
+    const { namespace } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
+    await world().apply(rule(namespace, "old", ["203.0.113.1"]));
+    await world().allReady(namespace);
+    // Nobody answers there, so the deletion takes its time.
+    await world().patch(instance(namespace, ""), { spec: { baseUrl: "http://127.0.0.1:1" } });
+    await world().remove(instance(namespace, ""));
+    await world().apply(rule(namespace, "late", ["203.0.113.2"]));
+    for (const name of ["old", "late"]) {
+      await world().eventually(
+        `${name} says that its instance goes`,
+        async () => (await reasonOf(namespace, name)) === "False InstanceDeleting",
+      );
+    }
+    await world().patch(instance(namespace, ""), { metadata: { finalizers: null } });
+    await world().eventually(
+      "they miss it",
+      async () => (await reasonOf(namespace, "late")) === "False InstanceNotFound",
+    );
+  });
+});

@@ -1,0 +1,30 @@
+import { expect, test } from "@jest/globals";
+import { setterOfAnnotation, storedSetter } from "../../../src/source/cluster/managed-fields.ts";
+
+const annotation = "wafsync.dev/approve-removals";
+
+function entry(manager: string, time: string, ...annotations: readonly string[]) {
+  const fields = Object.fromEntries(annotations.map((name) => [`f:${name}`, {}]));
+  return { manager, operation: "Update", time, fieldsV1: { "f:metadata": { "f:annotations": fields }, "f:spec": {} } };
+}
+
+test("the last one that set the annotation is found among those that set others", () => {
+  const fields = [
+    entry("argocd", "2026-01-01T00:00:03Z", "other"),
+    entry("kubectl-annotate", "2026-01-01T00:00:02Z", "other", annotation),
+    entry("kubectl-edit", "2026-01-01T00:00:01Z", annotation),
+  ];
+  expect(setterOfAnnotation(fields, annotation)).toEqual({ manager: "kubectl-annotate", time: "2026-01-01T00:00:02Z" });
+});
+
+test("nobody is found where nothing is recorded, or something odd", () => {
+  const odd = [null, "text", { fieldsV1: [] }, { ...entry("", "now", annotation) }, { manager: "m", time: "t" }];
+  expect(setterOfAnnotation(undefined, annotation)).toBeUndefined();
+  expect(setterOfAnnotation(odd, annotation)).toBeUndefined();
+});
+
+test("the stored form of an object has the setter and nothing else", () => {
+  const setter = { manager: "kubectl-annotate", time: "2026-01-01T00:00:02Z" };
+  expect(storedSetter([setter])).toEqual(setter);
+  expect(storedSetter(undefined)).toBeUndefined();
+});
