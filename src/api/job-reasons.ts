@@ -93,6 +93,11 @@ export const logsForwardedFact = {
       meaning: "The API answered in a shape that is not the documented one.",
       action: "Check `spec.baseUrl`, and whether a proxy answers in its place.",
     },
+    TooLarge: {
+      statuses: ["False"],
+      meaning: "A page of logs is larger than the operator reads.",
+      action: "Ask who runs the operator about `--max-response-mib`.",
+    },
     RateLimited: { statuses: ["False"], meaning: "The API asked to slow down.", action: "Wait." },
     BadApiKey: {
       statuses: ["False"],

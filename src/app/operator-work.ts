@@ -31,6 +31,7 @@ import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { runUnattachedLoop } from "./unattached-loop.ts";
+import type { AnswerLimits } from "../waf/client.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
 
@@ -57,6 +58,8 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
+  /** Of the answers of one WAF. */
+  readonly limits?: AnswerLimits | undefined;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
@@ -96,6 +99,7 @@ class Work implements OperatorWork {
     this.#wafClients = new WafClients({
       clock,
       redactor: options.redactor,
+      limits: options.limits,
       open: transportsOf(options.baseUrls),
       // The platform chose the URLs that it allows by name; any other was chosen by a user who may explore the network.
       hidesCause: options.baseUrls.allowedBaseUrls === undefined,

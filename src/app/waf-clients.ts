@@ -5,7 +5,7 @@ import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { nameKey } from "../model/resource.ts";
-import type { CallRecord, Permission, WafClient } from "../waf/client.ts";
+import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
 import { createWafClient } from "../waf/client.ts";
 import type { OpenTransport } from "../waf/connection.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
@@ -26,6 +26,8 @@ export interface WafClientsOptions {
   readonly redactor: Redactor;
   /** How to take turns with other processes of the machine; undefined in a cluster, where the Lease does it. */
   readonly locks?: KeyLocks | undefined;
+  /** Of the answers of one WAF; the widest if undefined. */
+  readonly limits?: AnswerLimits | undefined;
   /** Whether the faults of failed connections are the same whatever the cause. */
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
@@ -74,7 +76,7 @@ export class WafClients {
 
   #connect(instance: DeclaredInstance, key: ApiKey, identity: string): Opened {
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
-    const { clock, permit, onCall, hidesCause, redactor } = this.#options;
+    const { clock, permit, onCall, hidesCause, redactor, limits } = this.#options;
     const lane = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs });
     const name = nameKey(instance.meta);
     const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
@@ -85,6 +87,7 @@ export class WafClients {
       requestTimeoutMs,
       lane,
       permit,
+      limits,
       clock,
       hidesCause,
       onCall: report,

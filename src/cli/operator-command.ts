@@ -26,6 +26,8 @@ export interface OperatorCommandOptions {
   readonly allowInsecureHttp: boolean;
   readonly allowPrivateNetworks: boolean;
   readonly migrateConfigMapRecords: boolean;
+  readonly maxListEntries: number;
+  readonly maxResponseMib: number;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
   readonly host?: string;
@@ -81,6 +83,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
       allowPrivateNetworks: options.allowPrivateNetworks,
     },
+    limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
     migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),

@@ -10,6 +10,7 @@ export const wafFaultCodes = [
   "TimedOut",
   "OutcomeUnknown",
   "ContractBroken",
+  "TooLarge",
   "Aborted",
   "NotPermitted",
 ] as const;
@@ -23,6 +24,7 @@ export const wafFaultCodes = [
  * - `TimedOut`: a read took too long.
  * - `OutcomeUnknown`: a write was sent and no valid answer came: it may have taken effect.
  * - `ContractBroken`: a read got an answer that is not the documented one.
+ * - `TooLarge`: a read got an answer beyond the limits that this process was started with.
  * - `Aborted`: the caller stopped waiting before anything was sent.
  * - `NotPermitted`: a write was stopped here: dry run, lost lease, or the process is ending. Nothing was sent.
  */

@@ -14,11 +14,22 @@ import type { Lane, TurnRefusal } from "./lane.ts";
 import { endpointOf, isWrite, wafOperations } from "./operations.ts";
 import type { OperationName, WriteName } from "./operations.ts";
 import { isSuccess, sendRequest } from "./request.ts";
+import { listLengthMax } from "./wire.ts";
 import type { Exchange } from "./request.ts";
 
 /** A lost lease may be taken over after a time that counts on this. */
 export const writeTimeoutMsMax = 10_000;
 export const readBodyBytesMax = 64 * 1_048_576;
+
+/** What one answer may have at most: a WAF must not take the memory of the others. */
+export interface AnswerLimits {
+  readonly listEntriesMax: number;
+  /** Of lists and pages of logs. */
+  readonly bodyBytesMax: number;
+}
+
+/** Nobody else is harmed where a person works on WAFs of his own. */
+const widestLimits: AnswerLimits = { listEntriesMax: listLengthMax, bodyBytesMax: readBodyBytesMax };
 export const writeBodyBytesMax = 1_048_576;
 
 export type Permission = { readonly permitted: true } | { readonly permitted: false; readonly reason: string };
@@ -49,6 +60,7 @@ export interface WafClientOptions {
   readonly lane: Lane;
   /** Asked once for each write. */
   readonly permit: (operation: WriteName) => Permission;
+  readonly limits?: AnswerLimits | undefined;
   readonly clock: Clock;
   /** Whether faults keep the cause of a failed connection from whoever reads them: see `ExchangeContext`. */
   readonly hidesCause?: boolean | undefined;
@@ -84,10 +96,17 @@ export interface WafClient {
 /** A client for one base URL and key; `lane` must have been acquired for the two. */
 export function createWafClient(options: WafClientOptions): WafClient {
   const caller = new Caller(options);
+  const { limits = widestLimits } = options;
   const list = (name: ListName) => ({ list: name });
   return {
     readOrigins: async (how) => await caller.call({ name: "ReadOrigins", read: readOriginsAnswer }, how),
-    readList: async (name, how) => await caller.call({ name: "ReadList", ...list(name), read: readListAnswer }, how),
+    readList: async (name, how) => {
+      const read = await caller.call({ name: "ReadList", ...list(name), read: readListAnswer }, how);
+      const { listEntriesMax } = limits;
+      return read.ok && read.value.length > listEntriesMax
+        ? { ok: false, fault: longList(name, listEntriesMax) }
+        : read;
+    },
     addEntry: async (name, ip, how) =>
       await caller.call({ name: "AddEntry", ...list(name), fields: { ip }, read: readWriteAnswer }, how),
     removeEntry: async (name, ip, how) =>
@@ -144,8 +163,9 @@ class Caller {
     }
     const { effect, method } = wafOperations[call.name];
     const isRead = effect === "Read";
+    const { bodyBytesMax } = this.#options.limits ?? widestLimits;
     const timeoutMs = isRead ? requestTimeoutMs : Math.min(requestTimeoutMs, writeTimeoutMsMax);
-    const limits = { timeoutMs, bodyBytesMax: isRead ? readBodyBytesMax : writeBodyBytesMax, signal };
+    const limits = { timeoutMs, bodyBytesMax: isRead ? bodyBytesMax : writeBodyBytesMax, signal };
     const startMs = clock.monotonicMs();
     const exchange = await sendRequest(connection, this.#request(call), limits, clock);
     const result = this.#judge(call, exchange, timeoutMs);
@@ -179,6 +199,7 @@ class Caller {
       redact: this.#redact,
       origin: this.#origin,
       hidesCause,
+      bodyBytesMax: (this.#options.limits ?? widestLimits).bodyBytesMax,
       timeoutMs,
       nowMs: clock.nowMs(),
       problem: answer?.problem,
@@ -193,6 +214,12 @@ class Caller {
     const withoutKey = key.redact(text);
     return redact === undefined ? withoutKey : redact(withoutKey);
   };
+}
+
+function longList(list: ListName, entriesMax: number): WafFault {
+  const most = entriesMax.toLocaleString("en-US");
+  const message = `The ${list} has more than ${most} entries, which is the most that wafsync reads (--max-list-entries).`;
+  return { code: "TooLarge", message, status: 200 };
 }
 
 function busyFault(by: string): WafFault {

@@ -24,6 +24,8 @@ export interface ExchangeContext {
    * whoever may write a base URL which hosts and ports exist in the network of the operator.
    */
   readonly hidesCause: boolean;
+  /** Of a successful read. */
+  readonly bodyBytesMax: number;
   readonly timeoutMs: number;
   readonly nowMs: number;
   /** What is wrong with the body of a 2xx answer. */
@@ -105,8 +107,14 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
       return unclear("Aborted", "the call was withdrawn while the answer was awaited", exchange, context);
     case "Deadline":
       return unclear("TimedOut", `no whole answer came within ${context.timeoutMs} ms`, exchange, context);
-    case "TooLarge":
-      return unclear("ContractBroken", "the answer is larger than any that is documented", exchange, context);
+    case "TooLarge": {
+      if (context.effect === "Write" || !isSuccess(exchange.status)) {
+        return unclear("ContractBroken", "the answer is larger than any that is documented", exchange, context);
+      }
+      const most = `${Math.round(context.bodyBytesMax / 1_048_576)} MiB`;
+      const what = `the answer has more than ${most}, which is the most that wafsync reads (--max-response-mib)`;
+      return unclear("TooLarge", what, exchange, context);
+    }
     case "NotText":
       return unclear("ContractBroken", "the answer is not UTF-8 text", exchange, context);
     default: {

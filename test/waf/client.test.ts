@@ -91,6 +91,28 @@ describe("the requests", () => {
   });
 });
 
+describe("an answer beyond the limits of the process", () => {
+  const limits = { listEntriesMax: 3, bodyBytesMax: 2 * 1_048_576 };
+
+  test("is a list of too many entries", async () => {
+    const { server, waf } = await start(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3"]), { limits });
+    expect(await read(waf)).toMatchObject({ ok: true });
+    server.answer(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]));
+    expect(faultIn(await read(waf))).toMatchObject({
+      code: "TooLarge",
+      message: "The blocklist has more than 3 entries, which is the most that wafsync reads (--max-list-entries).",
+    });
+  });
+
+  test("is a body of too many bytes, which is cut off", async () => {
+    const { waf } = await start(text(200, `["${"x".repeat(3 * 1_048_576)}"]`), { limits });
+    expect(faultIn(await read(waf))).toMatchObject({
+      code: "TooLarge",
+      message: "The answer has more than 2 MiB, which is the most that wafsync reads (--max-response-mib).",
+    });
+  });
+});
+
 describe("a former key that the API repeats", () => {
   test("is in no message, and no half of it is left where a message is cut", async () => {
     const former = "the-former-key-0123456789-abcdefghij";

@@ -24,6 +24,8 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
       "allow base URLs that lead to loopback, private and link-local addresses without --allowed-base-urls",
       false,
     )
+    .option("--max-list-entries <n>", "entries that a list of one WAF may have", wholeNumber(1000, 1_000_000), 100_000)
+    .option("--max-response-mib <n>", "size of one answer of a WAF", wholeNumber(1, 64), 16)
     .option(
       "--migrate-config-map-records",
       "for one start after version 0.1: move its records from ConfigMaps into WafRecords",
