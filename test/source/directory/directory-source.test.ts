@@ -467,14 +467,35 @@ describe("a watched directory", () => {
 
   test("goes on seeing changes while a link leads nowhere, and takes its target when it comes", async () => {
     await using watch = await watched(files, async (path) => {
-      await symlink(`${path}.target`, join(path, "link.yaml"));
+      await symlink(".target", join(path, "link.yaml"));
     });
     expect(watch.source.faults()[0]?.isTransient).toBe(true);
     await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
     await watch.until(blocks("192.0.2.2"));
-    await writeFile(`${watch.path}.target`, ruleYaml("target", ["192.0.2.9"]));
+    await writeFile(join(watch.path, ".target"), ruleYaml("target", ["192.0.2.9"]));
     await watch.until(blocks("192.0.2.9"));
-    await rm(`${watch.path}.target`);
+  });
+
+  test("is not held up by links in circles and out of the folder", async () => {
+    await using watch = await watched({ ...files, "deep/down/x.yaml": "" }, async (path) => {
+      for (const [target, link] of [
+        [".", "one"],
+        [".", "two"],
+        ["..", "deep/up"],
+        ["/proc", "processes"],
+      ] as const)
+        await symlink(target, join(path, link));
+    });
+    await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
+    await watch.until(blocks("192.0.2.2"));
+  });
+
+  test("is followed by looking again and again if a link through a file keeps it from being watched", async () => {
+    await using watch = await watched(files, async (path) => await symlink("rule.yaml/x", join(path, "latest")), {
+      rescanIntervalMs: 40,
+    });
+    await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
+    await watch.until(blocks("192.0.2.2"));
   });
 
   test("finds what no event told at the next interval", async () => {
