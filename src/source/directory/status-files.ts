@@ -142,12 +142,23 @@ class WrittenStatus implements StatusFiles {
     try {
       const text = readFileSync(this.#options.state.pathOf(fileOf(object)), "utf8");
       const { status } = parse(text) as { readonly status?: unknown };
-      return typeof status === "object" && status !== null ? { status: status as Status, text } : undefined;
+      return isStatus(status) ? { status, text } : undefined;
     } catch {
       // Missing or damaged: a status is only a report, and will be written again.
       return undefined;
     }
   }
+}
+
+/** A status whose conditions are damaged would end every command that computes the next one from it. */
+function isStatus(value: unknown): value is Status {
+  if (!isObject(value)) return false;
+  const { conditions = [] } = value as { readonly conditions?: unknown };
+  return Array.isArray(conditions) && conditions.every(isObject);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function fileOf({ kind, namespace, name }: ResourceRef): FilePath {
