@@ -21,6 +21,13 @@ async function filesBelow(folder: string, ending: string): Promise<string[]> {
     .sort();
 }
 
+test("examples/sharing has valid documents only, which attach as they say", async () => {
+  const files = await filesBelow("examples/sharing", ".yaml");
+  const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
+  expect(files).toHaveLength(3);
+  expect(faultsOf(texts.flatMap(documentsOf))).toEqual([]);
+});
+
 describe.each(["directory", "cluster"])("examples/%s", (name) => {
   const folder = `examples/${name}`;
 
@@ -83,4 +90,13 @@ test("the ConfigMap of the cluster example is watched", async () => {
   const text = await readFile(join(root, "examples/cluster/3-threat-feed.yaml"), "utf8");
   const configMap = documentsOf(text).find(({ kind }) => kind === "ConfigMap");
   expect(configMap).toMatchObject({ metadata: { labels: { "wafsync.dev/watch": "true" } } });
+});
+
+test("examples/feeds has valid documents only, and each feed is used by a rule", async () => {
+  const files = await filesBelow("examples/feeds", ".yaml");
+  const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
+  const documents = texts.flatMap(documentsOf);
+  expect(faultsOf(documents)).toEqual([]);
+  expect(documents.filter(({ kind }) => kind === "WafFeed")).toHaveLength(files.length);
+  expect(documents.filter(({ kind }) => kind === "WafIpRule")).toHaveLength(files.length);
 });

@@ -2,7 +2,7 @@
 import { type ConditionFact, noAction } from "./condition-fact.ts";
 
 export const acceptedFact = {
-  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"],
+  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed"],
   polarity: "NormalTrue",
   meaning: "The object is valid and, unless it is the instance itself, attached to its instance.",
   repeats: [],
@@ -25,8 +25,23 @@ export const acceptedFact = {
     NotAllowed: {
       statuses: ["False"],
       kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
-      meaning: "The instance does not allow objects of this namespace.",
-      action: "Ask the owner of the instance to widen its `spec.allowedNamespaces`, or to label this namespace.",
+      meaning: "The instance grants no access to this namespace.",
+      action:
+        "Ask the owner of the instance to add this namespace to its `spec.access`, or to label it as that asks for.",
+    },
+    NotGranted: {
+      statuses: ["False"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      meaning:
+        "The instance grants access to this namespace, but not what the object is or does; the message says what is missing.",
+      action: "Ask the owner of the instance to grant it in `spec.access`, or take it out of the object.",
+    },
+    QuotaExceeded: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning:
+        "The rules of this namespace have more entries than the instance grants. Those in `status.rejected` are not applied.",
+      action: "Remove entries, or ask the owner of the instance to raise `maxEntries` in its `spec.access`.",
     },
     InvalidEntries: {
       statuses: ["False"],
@@ -64,8 +79,9 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Entries that came from it stay on the list.",
-      action: "Create the ConfigMap or correct its name and key.",
+        "A ConfigMap or a feed of `spec.addressesFrom` can't be read, or the feed has no content yet. Entries that came from it stay on the list.",
+      action:
+        "Create the ConfigMap or the WafFeed, or correct the reference. For a feed without content, see its status.",
     },
     BaseUrlNotAllowed: {
       statuses: ["False"],

@@ -14,6 +14,7 @@ export interface StructuralSchema {
   readonly maximum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
   readonly items?: StructuralSchema;
   readonly properties?: Readonly<Record<string, StructuralSchema>>;
@@ -35,6 +36,7 @@ const keyOrder = [
   "maximum",
   "minLength",
   "maxLength",
+  "minItems",
   "maxItems",
   "x-kubernetes-list-type",
   "x-kubernetes-list-map-keys",

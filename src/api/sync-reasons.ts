@@ -130,7 +130,7 @@ export const removalsHeldFact = {
     SourceBroken: {
       statuses: ["True"],
       meaning:
-        "Something that declares entries can't be read. Removals of entries that it may still want are on hold, and no others.",
+        "Something that declares entries or origins can't be read, or is attached to no instance. Removals of what it may still want are on hold, and no others.",
       action:
         "Fix what the message names. If the removals are right all the same, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },

@@ -1,15 +1,16 @@
 // From custom resources to what they declare, in the neutral terms that plans are made from.
 import type {
-  AllowedNamespaces,
   DeclaredCacheClear,
   DeclaredInstance,
   DeclaredOrigin,
   DeclaredRule,
+  Grant,
   LogForwarding,
   WorkloadRef,
 } from "../model/declared.ts";
+import type { AllowedNamespaces, DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
-import type { CustomResource, WafCacheClear, WafInstance, WafIpRule, WafOrigin } from "./custom-resource.ts";
+import type { CustomResource, WafCacheClear, WafFeed, WafInstance, WafIpRule, WafOrigin } from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";
 
 /** What wafsync needs of an object's metadata. `location` is where a person finds it; empty in a cluster. */
@@ -36,9 +37,10 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     baseUrl: canonicalBaseUrl(spec.baseUrl),
     apiKeySecretRef: { name: spec.apiKeySecretRef.name, key: spec.apiKeySecretRef.key },
     expectedDomain: spec.expectedDomain,
-    allowedNamespaces: allowedNamespaces(spec.allowedNamespaces),
+    access: spec.access.map(grantOf),
     suspend: spec.suspend,
     resyncIntervalMs: spanMs(spec.resyncInterval),
+    consistencyWindowMs: spanMs(spec.consistencyWindow),
     requestTimeoutMs: spanMs(spec.requestTimeout),
     minRequestIntervalMs: spanMs(spec.minRequestInterval),
     policies: { blocklist: spec.blocklist.policy, allowlist: spec.allowlist.policy, origins: spec.origins.policy },
@@ -59,7 +61,10 @@ export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule
     instance: instanceName(resource),
     action: spec.action,
     addresses: spec.addresses,
-    addressesFrom: spec.addressesFrom.map(({ configMapKeyRef: { name, key } }) => ({ name, key })),
+    addressesFrom: spec.addressesFrom.flatMap(({ configMapKeyRef }) => configMapKeyRef ?? []),
+    feeds: spec.addressesFrom.flatMap(({ feedRef }) =>
+      feedRef === undefined ? [] : { namespace: feedRef.namespace ?? resource.metadata.namespace, name: feedRef.name },
+    ),
     expiresAtMs: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
     ttlMs: spec.ttl === undefined ? undefined : spanMs(spec.ttl),
     priority: spec.priority,
@@ -92,6 +97,38 @@ export function toDeclaredCacheClear(resource: WafCacheClear, location = ""): De
   };
 }
 
+export function toDeclaredFeed(resource: WafFeed, location = ""): DeclaredFeed {
+  const { spec } = resource;
+  const { guards, interval, staleAfter, suspend } = spec;
+  const source = feedSource(spec);
+  const isHttp = source.type === "Http";
+  return {
+    meta: toResourceMeta(resource, location),
+    source,
+    // Decisions of CrowdSec come and go by the minute, and none at all is a normal state.
+    intervalMs: spanMs(interval ?? (isHttp ? "1h" : "1m")),
+    guards: { ...guards, minEntries: guards.minEntries ?? (isHttp ? 1 : 0) },
+    staleAfterMs: spanMs(staleAfter),
+    suspend,
+    allowedNamespaces: allowedNamespaces(spec.allowedNamespaces),
+  };
+}
+
+/** The schema has checked that there is exactly one of the two. */
+function feedSource({ http, crowdsec }: WafFeed["spec"]): DeclaredFeed["source"] {
+  if (http !== undefined) {
+    const { url, headersFrom } = http;
+    return { type: "Http", url, headersFrom, format: feedFormat(http) };
+  }
+  if (crowdsec === undefined) throw new TypeError("A feed without a source reached the conversion.");
+  return { type: "Crowdsec", ...crowdsec, url: canonicalBaseUrl(crowdsec.url) };
+}
+
+function feedFormat({ csv, json }: NonNullable<WafFeed["spec"]["http"]>): FeedFormat {
+  if (csv !== undefined) return { type: "Csv", ...csv };
+  return json === undefined ? { type: "Plain" } : { type: "Json", path: json.path };
+}
+
 /** The schema has checked the text, so there is always a span. */
 function spanMs(text: string): number {
   const parsed = parseDuration(text);
@@ -108,7 +145,27 @@ function instanceName({ metadata, spec }: WafIpRule | WafOrigin | WafCacheClear)
   return { namespace: spec.instanceRef.namespace ?? metadata.namespace, name: spec.instanceRef.name };
 }
 
-function allowedNamespaces({ from, selector }: WafInstance["spec"]["allowedNamespaces"]): AllowedNamespaces {
+function grantOf(grant: WafInstance["spec"]["access"][number]): Grant {
+  const { from, names = [], selector } = grant.namespaces;
+  return {
+    namespaces:
+      from === "Selector" && selector !== undefined
+        ? { from, selector }
+        : from === "All"
+          ? { from }
+          : { from: "Names", names },
+    kinds: grant.kinds,
+    actions: grant.actions,
+    maxEntries: grant.maxEntries,
+    maxPriority: grant.maxPriority,
+    minPrefixLength: grant.minPrefixLength,
+    maxTtlMs: grant.maxTtl === undefined ? undefined : spanMs(grant.maxTtl),
+    adopt: grant.adopt,
+    cacheClearMinIntervalMs: spanMs(grant.cacheClear.minInterval),
+  };
+}
+
+function allowedNamespaces({ from, selector }: WafFeed["spec"]["allowedNamespaces"]): AllowedNamespaces {
   return { from, selector };
 }
 

@@ -13,9 +13,13 @@ export interface BaseUrlPolicy {
   readonly allowPrivateNetworks: boolean;
 }
 
-/** How to connect to the base URLs that have no objection. Names are checked when they are resolved. */
-export function transportsOf(policy: BaseUrlPolicy): OpenTransport {
-  return mayBeInner(policy) ? openClient : checkedClients({ isAllowed: isPublicAddress });
+/** How the operator connects to the base URLs that have no objection. Names are checked when they are resolved. */
+export function connectionsOf(policy: BaseUrlPolicy): { readonly open: OpenTransport; readonly hidesCause: boolean } {
+  return {
+    open: mayBeInner(policy) ? openClient : checkedClients({ isAllowed: isPublicAddress }),
+    // Whoever runs the operator chose the URLs that it allows by name; any other was chosen by a user who may explore the network.
+    hidesCause: policy.allowedBaseUrls === undefined,
+  };
 }
 
 /** Why the base URL may not be called, in a sentence that says what to write instead; undefined if it may. */

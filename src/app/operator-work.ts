@@ -14,9 +14,10 @@ import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { LogFields, Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { transportsOf } from "./base-url-policy.ts";
+import { connectionsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { InstanceRun } from "./instance-controller.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
@@ -25,6 +26,8 @@ import { createLogOutputs } from "./log-outputs.ts";
 import type { LoggedStatusOptions } from "./logged-status.ts";
 import { loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
+import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
+import { measureWatches } from "./measure-watches.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
 import { safeTexts } from "./status-texts.ts";
@@ -60,6 +63,7 @@ export interface OperatorWorkOptions {
   readonly baseUrls: BaseUrlPolicy;
   /** Of the answers of one WAF. */
   readonly limits?: AnswerLimits | undefined;
+  readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
@@ -68,8 +72,6 @@ export interface OperatorWorkOptions {
   readonly log: Logger;
   readonly stopping: Stopping;
 }
-
-const neverListed = { isSynced: false, relists: 0 };
 
 export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
   return new Work(options);
@@ -81,6 +83,7 @@ class Work implements OperatorWork {
   readonly #source: ClusterSource;
   readonly #records: ClusterRecords;
   readonly #wafClients: WafClients;
+  readonly #feeds: OperatorFeeds;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
@@ -97,19 +100,21 @@ class Work implements OperatorWork {
     this.#source = this.#makeSource();
     this.#records = this.#makeRecords();
     this.#wafClients = new WafClients({
-      clock,
-      redactor: options.redactor,
-      limits: options.limits,
-      open: transportsOf(options.baseUrls),
-      // The platform chose the URLs that it allows by name; any other was chosen by a user who may explore the network.
-      hidesCause: options.baseUrls.allowedBaseUrls === undefined,
+      ...options,
+      ...connectionsOf(options.baseUrls),
       permit: () => writePermission(leadership, stopping),
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });
     this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
+    this.#feeds = createOperatorFeeds({
+      ...options,
+      source: this.#source,
+      status: loggedStatus(this.#statusOptions(), {}),
+      mayWrite: () => leadership.mayWrite(),
+    });
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
-    this.#measureWatches();
+    measureWatches(this.#source, metrics);
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -124,6 +129,8 @@ class Work implements OperatorWork {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
+    // What feeds said last is known before the first run, so that no rule seems to have lost its entries.
+    await this.#feeds.loop.load();
     for (const instance of this.#source.instances()) {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
@@ -132,6 +139,9 @@ class Work implements OperatorWork {
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
+      this.#feeds.loop.run(signal, () => {
+        for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
+      }),
       runUnattachedLoop(this.#source, unattachedPorts, this.#changed, this.#options.clock, signal),
       this.#records.tidyUp(signal),
     ]);
@@ -164,6 +174,7 @@ class Work implements OperatorWork {
         this.#changed.notify();
         if (this.#isWorking) this.#wake(instance, reason);
       },
+      onFeedChange: () => this.#feeds.loop.wake(),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
     });
@@ -186,7 +197,7 @@ class Work implements OperatorWork {
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
       startRun: (instance, reasons) => this.#startRun(instance, reasons),
-      version: (instance) => this.#source.version(instance),
+      version: (instance) => this.#source.version(instance) + this.#feeds.book.version(),
       clock,
       random,
       queueObserver,
@@ -259,6 +270,7 @@ class Work implements OperatorWork {
       source: this.#source,
       records: this.#records,
       wafClients: this.#wafClients,
+      feeds: this.#feeds.book,
       gather: async (name) => {
         const gathered = await this.#source.gather(name);
         if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);
@@ -278,15 +290,6 @@ class Work implements OperatorWork {
         if (instance !== undefined) this.#controller.requeue(instance, "status unwritten");
       },
     };
-  }
-
-  #measureWatches(): void {
-    for (const { plural } of this.#source.health()) {
-      this.#options.metrics.watch(
-        plural,
-        () => this.#source.health().find((health) => health.plural === plural) ?? neverListed,
-      );
-    }
   }
 }
 

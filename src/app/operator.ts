@@ -13,6 +13,7 @@ import { createMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { AnswerLimits } from "../waf/client.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { HealthServer } from "./health-server.ts";
 import { startHealthServer } from "./health-server.ts";
 import type { Leadership } from "./leadership.ts";
@@ -31,6 +32,7 @@ export interface OperatorOptions {
   readonly baseUrls: BaseUrlPolicy;
   /** Of the answers of one WAF; the widest if undefined. */
   readonly limits?: AnswerLimits | undefined;
+  readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;
   readonly version: string;

@@ -8,38 +8,40 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { advanceClearsAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import { reconcileInstance, previewInstance } from "../reconcile/converge/run.ts";
+import { previewInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { continuesOf } from "../model/continues.ts";
-import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
-import type { Unattached } from "../source/directory/gather.ts";
+import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
+import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
+import { applyInstance } from "./apply-instance.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { baseUrlObjection, transportsOf } from "./base-url-policy.ts";
+import { baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
+import { StandaloneFeeds } from "./standalone-feeds.ts";
 import { InstanceController } from "./instance-controller.ts";
+import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
-import { safeEvent, safeStatus, safeTexts } from "./status-texts.ts";
+import { safeStatusPort } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
 import { WafClients } from "./waf-clients.ts";
-
-/** `apply` gives up on an instance after this many failed runs in a row. */
-const failuresMax = 6;
-/** It also ends after this many runs for a pending cache clear; the deadline of each clear ends the wait sooner. */
-const clearRunsMax = 50;
 
 export interface StandaloneOptions {
   readonly directory: string;
   readonly stateDirectory: string;
   readonly baseUrls: BaseUrlPolicy;
+  readonly feedPolicy: FeedPolicy;
+  /** Of wafsync: feeds are told. */
+  readonly version: string;
   /** The key of the one instance whose Secret is not in the directory. */
   readonly environmentKey: EnvironmentKey | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
@@ -89,6 +91,7 @@ export class Standalone {
   readonly #store: OpenedStore;
   readonly #wafClients: WafClients;
   readonly #ports: ReconcilePorts;
+  readonly #feeds: StandaloneFeeds;
   #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -100,7 +103,7 @@ export class Standalone {
       clock,
       redactor: options.redactor,
       locks: options.locks,
-      open: transportsOf(options.baseUrls),
+      ...connectionsOf(options.baseUrls),
       hidesCause: false,
       permit: () => {
         if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
@@ -108,7 +111,9 @@ export class Standalone {
         return { permitted: true };
       },
     });
-    this.#ports = this.#makePorts(source, store.inventory, store.status);
+    const ports = this.#makePorts(source, store.inventory, store.status);
+    this.#feeds = new StandaloneFeeds(options, source, store, ports.status);
+    this.#ports = { ...ports, source: withFeeds(ports.source, this.#feeds) };
   }
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
@@ -143,8 +148,14 @@ export class Standalone {
     return this.#store.problems();
   }
 
+  /** What is wrong with each feed, in a sentence or more. */
+  feedProblems(): readonly string[] {
+    return this.#feeds.problems();
+  }
+
   /** The plan of every instance, without writing anything. */
   async preview(): Promise<readonly Preview[]> {
+    await this.#feeds.once(this.#options.stopping.stop);
     const instances = this.#source.instances();
     const previews = await Promise.all(instances.map(async (name) => await this.#previewInstance(name)));
     return previews.filter((item) => item !== undefined);
@@ -164,6 +175,7 @@ export class Standalone {
       AbortSignal.any([applied.signal, this.#options.stopping.stop]),
     );
     try {
+      await this.#feeds.once(this.#options.stopping.stop);
       const results = await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
       await this.#forgetGone();
       return results;
@@ -177,18 +189,26 @@ export class Standalone {
   /** Keeps every instance in its declared state and follows changes of the files, until the process stops. */
   async follow(onFiles: () => void, onOutcome: (result: InstanceResult) => void): Promise<void> {
     const { clock, random, stopping } = this.#options;
+    const seen = new SeenKeeper(this.#store.seen);
+    await seen.take(this.#source.instances());
     const controller = new InstanceController({
       startRun: (instance) => ({
         ports: this.#ports,
-        onOutcome: (outcome) => onOutcome({ instance, outcome }),
+        onOutcome: (outcome) => {
+          seen.note(instance, outcome);
+          onOutcome({ instance, outcome });
+        },
       }),
-      version: () => this.#source.version(),
+      memoryOf: (instance) => seen.memoryOf(instance),
+      version: (instance) => this.#ports.source.version(instance),
       clock,
       random,
     });
     const wakeAll = (reason: string): void => {
       for (const instance of this.#source.instances()) controller.wake(instance, reason);
     };
+    await this.#feeds.load();
+    const feeding = this.#feeds.run(stopping.stop, () => wakeAll("feeds changed"));
     const running = controller.run(stopping.stop);
     const forgetGone = (): void =>
       void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
@@ -196,10 +216,12 @@ export class Standalone {
     await this.#source.watch(() => {
       onFiles();
       forgetGone();
+      this.#feeds.wake();
       wakeAll("files changed");
     }, stopping.stop);
     wakeAll("start");
-    await running;
+    await Promise.all([running, feeding]);
+    await seen.putBack();
   }
 
   /** Closes everything, the lock last. */
@@ -225,7 +247,7 @@ export class Standalone {
   }
 
   async #previewInstance(name: ObjectName): Promise<Preview | undefined> {
-    const memory = newInstanceMemory();
+    const memory = await memoryFor(this.#store.seen, name);
     const facts = await previewInstance(name, this.#ports, memory);
     if (facts === undefined) return undefined;
     const { due, waiting } = advanceClearsAtEnd(this.#ports, memory.cacheClears, facts);
@@ -234,29 +256,16 @@ export class Standalone {
   }
 
   async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
-    const { clock, stopping, observer } = this.#options;
-    const memory = newInstanceMemory();
-    for (let failures = 0, clearRuns = 0; ;) {
-      const outcome = await reconcileInstance(instance, this.#ports, memory);
-      const { result, wakeAtMs, pendingClears } = outcome;
-      const isForClears = result.kind === "Done" && pendingClears > 0;
-      failures = hasFailedTransiently(outcome) ? failures + 1 : 0;
-      clearRuns += isForClears ? 1 : 0;
-      const runsAgain = isForClears ? clearRuns < clearRunsMax : failures > 0 && failures < failuresMax;
-      if (!runsAgain || wakeAtMs === undefined) return { instance, outcome };
-      const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
-      const why = isForClears
-        ? `${pendingClears === 1 ? "1 cache clear is" : `${pendingClears} cache clears are`} pending`
-        : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
-      observer.waiting?.(instance, why, delayMs);
-      await clock.sleep(delayMs, stopping.stop);
-      if (stopping.stop.aborted) return { instance, outcome };
-    }
+    const { stopping, observer } = this.#options;
+    const seen = new SeenKeeper(this.#store.seen);
+    await seen.take([instance]);
+    const outcome = await applyInstance(instance, { ports: this.#ports, observer, stopping: stopping.stop, seen });
+    await seen.putBack();
+    return { instance, outcome };
   }
 
   #makePorts(source: DirectorySource, inventory: InventoryPort, status: StatusPort): ReconcilePorts {
     const { clock, random, observer, stopping, baseUrls, redactor, onEvent } = this.#options;
-    const safe = safeTexts(redactor);
     return {
       source: {
         gather: async (name) => {
@@ -272,15 +281,7 @@ export class Standalone {
       // There is no finalizer: a deleted file is deleted at once.
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
-      status: {
-        read: (meta) => status.read(meta),
-        write: async (meta, next) => await status.write(meta, safeStatus(next, safe)),
-        event: (meta, told) => {
-          const event = safeEvent(told, safe);
-          status.event(meta, event);
-          onEvent?.(meta, event);
-        },
-      },
+      status: safeStatusPort(status, redactor, onEvent),
       clock,
       random,
       observer,
@@ -289,12 +290,4 @@ export class Standalone {
       abandon: stopping.abandon,
     };
   }
-}
-
-/** Whether the next run may succeed without a change. It cannot after an invalid key, for example. */
-function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
-  if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
-  if (result.kind !== "Failed") return false;
-  const { code } = result.fault;
-  return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(code);
 }

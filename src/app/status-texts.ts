@@ -2,6 +2,7 @@
 // that nobody sees. Other texts of a status are data, which is compared with what is declared, and stay as they are.
 import type { Redactor } from "../model/redactor.ts";
 import { visibleText } from "../model/visible-text.ts";
+import type { StatusPort } from "../reconcile/ports.ts";
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -22,6 +23,20 @@ export function safeStatus(status: Status, safe: SafeText): Status {
 
 export function safeEvent<Event extends { readonly message: string }>(event: Event, safe: SafeText): Event {
   return { ...event, message: safe(event.message) };
+}
+
+/** @param onEvent called for every event as well */
+export function safeStatusPort(status: StatusPort, redactor: Redactor, onEvent?: StatusPort["event"]): StatusPort {
+  const safe = safeTexts(redactor);
+  return {
+    read: (meta) => status.read(meta),
+    write: async (meta, next) => await status.write(meta, safeStatus(next, safe)),
+    event: (meta, told) => {
+      const event = safeEvent(told, safe);
+      status.event(meta, event);
+      onEvent?.(meta, event);
+    },
+  };
 }
 
 function safeValue(value: unknown, name: string, safe: SafeText): unknown {

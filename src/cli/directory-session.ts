@@ -1,6 +1,7 @@
 // What plan, apply and run share: options, the opened directory, stopping, and the output of faults in the files.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
@@ -19,13 +20,14 @@ import type { InstanceView } from "./instance-view.ts";
 import { processLocks } from "./process-locks.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
-import { colour, terminalOn } from "./terminal.ts";
+import { colour, editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface DirectoryOptions {
   readonly from: string;
   readonly state?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowedBaseUrls?: string;
+  readonly allowPrivateFeeds: boolean;
   readonly output: "table" | "json";
 }
 
@@ -44,7 +46,7 @@ const defaultStateFolder = ".wafsync";
 
 /** Opens the directory, does the work, and closes everything; a signal stops the work within a second. */
 export async function withSession(
-  options: DirectoryOptions,
+  options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
     /** For other processes that wait for this one. */
@@ -57,8 +59,9 @@ export async function withSession(
   await requireFolder(options.from);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
-  const out = redacted(terminalOn(process.stdout), redactor);
-  const notes = redacted(terminalOn(process.stderr), redactor);
+  const redact = (text: string): string => redactor.redact(text);
+  const out = editedTerminal(terminalOn(process.stdout), redact);
+  const notes = editedTerminal(terminalOn(process.stderr), redact);
   const environment = readEnvironment();
   const allowedBaseUrls = readAllowedBaseUrls(options.allowedBaseUrls);
   const opened = await openStandalone({
@@ -70,6 +73,8 @@ export async function withSession(
       // Whoever runs the command reaches these networks anyway.
       allowPrivateNetworks: true,
     },
+    feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
+    version: packageJson.version,
     environmentKey: environmentKeyOf(environment, allowedBaseUrls),
     isDryRun: how.isDryRun,
     clock: realClock,
@@ -92,7 +97,7 @@ export async function withSession(
       paintNotes: (style, text) => colour(process.stderr, style, text),
     });
   } catch (error) {
-    throw redactError(error, (text) => redactor.redact(text));
+    throw redactError(error, redact);
   } finally {
     removeHandlers();
     await opened.standalone.close();
@@ -130,8 +135,9 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
-/** Prints why whole instances cannot be reconciled, each with its place. */
-export function printTroubles({ notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+/** Prints why whole instances cannot be reconciled, each with its place, and what is wrong with feeds. */
+export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+  for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
     notes.line(`${paintNotes("red", "error")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
@@ -159,14 +165,5 @@ function stopOnSignals(stopping: StoppingControl): () => void {
   return () => {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
-  };
-}
-
-function redacted(terminal: Terminal, redactor: Redactor): Terminal {
-  return {
-    isInteractive: terminal.isInteractive,
-    columns: terminal.columns,
-    write: (text) => terminal.write(redactor.redact(text)),
-    line: (text = "") => terminal.line(redactor.redact(text)),
   };
 }

@@ -3,7 +3,6 @@
 import { Command, CommanderError } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { readEnvironment } from "../app/config.ts";
-import { visibleLines } from "../model/visible-text.ts";
 import { addApplyCommand } from "./commands/apply.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addLogsCommand } from "./commands/logs.ts";
@@ -97,7 +96,7 @@ async function main(): Promise<number> {
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitError;
     const isDebug = program.opts<{ debug?: boolean }>().debug === true;
-    process.stderr.write(visibleLines(describeError(error, isDebug)));
+    process.stderr.write(describeError(error, isDebug));
     return exitError;
   }
 }

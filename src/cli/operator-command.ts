@@ -25,6 +25,7 @@ export interface OperatorCommandOptions {
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowPrivateNetworks: boolean;
+  readonly allowPrivateFeeds: boolean;
   readonly migrateConfigMapRecords: boolean;
   readonly maxListEntries: number;
   readonly maxResponseMib: number;
@@ -84,6 +85,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       allowPrivateNetworks: options.allowPrivateNetworks,
     },
     limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
+    feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
     migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),

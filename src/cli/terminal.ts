@@ -5,6 +5,7 @@ import { visibleLines } from "../model/visible-text.ts";
 export interface Terminal {
   /** Whether it is a terminal, so that progress may be redrawn in place. */
   readonly isInteractive: boolean;
+  /** Its width now: it may be resized. */
   readonly columns: number;
   /** As it is: for whoever moves the cursor. */
   write(text: string): void;
@@ -19,11 +20,27 @@ export function colour(stream: NodeJS.WriteStream, style: Style, text: string): 
   return styleText(style, text, { stream });
 }
 
+const columnsDefault = 100;
+
 export function terminalOn(stream: NodeJS.WriteStream): Terminal {
   return {
     isInteractive: stream.isTTY,
-    columns: stream.columns || 100,
+    get columns() {
+      return stream.columns || columnsDefault;
+    },
     write: (text) => void stream.write(text),
     line: (text = "") => void stream.write(`${visibleLines(text)}\n`),
+  };
+}
+
+/** The same terminal with every text passed through `edit`. A copy by `...` would keep the width of this moment. */
+export function editedTerminal(terminal: Terminal, edit: (text: string) => string): Terminal {
+  return {
+    isInteractive: terminal.isInteractive,
+    get columns() {
+      return terminal.columns;
+    },
+    write: (text) => terminal.write(edit(text)),
+    line: (text = "") => terminal.line(edit(text)),
   };
 }

@@ -14,6 +14,8 @@ export interface ObjectView<T> {
   list(): T[];
   /** The objects with this value in the named index. Throws a RangeError if there is no such index. */
   listBy(index: string, value: string): T[];
+  /** The values that any object has in the named index. Throws a RangeError if there is no such index. */
+  valuesOf(index: string): string[];
 }
 
 export interface ObjectStore<T extends KubeObject> extends ObjectView<T> {
@@ -50,6 +52,12 @@ export function createObjectStore<T extends KubeObject>(
     return former;
   }
 
+  function indexOf(name: string): Index<T> {
+    const index = indexes.get(name);
+    if (index === undefined) throw new RangeError(`There is no index named "${name}"`);
+    return index;
+  }
+
   return {
     get size() {
       return objects.size;
@@ -59,11 +67,11 @@ export function createObjectStore<T extends KubeObject>(
     },
     get: (key) => objects.get(key),
     list: () => [...objects.values()],
-    listBy(name, value) {
-      const index = indexes.get(name);
-      if (index === undefined) throw new RangeError(`There is no index named "${name}"`);
-      return index.keysOf(value).flatMap((key) => objects.get(key) ?? []);
-    },
+    listBy: (name, value) =>
+      indexOf(name)
+        .keysOf(value)
+        .flatMap((key) => objects.get(key) ?? []),
+    valuesOf: (name) => indexOf(name).values(),
     put: (object) => change(objectKey(object.metadata), object),
     remove: (key) => change(key, undefined),
     replaceAll,
@@ -73,6 +81,7 @@ export function createObjectStore<T extends KubeObject>(
 /** A prepared update cannot fail: an index function that throws does so before anything changes. */
 interface Index<T> {
   keysOf(value: string): string[];
+  values(): string[];
   prepare(key: string, former: T | undefined, next: T | undefined): () => void;
   prepareAll(objects: ReadonlyMap<string, T>): () => void;
 }
@@ -82,6 +91,7 @@ function createIndex<T>(valuesOf: IndexFunction<T>): Index<T> {
 
   return {
     keysOf: (value) => [...(keysByValue.get(value) ?? [])],
+    values: () => [...keysByValue.keys()],
     prepare(key, former, next) {
       const formerValues = former === undefined ? [] : valuesOf(former);
       const nextValues = next === undefined ? [] : valuesOf(next);

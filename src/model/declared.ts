@@ -23,9 +23,30 @@ export interface LabelSelector {
   }[];
 }
 
-export interface AllowedNamespaces {
-  readonly from: "Same" | "All" | "Selector";
-  readonly selector: LabelSelector | undefined;
+/** The kinds that a namespace other than the instance's may be granted. */
+export const guestKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"] as const;
+export type GuestKind = (typeof guestKinds)[number];
+
+/** What the owner of an instance grants to other namespaces, the guests. */
+export interface Grant {
+  readonly namespaces:
+    | { readonly from: "All" }
+    | { readonly from: "Selector"; readonly selector: LabelSelector }
+    | { readonly from: "Names"; readonly names: readonly string[] };
+  readonly kinds: readonly GuestKind[];
+  readonly actions: readonly DeclaredRule["action"][];
+  /** Of one namespace, over all its rules. */
+  readonly maxEntries: number;
+  /** A higher priority counts as this. */
+  readonly maxPriority: number;
+  /** Of Block and Allow entries. */
+  readonly minPrefixLength: PrefixLengths;
+  /** Entries end this long after their rule was created, at the latest; undefined where they need not end. */
+  readonly maxTtlMs: number | undefined;
+  /** Whether its rules and origins may adopt what the WAF has already. */
+  readonly adopt: boolean;
+  /** The least time between two cache clears of one namespace. */
+  readonly cacheClearMinIntervalMs: number;
 }
 
 export interface Guards {
@@ -67,9 +88,12 @@ export interface DeclaredInstance {
   readonly baseUrl: string;
   readonly apiKeySecretRef: { readonly name: string; readonly key: string };
   readonly expectedDomain: string | undefined;
-  readonly allowedNamespaces: AllowedNamespaces;
+  /** The first grant that matches a namespace counts; without one it is not attached. */
+  readonly access: readonly Grant[];
   readonly suspend: boolean;
   readonly resyncIntervalMs: number;
+  /** How long a list may take to show a write. */
+  readonly consistencyWindowMs: number;
   readonly requestTimeoutMs: number;
   readonly minRequestIntervalMs: number;
   readonly policies: {
@@ -90,6 +114,8 @@ export interface DeclaredRule {
   readonly addresses: readonly string[];
   /** ConfigMaps of the rule's own namespace. */
   readonly addressesFrom: readonly { readonly name: string; readonly key: string }[];
+  /** Feeds that it takes addresses from. */
+  readonly feeds: readonly ObjectName[];
   readonly expiresAtMs: number | undefined;
   readonly ttlMs: number | undefined;
   readonly priority: number;

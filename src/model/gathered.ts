@@ -1,12 +1,14 @@
 // Everything that one reconcile of an instance is decided from, read in one go from wherever the resources live.
 import type { ApiKey } from "./api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
+import type { Entry } from "./entry.ts";
 import type { ResourceMeta } from "./resource.ts";
 import type { WorkloadSight } from "./workload.ts";
 
-/** One `addressesFrom` item: the text of the ConfigMap's key, or why it cannot be had. */
+/** One `addressesFrom` item: the text of the ConfigMap's key, the entries of a feed, or why it cannot be had. */
 export type AddressText =
   | { readonly state: "Read"; readonly source: string; readonly text: string }
+  | { readonly state: "Listed"; readonly source: string; readonly entries: readonly Entry[] }
   | { readonly state: "Missing"; readonly source: string; readonly problem: string };
 
 /** How a change of a text is noticed: at once, within half a minute, or at the next resync. */
@@ -25,6 +27,27 @@ export type GatheredKey =
   | { readonly state: "Present"; readonly key: ApiKey }
   | { readonly state: "Missing"; readonly problem: string };
 
+/** A rule or an origin that is attached nowhere. */
+export interface BrokenReference {
+  readonly declared: DeclaredRule | DeclaredOrigin;
+  /** What is wrong with its reference to the instance. */
+  readonly problem: string;
+  /** File and line of the reference; empty in a cluster. */
+  readonly place: string;
+  /** It refers to the instance that this one continues, which it was attached to. */
+  readonly isOfFormer?: true;
+}
+
+export interface BrokenReferences {
+  /** Every rule and origin whose reference names an instance that does not exist, by `resourceKey`. */
+  readonly objects: ReadonlyMap<string, BrokenReference>;
+  /**
+   * The `resourceKey` of every object that exists. Only in a directory, where a typing error in `metadata.namespace` makes
+   * an object vanish and another one appear.
+   */
+  readonly existing: ReadonlySet<string> | undefined;
+}
+
 export interface Gathered {
   readonly instance: DeclaredInstance;
   readonly key: GatheredKey;
@@ -38,6 +61,8 @@ export interface Gathered {
   readonly brokenSources: readonly string[];
   /** Why what is declared could not be read where it lives, in one sentence. No removal is done then, whoever approved it. */
   readonly unconfirmed?: string;
+  /** Objects that may be attached to no instance by mistake: what they owned is not removed. Absent if there are none. */
+  readonly brokenReferences?: BrokenReferences;
   /** Other instances with the same base URL and key. */
   readonly sameKey: readonly ResourceMeta[];
   /** The workloads whose rollouts clear the cache, in their declared order; absent where there are no workloads at all. */

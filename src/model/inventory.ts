@@ -17,6 +17,8 @@ export interface OwnedEntry {
   readonly manner: Manner;
   /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
+  /** When nobody wanted it any more and a read first did not show it: another read decides whether it is given up. */
+  readonly missingSinceMs?: number;
 }
 
 export interface OwnedOrigin {
@@ -64,6 +66,8 @@ export interface Approval {
   /** The hash of the plan that was approved. */
   readonly hash: string;
   readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** The hosts of origins whose removal was approved. */
+  readonly origins: ReadonlySet<string>;
   /** The keys of the holds that it overrides for these removals. One that comes later holds them again. */
   readonly holds: ReadonlySet<string>;
 }

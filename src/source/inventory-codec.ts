@@ -123,6 +123,7 @@ export function checkFormat(record: Readonly<Record<string, string>>): string | 
 
 interface MutableApproval {
   readonly removals: Record<ListName, Set<Entry>>;
+  readonly origins: Set<string>;
   readonly holds: Set<string>;
 }
 
@@ -216,6 +217,7 @@ function* approvalLines({ approval, approvals }: Inventory): Iterable<string> {
   for (const hold of approval.holds) yield `${hash} hold ${encodeWord(hold)}`;
   for (const list of listNames)
     for (const entry of approval.removals[list]) yield `${hash} ${list} ${encodeWord(entry)}`;
+  for (const host of approval.origins) yield `${hash} origins ${encodeWord(host)}`;
 }
 
 function readApproval(line: string, into: MutableInventory): boolean {
@@ -230,14 +232,15 @@ function readApproval(line: string, into: MutableInventory): boolean {
   if (typeof hash !== "string" || more.length > 0) return false;
   const approval = into.approved.get(hash) ?? {
     removals: { blocklist: new Set(), allowlist: new Set() },
+    origins: new Set(),
     holds: new Set(),
   };
   into.approved.set(hash, approval);
   if (list === undefined) return true;
-  if (list === "hold") {
-    const hold = decodeWord(word);
-    if (typeof hold === "string") approval.holds.add(hold);
-    return typeof hold === "string";
+  if (list === "hold" || list === "origins") {
+    const named = decodeWord(word);
+    if (typeof named === "string") (list === "hold" ? approval.holds : approval.origins).add(named);
+    return typeof named === "string";
   }
   const entry = decodeEntry(word);
   if (!isListName(list) || entry === undefined) return false;

@@ -32,9 +32,10 @@ test("an instance has every default filled in", () => {
   expect(specOf(instanceDocument())).toEqual({
     baseUrl: "https://waf.example.com",
     apiKeySecretRef: { name: "key", key: "apiKey" },
-    allowedNamespaces: { from: "Same" },
+    access: [],
     suspend: false,
     resyncInterval: "5m",
+    consistencyWindow: "5s",
     requestTimeout: "10s",
     minRequestInterval: "0s",
     blocklist: { policy: "Additive" },
@@ -124,7 +125,7 @@ test("a status that can't be read counts as none", () => {
 });
 
 describe("what surrounds the spec is checked too", () => {
-  const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear";
+  const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed";
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   test.each<[string, unknown, string[]]>([
     ["a list", [], [": must be a mapping with apiVersion, kind, metadata and spec, and is a list"]],

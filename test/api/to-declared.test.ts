@@ -3,13 +3,21 @@ import type { CustomResource } from "../../src/api/custom-resource.ts";
 import { parseResource } from "../../src/api/parse-resource.ts";
 import {
   toDeclaredCacheClear,
+  toDeclaredFeed,
   toDeclaredInstance,
   toDeclaredOrigin,
   toDeclaredRule,
   toResourceMeta,
 } from "../../src/api/to-declared.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import { cacheClearDocument, instanceDocument, originDocument, ruleDocument } from "../support/builders/documents.ts";
+import {
+  cacheClearDocument,
+  crowdsecDocument,
+  feedDocument,
+  instanceDocument,
+  originDocument,
+  ruleDocument,
+} from "../support/builders/documents.ts";
 
 function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
   const parsed = parseResource(document, { defaultNamespace: "shop" });
@@ -64,9 +72,10 @@ test("an instance with nothing but what it needs declares all defaults", () => {
     baseUrl: "https://waf.example.com",
     apiKeySecretRef: { name: "key", key: "apiKey" },
     expectedDomain: undefined,
-    allowedNamespaces: { from: "Same", selector: undefined },
+    access: [],
     suspend: false,
     resyncIntervalMs: 300_000,
+    consistencyWindowMs: 5_000,
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },
@@ -99,11 +108,28 @@ test("a workload without a namespace is one of the instance's own", () => {
 
 test("a selector is handed on with its lists filled in", () => {
   const selector = { matchExpressions: [{ key: "team", operator: "Exists" }] };
-  const document = instanceDocument({ allowedNamespaces: { from: "Selector", selector } });
-  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).allowedNamespaces).toEqual({
+  const document = instanceDocument({ access: [{ namespaces: { from: "Selector", selector } }] });
+  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access[0]?.namespaces).toEqual({
     from: "Selector",
     selector: { matchLabels: {}, matchExpressions: [{ key: "team", operator: "Exists", values: [] }] },
   });
+});
+
+test("a grant gives little unless it says so", () => {
+  const document = instanceDocument({ access: [{ namespaces: { names: ["team-a"] } }] });
+  expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access).toEqual([
+    {
+      namespaces: { from: "Names", names: ["team-a"] },
+      kinds: ["WafIpRule"],
+      actions: ["Block"],
+      maxEntries: 500,
+      maxPriority: 0,
+      minPrefixLength: { ipv4: 24, ipv6: 48 },
+      maxTtlMs: undefined,
+      adopt: false,
+      cacheClearMinIntervalMs: 600_000,
+    },
+  ]);
 });
 
 describe("one place has one base URL, however it is spelt", () => {
@@ -122,7 +148,11 @@ describe("one place has one base URL, however it is spelt", () => {
 test("a rule declares its entries, its end in milliseconds, and its instance by full name", () => {
   const document = ruleDocument({
     addresses: ["192.0.2.1"],
-    addressesFrom: [{ configMapKeyRef: { name: "list", key: "ips.txt" } }],
+    addressesFrom: [
+      { configMapKeyRef: { name: "list", key: "ips.txt" } },
+      { feedRef: { name: "threats" } },
+      { feedRef: { name: "drop", namespace: "platform" } },
+    ],
     expiresAt: "2030-01-31T18:00:00+01:00",
     priority: 7,
     deletionPolicy: "Retain",
@@ -133,6 +163,10 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
     action: "Block",
     addresses: ["192.0.2.1"],
     addressesFrom: [{ name: "list", key: "ips.txt" }],
+    feeds: [
+      { namespace: "shop", name: "threats" },
+      { namespace: "platform", name: "drop" },
+    ],
     expiresAtMs: Date.parse("2030-01-31T17:00:00Z"),
     ttlMs: undefined,
     priority: 7,
@@ -176,5 +210,37 @@ test("a cache clear declares its limits in milliseconds", () => {
     trigger: "4f2a",
     suspend: true,
     ttlAfterFinishedMs: 60_000,
+  });
+});
+
+describe("a feed", () => {
+  test("with nothing but what it needs declares the defaults of a list", () => {
+    expect(toDeclaredFeed(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toEqual({
+      meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
+      source: {
+        type: "Http",
+        url: "https://lists.example.com/drop.txt",
+        headersFrom: [],
+        format: { type: "Plain" },
+      },
+      intervalMs: 3_600_000,
+      guards: { minEntries: 1, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 200_000 },
+      staleAfterMs: 86_400_000,
+      suspend: false,
+      allowedNamespaces: { from: "Same", selector: undefined },
+    });
+  });
+
+  test("of CrowdSec is asked every minute, and may be empty", () => {
+    expect(toDeclaredFeed(resourceOf(crowdsecDocument(), "WafFeed"))).toMatchObject({
+      source: {
+        type: "Crowdsec",
+        url: "https://crowdsec.example.com:8080",
+        apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
+        types: ["ban"],
+      },
+      intervalMs: 60_000,
+      guards: { minEntries: 0 },
+    });
   });
 });

@@ -108,6 +108,8 @@ async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
     directory: files.path,
     stateDirectory: `${files.path}/.wafsync`,
     baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
+    feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+    version: "0.0.0",
     environmentKey: undefined,
     isDryRun: false,
     clock,

@@ -185,8 +185,8 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
       [
         "a selector of namespaces that is not used",
         "WafInstance",
-        { allowedNamespaces: { from: "All", selector: {} } },
-        /spec\.allowedNamespaces: .*write selector together with from: Selector/,
+        { access: [{ namespaces: { from: "All", selector: {} } }] },
+        /spec\.access\[0\]\.namespaces: .*write selector together with from: Selector/,
       ],
       [
         "a guard that is no network",

@@ -13,8 +13,10 @@ describe("the object store", () => {
     expect(store.get("default/a")?.metadata.resourceVersion).toBe("3");
     expect(store.listBy("color", "red").map((object) => object.metadata.name)).toEqual(["b"]);
     expect(store.listBy("color", "blue").map((object) => object.metadata.name)).toEqual(["a"]);
+    expect(store.valuesOf("color").toSorted()).toEqual(["blue", "red"]);
     store.remove("default/b");
     expect(store.listBy("color", "red")).toEqual([]);
+    expect(store.valuesOf("color")).toEqual(["blue"]);
     expect(store.size).toBe(1);
   });
 

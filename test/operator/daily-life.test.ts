@@ -25,8 +25,8 @@ await describeOperator("the life of a WAF", (world) => {
   }
 
   test("a rule of a namespace that is not allowed waits, and attaches as soon as the label of its namespace says so", async () => {
-    const allowed = { from: "Selector", selector: { matchLabels: { team: "shop" } } };
-    const { namespace, waf } = await world().newInstance("allowed", { allowedNamespaces: allowed });
+    const namespaces = { from: "Selector", selector: { matchLabels: { team: "shop" } } };
+    const { namespace, waf } = await world().newInstance("allowed", { access: [{ namespaces }] });
     const elsewhere = await world().newNamespace("elsewhere");
     await world().apply(
       rule(elsewhere, "guest", ["203.0.113.1"], { instanceRef: { name: "waf", namespace } }),
@@ -90,6 +90,33 @@ await describeOperator("the life of a WAF", (world) => {
     await world().apply(keySecret(namespace, waf.key));
     await world().allReady(namespace);
     expect(waf.view.blocklist).toEqual(["203.0.113.3"]);
+  });
+
+  test("a rule that is created again with a slip in its reference holds what it wanted, until it is corrected or approved", async () => {
+    const { namespace, waf } = await world().newInstance("slip", { resyncInterval: "1h" });
+    const right = rule(namespace, "scanners", addresses(2));
+    const other = { ...instance(namespace, ""), metadata: { name: "waf", namespace } };
+    await world().apply(right, rule(namespace, "other", addresses(2, 10)), origin(namespace, "spare", "b.example"));
+    await world().allReady(namespace);
+    // The reference is immutable, so a slip gets in with an object that is replaced.
+    await world().patch(other, { spec: { suspend: true } });
+    await world().remove(right);
+    const slip = { instanceRef: { name: "wav" } };
+    await world().apply(rule(namespace, "scanners", addresses(2), slip));
+    await world().remove(rule(namespace, "other", []));
+    await world().patch(other, { spec: { suspend: false } });
+    await world().eventually("what the other rule wanted is removed", () => waf.view.blocklist.length === 2);
+    expect(waf.view.blocklist.toSorted()).toEqual(addresses(2));
+    const heldBy = async () => conditionOf(await world().read("WafInstance", namespace, "waf"), "RemovalsHeld");
+    await world().eventually("the rest is on hold", async () => (await heldBy())?.reason === "SourceBroken");
+    const message = (await heldBy())?.message ?? "";
+    expect(message).toContain(
+      `WafIpRule ${namespace}/scanners is attached to no instance. There is no WafInstance ${namespace}/wav; did you mean waf? Correct spec.instanceRef`,
+    );
+    const hash = /approve-removals=([0-9a-f]{12})/.exec(message)?.[1] ?? "";
+    await world().patch(other, { metadata: { annotations: { "wafsync.dev/approve-removals": hash } } });
+    await world().eventually("what was approved is removed", () => waf.view.blocklist.length === 0);
+    await world().remove(right);
   });
 
   test("an expired rule is removed on time, and not at the next resync", async () => {

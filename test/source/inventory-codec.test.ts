@@ -36,7 +36,14 @@ const entryMap = fc
   .array(
     fc.tuple(
       anyEntry,
-      fc.record({ owners: anyOwners, sinceMs: maybe(anyTime), manner: anyManner, retainedBy: maybe(anyName) }),
+      fc
+        .record({ owners: anyOwners, sinceMs: maybe(anyTime), manner: anyManner, retainedBy: maybe(anyName) })
+        .chain((record) =>
+          fc.oneof(
+            fc.constant(record),
+            anyTime.map((missingSinceMs) => ({ ...record, missingSinceMs })),
+          ),
+        ),
     ),
     { maxLength: 20 },
   )
@@ -96,6 +103,7 @@ const anyInventory: fc.Arbitrary<Inventory> = fc.record({
         blocklist: fc.array(anyEntry).map((list) => new Set(list)),
         allowlist: fc.array(anyEntry).map((list) => new Set(list)),
       }),
+      origins: fc.array(anyName).map((hosts) => new Set(hosts)),
       holds: fc.array(anyName).map((keys) => new Set(keys)),
     }),
   ),
@@ -170,6 +178,7 @@ const sample: Inventory = {
   approval: {
     hash: "f00d",
     removals: { blocklist: new Set([entry("192.0.2.5")]), allowlist: new Set() },
+    origins: new Set(["standby.example"]),
     holds: new Set(["c0ffee"]),
   },
   approvals: 3,
@@ -195,7 +204,7 @@ describe("the text of an inventory", () => {
       triggers:
         '{"cacheClear":"shop/deploy","trigger":"commit 1","handledAt":"1970-01-01T00:00:00.000Z"}\n' +
         '{"workload":"Deployment shop/web","uid":"u-1","revision":"3","content":"c0ffee","begun":"true","clearedAt":"1970-01-01T00:00:00.000Z","attempts":"1","attemptedAt":""}\n',
-      approval: "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nused 3\n",
+      approval: "f00d\nf00d blocklist 192.0.2.5\nf00d hold c0ffee\nf00d origins standby.example\nused 3\n",
       "other-domains": "staging.example.com blocklist 203.0.113.99 gw7es57ubw\n",
     });
   });

@@ -4,24 +4,25 @@
 //
 // An entry that is refused at any of these steps is reported on its rule and stops nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
-import { listOf } from "../../model/declared.ts";
+import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
-import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import type { Observed } from "../../model/observed.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
-import { decideAttachment } from "../access/attach.ts";
+import { EntryQuota } from "../lists/guest-limits.ts";
+import { protectOthers } from "../lists/protect-others.ts";
 import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
-import type { CompiledOrigin, CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
-import { describeEmpty, describeRejected } from "../lists/compiled-rule.ts";
+import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
+import { draftRule, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
-import type { EntryGuards } from "../lists/guards.ts";
-import { compileGuards, guardEntries } from "../lists/guards.ts";
-import type { Hold } from "../lists/holds.ts";
-import { HoldIndex } from "../lists/holds.ts";
-import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
+import { compileGuards } from "../lists/guards.ts";
+import type { Hold, ObjectHolds } from "../lists/holds.ts";
+import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
+import { holdsOfBrokenReferences } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -33,6 +34,8 @@ export interface DesiredState {
   readonly compiledOrigins: readonly CompiledOrigin[];
   /** What can't be read, and which removals wait for it. */
   readonly holds: readonly Hold[];
+  /** The same of objects that are attached to no instance by mistake, by what they owned. */
+  readonly ofObjects: ObjectHolds;
   /** True if it is another one once it is known what is managed. */
   readonly dependsOnManaged: boolean;
   /** How many removals a plan may have; undefined where the owner asked for all of them. */
@@ -44,16 +47,25 @@ export interface DesiredState {
 }
 
 /**
- * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and `managed` who wins a conflict:
- * it only matters if the result `dependsOnManaged`.
+ * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and what is `managed` and
+ * `shown` by the lists who wins a conflict: these only matter if the result `dependsOnManaged`.
  */
-export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inventory["entries"]): DesiredState {
+export function compileDesired(
+  gathered: Gathered,
+  nowMs: number,
+  managed?: Inventory["entries"],
+  shown?: Observed["lists"],
+): DesiredState {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
   const guards = compileGuards(
     instance,
-    origins.compiled.filter(({ verdict }) => verdict === "Accepted").map(({ origin }) => origin),
+    // Those of guests protect nothing: otherwise an origin of theirs could lift a block.
+    origins.compiled
+      .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
+      .map(({ origin }) => origin),
   );
+  const quota = new EntryQuota();
   const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map((reason) => ({
     scope: { kind: "All" },
     reason,
@@ -61,10 +73,13 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
   if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
   const drafts = gathered.rules
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
-    .map((rule) => draftRule(rule, gathered, guards, nowMs, holds));
-  const holders = holdersOf(holds, gathered, managed);
-  const settled = settleConflicts(drafts, holders, sourcesOf(gathered));
-  const rules = replaceCarved(settled.rules);
+    .map((rule) => draftRule(rule, { gathered, guards, quota, nowMs, holds }));
+  const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
+  const sourceOf = sourcesOf(gathered);
+  const settled = settleConflicts(drafts, holders, sourceOf);
+  const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
+  const heldFor = heldForOthers(holds, gathered, managed);
+  const rules = replaceCarved(protectOthers(settled.rules, { managed, sourceOf, heldFor }));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -72,7 +87,8 @@ export function compileDesired(gathered: Gathered, nowMs: number, managed?: Inve
     rules,
     compiledOrigins: origins.compiled,
     holds,
-    dependsOnManaged: settled.hasConflicts || holds.some(({ scope }) => scope.kind === "Source"),
+    ofObjects: holdsOfBrokenReferences(gathered, drafts, nowMs),
+    dependsOnManaged: settled.hasConflicts || guestsAllow || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
@@ -87,12 +103,14 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
   const { blocklist, allowlist, origins } = instance.policies;
   const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
   return {
-    instance: { ...instance, policies },
+    // The record goes with the instance, so nothing is given up later.
+    instance: { ...instance, policies, consistencyWindowMs: 0 },
     lists: { blocklist: new Map(), allowlist: new Map() },
     origins: new Map(),
     rules: [],
     compiledOrigins: [],
     holds: [],
+    ofObjects: noObjectHolds,
     dependsOnManaged: false,
     removalGuards: undefined,
     instanceFaults: [],
@@ -106,20 +124,40 @@ function withoutExclusive(
   return policy === "Exclusive" ? "Additive" : policy;
 }
 
-function holdersOf(holds: readonly Hold[], gathered: Gathered, managed: Inventory["entries"] | undefined): Holders {
-  const isAwaiting = holds.some(({ scope }) => scope.kind === "Source");
-  if (managed === undefined || !isAwaiting) return { managed, awaiting: undefined };
-  const index = new HoldIndex(holds, { entries: managed }, existingRulesOf(gathered.rules.map(({ rule }) => rule)));
-  const awaiting = (list: ListName, entry: Entry): string | undefined => {
+function awaitingOf(
+  holds: readonly Hold[],
+  gathered: Gathered,
+  managed: Inventory["entries"] | undefined,
+): Holders["awaiting"] {
+  if (managed === undefined || !holds.some(({ scope }) => scope.kind === "Source")) return undefined;
+  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
+  return (list, entry) => {
     const record = managed[list].get(entry);
     return record === undefined ? undefined : index.awaiting(list, record)[0];
   };
-  return { managed, awaiting };
 }
 
 /** `namespace/name` of the rules that exist and are not being deleted. */
 export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
   return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
+}
+
+/** What is on hold on the blocklist for objects of other namespaces than a guest's: no Allow entry of the guest may lift it. */
+function heldForOthers(
+  holds: readonly Hold[],
+  gathered: Gathered,
+  managed: Inventory["entries"] | undefined,
+): (namespace: string) => readonly Entry[] {
+  if (managed === undefined || holds.length === 0) return () => [];
+  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
+  return (namespace) =>
+    [...managed.blocklist].flatMap(([entry, { owners }]) =>
+      readOwners(index.unreadable("blocklist", owners)).some(({ name }) => !name.startsWith(`${namespace}/`))
+        ? [entry]
+        : [],
+    );
 }
 
 /** Only conflicts ask for these, which are few. */
@@ -131,79 +169,6 @@ function sourcesOf({ rules }: Gathered): SourceOfEntry {
     known.set(id, sources);
     return sources.get(entry) ?? "";
   };
-}
-
-/** When a rule's entries go: the earlier of `expiresAt` and creation plus `ttl`; undefined where it never expires. */
-export function expiryOf(rule: DeclaredRule): number | undefined {
-  const byTtl =
-    rule.ttlMs === undefined || rule.meta.createdAtMs === undefined ? undefined : rule.meta.createdAtMs + rule.ttlMs;
-  if (rule.expiresAtMs === undefined) return byTtl;
-  return byTtl === undefined ? rule.expiresAtMs : Math.min(rule.expiresAtMs, byTtl);
-}
-
-function draftRule(
-  gatheredRule: GatheredRule,
-  gathered: Gathered,
-  guards: EntryGuards,
-  nowMs: number,
-  holds: Hold[],
-): CompiledRule {
-  const { rule } = gatheredRule;
-  const list = listOf(rule);
-  const id = nameKey(rule.meta);
-  const base = { rule, id, list, parts: [], rejected: [], carved: [], expired: false, entries: new Set<Entry>() };
-  const labels = gathered.namespaceLabels.get(rule.meta.namespace);
-  const attachment = decideAttachment(gathered.instance, rule.meta.namespace, labels);
-  if (attachment.state !== "Allowed") {
-    if (attachment.state === "Unknown") {
-      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `WafIpRule ${id}: ${attachment.message}` });
-    }
-    return { ...base, verdict: "NotAllowed", message: attachment.message, expiresAtMs: expiryOf(rule) };
-  }
-  const read = readRuleEntries(gatheredRule);
-  const expiresAtMs = expiryOf(rule);
-  const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
-  const guarded = guardEntries(guards, list, read.entries);
-  if (!expired) holds.push(...holdsOf(id, list, read));
-  return {
-    ...base,
-    // What is wrong with the entries of an expired rule matters no more.
-    ...(expired ? ({ verdict: "Accepted", message: "" } as const) : verdictOf(gatheredRule, read, guarded.rejected)),
-    parts: read.parts,
-    entries: expired ? new Set() : guarded.entries,
-    rejected: expired ? [] : [...read.invalid, ...guarded.rejected],
-    carved: expired ? [] : guarded.carved,
-    expiresAtMs,
-    expired,
-  };
-}
-
-/** What the rule can't be asked now: each missing source by itself, and all invalid lines together. */
-function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
-  const holds = missing.map(({ source, problem }): Hold => ({
-    scope: { kind: "Source", list, rule, source },
-    reason: `WafIpRule ${rule}: ${problem}`,
-  }));
-  const first = invalid[0];
-  if (first === undefined) return holds;
-  const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
-  const reason = `WafIpRule ${rule} has an entry that can't be read, ${first.source}${more}.`;
-  return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
-}
-
-function verdictOf(
-  gathered: GatheredRule,
-  { entries, missing, invalid }: RuleEntries,
-  refused: readonly RejectedEntry[],
-): { readonly verdict: RuleVerdict; readonly message: string } {
-  if (missing.length > 0) {
-    return { verdict: "SourceMissing", message: missing.map(({ problem }) => problem).join(" ") };
-  }
-  const message = describeRejected([...invalid, ...refused]);
-  if (invalid.length > 0) return { verdict: "InvalidEntries", message };
-  if (refused.length > 0) return { verdict: "GuardRejected", message };
-  if (entries.size === 0) return { verdict: "NoEntries", message: describeEmpty(gathered) };
-  return { verdict: "Accepted", message: "" };
 }
 
 /** Entries that the same rules want share one array, which spares memory and lets others compare it by identity. */
@@ -229,9 +194,9 @@ function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<E
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {
   let next: number | undefined;
-  for (const { expiresAtMs, verdict } of rules) {
+  for (const { expiresAtMs, isAttached } of rules) {
     // A time in the past would wake the instance for ever; a rule that is not attached has nothing to expire.
-    if (expiresAtMs === undefined || expiresAtMs <= nowMs || verdict === "NotAllowed") continue;
+    if (expiresAtMs === undefined || expiresAtMs <= nowMs || !isAttached) continue;
     next = Math.min(next ?? expiresAtMs, expiresAtMs);
   }
   return next;

@@ -9,7 +9,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
-import type { Inventory, Refusal } from "../../model/inventory.ts";
+import type { Inventory, OwnedOrigin, Refusal } from "../../model/inventory.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -23,11 +23,11 @@ import type { Observed } from "../../model/observed.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
-import { planOrigins } from "../origins/origin-plan.ts";
+import { originRemovals, planOrigins } from "../origins/origin-plan.ts";
 import type { ListOwnership } from "../lists/ownership.ts";
 import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
-import { holdsEverything, HoldIndex } from "../lists/holds.ts";
+import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals } from "../lists/removal-guard.ts";
 
@@ -52,6 +52,8 @@ export interface Plan {
   readonly inventoryChanged: boolean;
   /** Nothing but owners changed in it, which follows from what is declared and not from what the lists show. */
   readonly onlyOwnersChanged: boolean;
+  /** When the lists have to be read again, to give up entries that they do not show; undefined if there are none. */
+  readonly lookAgainMs: number | undefined;
 }
 
 export interface PlanInput {
@@ -65,6 +67,8 @@ export interface PlanInput {
 
 interface ListDraft {
   readonly adds: readonly WantedAdd[];
+  /** How many wanted entries the list does not show, whether they can be added now or not. */
+  readonly missing: number;
   /** Before the guards. */
   readonly removals: readonly Entry[];
   readonly retained: readonly Entry[];
@@ -77,27 +81,30 @@ export function planInstance(input: PlanInput): Plan {
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
   const drafts = eachList((list) => draftList(list, input, contested, refusals, existingRules));
-  const holds = new HoldIndex(desired.holds, inventory, existingRules);
-  const decision = decideRemovals(
-    eachList((list) => ({
-      removals: drafts[list].removals,
-      holdsOn: (entry) => holds.on(list, inventory.entries[list].get(entry)),
-      ownersOf: (entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
-      size: observed.lists[list].size + drafts[list].adds.length,
-    })),
-    desired.removalGuards,
-    desired.instance.meta.annotations[approvalAnnotation],
-    inventory,
-  );
-  const origins = planOrigins({
+  const holds = new HoldIndex(desired, inventory, existingRules);
+  const originsInput = {
     wanted: desired.origins,
     owned: inventory.origins,
     observed,
     refusals,
     existing: new Set(desired.compiledOrigins.map(({ origin }) => nameKey(origin.meta))),
-    removalsHeld: desired.holds.some(holdsEverything),
+    holdsOn: (record: OwnedOrigin) => holds.onOrigin(record),
     nowMs,
-  });
+  };
+  const requests = eachList((list) => ({
+    removals: drafts[list].removals,
+    holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
+    ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
+    size: observed.lists[list].size + drafts[list].adds.length,
+    sizeMax: observed.lists[list].size + drafts[list].missing,
+  }));
+  const decision = decideRemovals(
+    { ...requests, origins: originRemovals(originsInput) },
+    desired.removalGuards,
+    desired.instance.meta.annotations[approvalAnnotation],
+    inventory,
+  );
+  const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
   const split = splitByPolicy(desired, observed, drafts, decision, origins);
   const next = nextInventory(input, drafts, { ...split, decision, origins, holds });
   return {
@@ -113,6 +120,7 @@ export function planInstance(input: PlanInput): Plan {
     inventory: next.inventory,
     inventoryChanged: next.change !== "None",
     onlyOwnersChanged: next.change === "Owners",
+    lookAgainMs: next.lookAgainMs,
   };
 }
 
@@ -132,8 +140,11 @@ function draftList(
   };
   const live = observed.lists[list];
   const adds: WantedAdd[] = [];
+  let missing = 0;
   for (const [entry, rules] of desired.lists[list]) {
-    if (live.has(entry) || paused.has(entry)) continue;
+    if (live.has(entry)) continue;
+    missing += 1;
+    if (paused.has(entry)) continue;
     if (refusals.size > 0 && standing(`${list} +${entry}`, () => versionOfRules(rules))) continue;
     adds.push({ list, entry, rules });
   }
@@ -147,7 +158,7 @@ function draftList(
   const possible = removals.filter(
     (entry) => !paused.has(entry) && !(live.get(entry) ?? []).every((text) => standing(`${list} -${text}`, () => "")),
   );
-  return { adds, removals: possible, retained, refused };
+  return { adds, missing, removals: possible, retained, refused };
 }
 
 interface Split {
@@ -222,6 +233,7 @@ function nextInventory(
   readonly inventory: Inventory;
   readonly change: ListOwnership["change"];
   readonly adoptions: readonly Adoption[];
+  readonly lookAgainMs: number | undefined;
 } {
   const ownership = eachList((list): ListOwnership =>
     writesTo(list)
@@ -235,15 +247,19 @@ function nextInventory(
             (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,
           ),
           unreadable: (owners) => holds.unreadable(list, owners),
+          readAtMs: observed.readAtMs[list],
+          windowMs: desired.instance.consistencyWindowMs,
           nowMs,
         })
-      : { owned: inventory.entries[list], change: "None", adopted: [] },
+      : { owned: inventory.entries[list], change: "None", adopted: [], lookAgainMs: undefined },
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
   const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
   const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
-  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [] };
+  const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
+  const lookAgainMs = looks.length === 0 ? undefined : Math.min(...looks);
+  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
   return {
     inventory: {
       ...inventory,
@@ -255,6 +271,7 @@ function nextInventory(
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
     adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
+    lookAgainMs,
   };
 }
 

@@ -7,7 +7,11 @@ import { asSentence } from "../../model/sentence.ts";
 
 export type RuleVerdict =
   | "Accepted"
+  /** Its namespace is no guest of the instance. */
   | "NotAllowed"
+  /** Its namespace is a guest, and this was not granted to it. */
+  | "NotGranted"
+  | "QuotaExceeded"
   | "SourceMissing"
   | "InvalidEntries"
   | "GuardRejected"
@@ -29,7 +33,11 @@ export interface CompiledRule {
   /** `namespace/name`. */
   readonly id: string;
   readonly list: ListName;
-  /** The first thing that is wrong with it, or `Accepted`. Its good entries are wanted whatever the verdict, unless `NotAllowed`. */
+  /** Whether it is of the instance's own namespace, whose objects win against those of guests. */
+  readonly isOwners: boolean;
+  /** False where nothing of it counts: what it is or does is not granted to its namespace. */
+  readonly isAttached: boolean;
+  /** The first thing that is wrong with it, or `Accepted`. Its good entries are wanted whatever the verdict, if it is attached. */
   readonly verdict: RuleVerdict;
   /** What is wrong, for a person; empty for `Accepted`. */
   readonly message: string;
@@ -45,7 +53,9 @@ export interface CompiledRule {
 
 export interface CompiledOrigin {
   readonly origin: DeclaredOrigin;
-  readonly verdict: "Accepted" | "NotAllowed" | "Conflict";
+  /** False where nothing of it counts. */
+  readonly isAttached: boolean;
+  readonly verdict: "Accepted" | "NotAllowed" | "NotGranted" | "Conflict";
   readonly message: string;
 }
 

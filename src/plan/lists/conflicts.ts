@@ -1,9 +1,11 @@
-// The same canonical entry in Block and in Allow. The rule whose list holds the entry already wins, so that no new rule lifts a
-// block that stands; where neither does, the older rule, and then the first by name. The others are told. A narrower network
-// inside a wider one of the other list is no conflict: that is how exceptions are written.
+// The same canonical entry in Block and in Allow. A rule of the instance's own namespace wins against one of a guest. Otherwise
+// the rule whose list holds the entry already wins, so that no new rule lifts a block that stands; where neither does, the older
+// rule, and then the first by name. The others are told. A narrower network inside a wider one of the other list is no conflict
+// within a namespace: that is how exceptions are written. Between namespaces see `protectOthers`.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
+import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { describeRejected } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
@@ -14,6 +16,8 @@ export type SourceOfEntry = (rule: CompiledRule, entry: Entry) => string;
 export interface Holders {
   /** What is managed, as far as it is known. */
   readonly managed: Inventory["entries"] | undefined;
+  /** What the lists show, as far as it is known. */
+  readonly shown: Observed["lists"] | undefined;
   /** The rule whose missing source wanted the entry last on that list: what it holds still counts as wanted. */
   readonly awaiting: ((list: ListName, entry: Entry) => string | undefined) | undefined;
 }
@@ -27,7 +31,7 @@ export interface SettledConflicts {
 interface Winner {
   readonly rule: CompiledRule;
   /** Why it wins against a rule of the other list. */
-  readonly why: "Holder" | "First";
+  readonly why: "Owner" | "Holder" | "First";
 }
 
 /** Takes the losing entries out of their rules. `rules` come oldest first, and go out in the same order. */
@@ -48,7 +52,11 @@ export function settleConflicts(
       if (other === undefined) winners.set(entry, first);
       if (other === undefined || other.rule.list === rule.list) continue;
       hasConflicts = true;
-      const holding = holderOf(entry, holders.managed, pieces);
+      if (rule.isOwners !== other.rule.isOwners) {
+        winners.set(entry, { rule: rule.isOwners ? rule : other.rule, why: "Owner" });
+        continue;
+      }
+      const holding = holderOf(entry, holders, pieces);
       if (holding === undefined) continue;
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
@@ -65,31 +73,45 @@ function piecesOf(rules: readonly CompiledRule[]): Pieces {
   return new Map(rules.flatMap(({ carved }) => carved.map(({ entry, pieces }) => [entry, pieces] as const)));
 }
 
-/** The only list on which the entry is managed. */
-function holderOf(entry: Entry, managed: Holders["managed"], pieces: Pieces): ListName | undefined {
-  const isBlocked = (pieces.get(entry) ?? [entry]).some((piece) => managed?.blocklist.has(piece));
-  if (isBlocked === (managed?.allowlist.has(entry) === true)) return undefined;
-  return isBlocked ? "blocklist" : "allowlist";
+/**
+ * The only list that shows the entry as a managed one, or else the only one on which it is recorded: an addition that was
+ * recorded and not sent yet leaves an entry recorded on both.
+ */
+function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): ListName | undefined {
+  if (managed === undefined) return undefined;
+  const onlyListThat = (has: (list: ListName, written: Entry) => boolean): ListName | undefined => {
+    const isBlocked = (pieces.get(entry) ?? [entry]).some((piece) => has("blocklist", piece));
+    if (isBlocked === has("allowlist", entry)) return undefined;
+    return isBlocked ? "blocklist" : "allowlist";
+  };
+  const isShown = (list: ListName, written: Entry): boolean =>
+    managed[list].has(written) && shown?.[list].has(written) === true;
+  return onlyListThat(isShown) ?? onlyListThat((list, written) => managed[list].has(written));
 }
 
 function withoutLost(
   rule: CompiledRule,
   winners: ReadonlyMap<Entry, Winner>,
-  { managed, awaiting }: Holders,
+  holders: Holders,
   sourceOf: SourceOfEntry,
 ): CompiledRule {
   const opposite: ListName = rule.list === "blocklist" ? "allowlist" : "blocklist";
   const lost: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     const winner = winners.get(entry);
-    const awaited = holderOf(entry, managed, noPieces) === opposite ? awaiting?.(opposite, entry) : undefined;
+    const awaited = holderOf(entry, holders, noPieces) === opposite ? holders.awaiting?.(opposite, entry) : undefined;
     if (winner !== undefined && winner.rule.list !== rule.list) {
       lost.push({ entry, source: sourceOf(rule, entry), message: lostTo(entry, winner, rule) });
     } else if (awaited !== undefined) {
-      const message = `The ${opposite} already holds ${entry}, which a missing source of WafIpRule ${awaited} wanted last: restore that source, or remove the entry from this rule.`;
+      const message = awaitedMessage(rule, opposite, entry, awaited);
       lost.push({ entry, source: sourceOf(rule, entry), message });
     }
   }
+  return withoutEntries(rule, lost);
+}
+
+/** The rule without the entries that it lost, and with the reasons. */
+export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[]): CompiledRule {
   if (lost.length === 0) return rule;
   const gone = new Set<string>(lost.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
@@ -101,10 +123,22 @@ function withoutLost(
   return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(lost) };
 }
 
+function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {
+  const mayName = rule.isOwners || awaited.startsWith(`${rule.rule.meta.namespace}/`);
+  if (!mayName) return `The ${list} already holds ${entry} for another namespace: remove the entry from this rule.`;
+  return `The ${list} already holds ${entry}, which a missing source of WafIpRule ${awaited} wanted last: restore that source, or remove the entry from this rule.`;
+}
+
 function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {
+  const mayName = loser.isOwners || winner.rule.meta.namespace === loser.rule.meta.namespace;
+  if (!mayName) {
+    const { action } = winner.rule;
+    return `A rule of another namespace with action ${action} has ${entry} too, and counts: remove it here, or ask the owner of the instance.`;
+  }
   const isOlder = (winner.rule.meta.createdAtMs ?? 0) < (loser.rule.meta.createdAtMs ?? 0);
   const name = `WafIpRule ${winner.id} with action ${winner.rule.action}`;
   const remedy = "remove it from one of the two.";
+  if (why === "Owner") return `${entry} is also in ${name} of the instance's own namespace, which counts: ${remedy}`;
   if (why === "Holder") return `${name} already holds ${entry} on the ${winner.list}: ${remedy}`;
   return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", which comes first by its name"}: ${remedy}`;
 }

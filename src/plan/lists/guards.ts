@@ -1,12 +1,13 @@
 // The guards on single entries: what a rule may never put on a list, whoever wrote it.
 import { carve } from "../../model/carve.ts";
-import type { DeclaredOrigin, DeclaredInstance, Guards, ListName } from "../../model/declared.ts";
+import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
 import type { EntryHead } from "../../model/entry-head.ts";
 import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import { asSentence } from "../../model/sentence.ts";
+import { tooWide } from "./guest-limits.ts";
 import type { CarvedEntry } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 import { specialPurposeObjection } from "./special-purpose.ts";
@@ -48,17 +49,19 @@ export interface GuardedEntries {
   readonly carved: readonly CarvedEntry[];
 }
 
-/** Asks the guards about all entries of one rule, each with its source. */
+/** Asks the guards about all entries of one rule, each with its source; `grant` is that of a guest's rule. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
   declared: ReadonlyMap<Entry, string>,
+  grant?: Grant,
 ): GuardedEntries {
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];
   const carved: CarvedEntry[] = [];
   for (const [entry, source] of declared) {
-    const finding = guardEntry(guards, list, entry);
+    const wide = grant === undefined ? undefined : tooWide(entry, grant);
+    const finding = wide === undefined ? guardEntry(guards, list, entry) : rejectedFor(wide);
     if (finding.kind === "Rejected") {
       rejected.push({ entry, source, message: finding.message });
       continue;

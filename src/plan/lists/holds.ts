@@ -7,26 +7,37 @@
 // Rule         that the rule wanted last
 // Source       that the source wanted last, for whichever rule. If it has none, nobody knows what it holds: then those of
 //              its own rule, and those of rules of its namespace that no longer exist, since a rule may have been renamed
+// Object       that the object wanted last, on whichever list: its reference is broken
 //
-// Entries of unknown owners are held by every hold of their list.
+// Entries of unknown owners are held by every hold of their list but those of an object.
 import { createHash } from "node:crypto";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners, writeOwners } from "../../model/entry-owners.ts";
-import type { Inventory, OwnedEntry } from "../../model/inventory.ts";
+import type { Inventory, OwnedEntry, OwnedOrigin } from "../../model/inventory.ts";
 
 export type HoldScope =
   | { readonly kind: "Unconfirmed" }
   | { readonly kind: "All" }
   | { readonly kind: "Rule"; readonly list: ListName; readonly rule: string }
-  | { readonly kind: "Source"; readonly list: ListName; readonly rule: string; readonly source: string };
+  | { readonly kind: "Source"; readonly list: ListName; readonly rule: string; readonly source: string }
+  /** `object` is the `resourceKey` of a rule or an origin. */
+  | { readonly kind: "Object"; readonly object: string };
 
 export interface Hold {
   readonly scope: HoldScope;
   /** Why, in one sentence. */
   readonly reason: string;
 }
+
+/** The holds of objects whose reference is broken. There may be many, few of which own anything: so they are looked up by owner. */
+export interface ObjectHolds {
+  readonly isEmpty: boolean;
+  on(owner: EntryOwner): readonly Hold[];
+}
+
+export const noObjectHolds: ObjectHolds = { isEmpty: true, on: () => [] };
 
 type SourceHold = Hold & { readonly scope: Extract<HoldScope, { kind: "Source" }> };
 
@@ -37,19 +48,32 @@ export function holdsEverything({ scope }: Hold): boolean {
 
 /** Names the hold in an approval: the same as long as it concerns the same object, and for `All` the same reason. */
 export function holdKey({ scope, reason }: Hold): string {
-  const named = "rule" in scope ? scope : { ...scope, reason };
+  const named = "rule" in scope || "object" in scope ? scope : { ...scope, reason };
   return createHash("sha256").update(JSON.stringify(named)).digest("hex").slice(0, 12);
 }
 
 /** Which holds concern an entry. Made for one plan: it remembers its answers by owners, of which there are few. */
 export class HoldIndex {
   readonly #lists: Readonly<Record<ListName, ListHolds>>;
+  readonly #everything: readonly Hold[];
+  readonly #ofObjects: ObjectHolds;
 
   /** @param existingRules `namespace/name` of the rules that exist and are not being deleted. */
-  constructor(holds: readonly Hold[], inventory: Pick<Inventory, "entries">, existingRules: ReadonlySet<string>) {
+  constructor(
+    { holds, ofObjects }: { readonly holds: readonly Hold[]; readonly ofObjects: ObjectHolds },
+    inventory: Pick<Inventory, "entries">,
+    existingRules: ReadonlySet<string>,
+  ) {
     const recorded = holds.some(({ scope }) => scope.kind === "Source") ? sourcesIn(inventory) : new Set<string>();
-    const of = (list: ListName): ListHolds => new ListHolds(holdsOf(holds, list), recorded, existingRules);
+    const of = (list: ListName): ListHolds => new ListHolds(holdsOf(holds, list), ofObjects, recorded, existingRules);
     this.#lists = { blocklist: of("blocklist"), allowlist: of("allowlist") };
+    this.#everything = holds.filter(holdsEverything);
+    this.#ofObjects = ofObjects;
+  }
+
+  /** The holds on the removal of an origin. Empty if nothing holds it. */
+  onOrigin({ owners }: Pick<OwnedOrigin, "owners">): readonly Hold[] {
+    return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))];
   }
 
   /** The holds on the removal of an entry; undefined stands for one that is not managed. Empty if nothing holds it. */
@@ -70,6 +94,7 @@ export class HoldIndex {
 
 class ListHolds {
   readonly #all: readonly Hold[];
+  readonly #ofObjects: ObjectHolds;
   readonly #everything: readonly Hold[];
   readonly #byRule = new Map<string, Hold[]>();
   readonly #bySource = new Map<string, SourceHold[]>();
@@ -80,8 +105,14 @@ class ListHolds {
   readonly #unreadable = new Map<EntryOwners, EntryOwners>();
   readonly #awaiting = new Map<EntryOwners, readonly string[]>();
 
-  constructor(holds: readonly Hold[], recorded: ReadonlySet<string>, existingRules: ReadonlySet<string>) {
+  constructor(
+    holds: readonly Hold[],
+    ofObjects: ObjectHolds,
+    recorded: ReadonlySet<string>,
+    existingRules: ReadonlySet<string>,
+  ) {
     this.#all = holds;
+    this.#ofObjects = ofObjects;
     this.#everything = holds.filter(holdsEverything);
     this.#existingRules = existingRules;
     for (const hold of holds) {
@@ -98,7 +129,7 @@ class ListHolds {
   }
 
   on(owners: EntryOwners): readonly Hold[] {
-    if (this.#all.length === 0 || owners === unknownOwners) return this.#all;
+    if (this.#isEmpty || owners === unknownOwners) return this.#all;
     const known = this.#known.get(owners);
     if (known !== undefined) return known;
     const holds = [...new Set([...this.#everything, ...readOwners(owners).flatMap((owner) => this.#onOwner(owner))])];
@@ -107,7 +138,7 @@ class ListHolds {
   }
 
   unreadable(owners: EntryOwners): EntryOwners {
-    if (this.#all.length === 0 || owners === unknownOwners) return unknownOwners;
+    if (this.#isEmpty || owners === unknownOwners) return unknownOwners;
     if (this.#everything.length > 0) return owners;
     const known = this.#unreadable.get(owners);
     if (known !== undefined) return known;
@@ -126,10 +157,15 @@ class ListHolds {
     return rules;
   }
 
-  #onOwner({ name, source }: EntryOwner): readonly Hold[] {
+  get #isEmpty(): boolean {
+    return this.#all.length === 0 && this.#ofObjects.isEmpty;
+  }
+
+  #onOwner(owner: EntryOwner): readonly Hold[] {
+    const { name, source } = owner;
     const ofSource = source === undefined ? [] : (this.#bySource.get(source) ?? []);
     const ofNamespace = this.#existingRules.has(name) ? [] : (this.#byNamespace.get(namespaceOf(name)) ?? []);
-    return [...(this.#byRule.get(name) ?? []), ...ofSource, ...ofNamespace];
+    return [...(this.#byRule.get(name) ?? []), ...ofSource, ...ofNamespace, ...this.#ofObjects.on(owner)];
   }
 }
 

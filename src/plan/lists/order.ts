@@ -2,12 +2,14 @@
 //
 // 1. Origins: few, and each matters at once.
 // 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never
-//    waits for ten thousand. Of equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still
+//    waits for ten thousand. Inside a priority, namespaces take turns, one entry each, so that no guest of a shared WAF makes
+//    the others wait. Of equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still
 //    to be added waits for it: the exception must stand before the block does.
 // 3. Removals from the blocklist, then from the allowlist, when everything that replaces them is there.
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
 import type { Entry } from "../../model/entry.ts";
+import { inThousands } from "../../model/sentence.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
@@ -33,12 +35,30 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
     if (group === undefined) groups.set(first, [add]);
     else group.push(add);
   }
-  const ordered: AddEntry[] = [];
+  const byPriority = new Map<number, Map<string, AddEntry[]>>();
   for (const rule of rank.keys()) {
+    const { priority, meta } = rule.rule;
+    const namespaces = byPriority.get(priority) ?? new Map<string, AddEntry[]>();
+    byPriority.set(priority, namespaces);
+    const turns = namespaces.get(meta.namespace) ?? [];
+    namespaces.set(meta.namespace, turns);
     const group = groups.get(rule) ?? [];
-    for (const add of group.toSorted(byEntry)) ordered.push(toOperation(add, rule, left.get(rule) ?? 0));
+    for (const add of group.toSorted(byEntry)) turns.push(toOperation(add, rule, left.get(rule) ?? 0));
   }
-  return exceptionsFirst(ordered);
+  return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
+}
+
+/** One of each queue after the other, until all are empty. */
+function takingTurns<T>(queues: readonly (readonly T[])[]): readonly T[] {
+  const [only] = queues;
+  if (queues.length === 1 && only !== undefined) return only;
+  const taken: T[] = [];
+  let waiting = queues;
+  for (let turn = 0; waiting.length > 0; turn += 1) {
+    waiting = waiting.filter(({ length }) => length > turn);
+    for (const queue of waiting) taken.push(queue[turn] as T);
+  }
+  return taken;
 }
 
 function rankRules(left: ReadonlyMap<CompiledRule, number>): ReadonlyMap<CompiledRule, number> {
@@ -70,7 +90,7 @@ function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, lef
     list,
     entry,
     rules: [first.id, ...others.map(({ id }) => id)],
-    reason: `wanted by WafIpRule ${first.id}${also} (${left} to add${priority})`,
+    reason: `wanted by WafIpRule ${first.id}${also} (${inThousands(left)} to add${priority})`,
   };
 }
 

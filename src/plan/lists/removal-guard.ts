@@ -21,6 +21,8 @@ export interface RemovalRequest {
    * give another answer half-way.
    */
   readonly size: number;
+  /** The same with what is wanted and not planned, such as what the API refused: it may be there, and only not shown yet. */
+  readonly sizeMax: number;
 }
 
 /** A removal on hold. */
@@ -32,9 +34,18 @@ export interface HeldRemoval {
   readonly owners: EntryOwners;
 }
 
+/** An origin that is to be removed. */
+export interface OriginRemoval {
+  readonly host: string;
+  readonly holds: readonly Hold[];
+  /** Who wanted it last. */
+  readonly owners: EntryOwners;
+}
+
 export interface HeldRemovals {
   readonly removals: Readonly<Record<ListName, readonly HeldRemoval[]>>;
-  /** Approves all of them, both lists together; undefined while an approval would not help. */
+  readonly origins: readonly OriginRemoval[];
+  /** Approves all of them, both lists and the origins together; undefined while an approval would not help. */
   readonly hash: string | undefined;
   /** The approval that the instance carries and that does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
@@ -42,6 +53,8 @@ export interface HeldRemovals {
 
 export interface RemovalDecision {
   readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** By host. */
+  readonly allowedOrigins: ReadonlySet<string>;
   /** Undefined when nothing is on hold. */
   readonly held: HeldRemovals | undefined;
   /** What is approved now and not yet gone. */
@@ -55,9 +68,10 @@ type ByList<T> = Record<ListName, T>;
 /**
  * Decides which of the wanted removals may be done. Removals that were approved before go through and do not count, unless
  * something holds them that was not known then. Without `guards`, none counts. `annotation` is the approval that a person gave.
+ * Origins are few: the guards don't count them.
  */
 export function decideRemovals(
-  requests: Readonly<ByList<RemovalRequest>>,
+  requests: Readonly<ByList<RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
   guards: Guards | undefined,
   annotation: string | undefined,
   { approval, approvals }: Pick<Inventory, "approval" | "approvals">,
@@ -68,7 +82,7 @@ export function decideRemovals(
   const isUncovered = (hold: Hold): boolean =>
     hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
-    const { holdsOn, ownersOf, size } = requests[list];
+    const { holdsOn, ownersOf } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
@@ -78,53 +92,76 @@ export function decideRemovals(
       else if (isApproved) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    if (exceeds(fresh.length, size, guards)) removals[list].unshift(...fresh);
+    if (exceeds(fresh.length, requests[list], guards)) removals[list].unshift(...fresh);
     else for (const { entry } of fresh) allowed[list].add(entry);
   }
-  const hash = hashRemovals(removals, approvals);
-  if (hash !== undefined && hash === annotation) {
+  const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));
+  const origins = requests.origins.filter(({ host, holds }) =>
+    holds.some((hold) => !approvedOrigins.has(host) || isUncovered(hold)),
+  );
+  const held = { removals, origins };
+  const hash = hashRemovals(held, approvals);
+  const isGranted = hash !== undefined && hash === annotation;
+  const isHeld = (host: string): boolean => !isGranted && origins.some((origin) => origin.host === host);
+  const allowedOrigins = new Set(requests.origins.flatMap(({ host }) => (isHeld(host) ? [] : host)));
+  if (isGranted) {
     const holds = new Set(approval?.holds);
     for (const list of listNames) {
-      for (const removal of removals[list]) {
-        allowed[list].add(removal.entry);
-        approved[list].add(removal.entry);
-        for (const hold of removal.holds) holds.add(holdKey(hold));
+      for (const { entry } of removals[list]) {
+        allowed[list].add(entry);
+        approved[list].add(entry);
       }
     }
-    return { allowed, held: undefined, approval: { hash, removals: approved, holds }, approvals: approvals + 1 };
+    for (const { host } of origins) approvedOrigins.add(host);
+    for (const hold of holdsOf(held)) holds.add(holdKey(hold));
+    const given = { hash, removals: approved, origins: approvedOrigins, holds };
+    return { allowed, allowedOrigins, held: undefined, approval: given, approvals: approvals + 1 };
   }
-  const isLeft = approved.blocklist.size + approved.allowlist.size > 0;
+  const isLeft = approved.blocklist.size + approved.allowlist.size + approvedOrigins.size > 0;
   return {
     allowed,
-    held: heldRemovals(removals, hash, annotation),
-    approval: isLeft && approval !== undefined ? { ...approval, removals: approved } : undefined,
+    allowedOrigins,
+    held: heldRemovals(held, hash, annotation),
+    approval:
+      isLeft && approval !== undefined ? { ...approval, removals: approved, origins: approvedOrigins } : undefined,
     approvals,
   };
 }
 
 function heldRemovals(
-  removals: HeldRemovals["removals"],
+  held: Pick<HeldRemovals, "removals" | "origins">,
   hash: string | undefined,
   annotation: string | undefined,
 ): HeldRemovals | undefined {
-  if (removals.blocklist.length + removals.allowlist.length === 0) return undefined;
+  const { removals, origins } = held;
+  if (removals.blocklist.length + removals.allowlist.length + origins.length === 0) return undefined;
   const isGiven = annotation !== undefined && annotation !== "" && hash !== undefined;
-  return { removals, hash, mismatch: isGiven ? annotation : undefined };
+  return { ...held, hash, mismatch: isGiven ? annotation : undefined };
 }
 
-function exceeds(count: number, size: number, guards: Guards | undefined): boolean {
+/** What holds them, each hold once. */
+function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins">): ReadonlySet<Hold> {
+  return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
+}
+
+function exceeds(
+  count: number,
+  { size, sizeMax }: Pick<RemovalRequest, "size" | "sizeMax">,
+  guards: Guards | undefined,
+): boolean {
   if (count === 0 || guards === undefined) return false;
   if (count > guards.maxRemovals) return true;
-  return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
+  return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
 }
 
 /**
  * Twelve hexadecimal digits that name a set of removals and what holds them, whatever their order. The number of approvals
  * that were used is part of it, so that no hash ever matches twice. Undefined if there are none, or if no approval would help.
  */
-export function hashRemovals(removals: HeldRemovals["removals"], approvals: number): string | undefined {
-  const lines = listNames.flatMap((list) => removals[list].map(({ entry }) => `${list} ${entry}`));
-  const holds = new Set(listNames.flatMap((list) => removals[list].flatMap((removal) => removal.holds)));
+export function hashRemovals(held: Pick<HeldRemovals, "removals" | "origins">, approvals: number): string | undefined {
+  const entries = listNames.flatMap((list) => held.removals[list].map(({ entry }) => `${list} ${entry}`));
+  const lines = [...entries, ...held.origins.map(({ host }) => `origins ${host}`)];
+  const holds = holdsOf(held);
   if (lines.length === 0 || [...holds].some(({ scope }) => scope.kind === "Unconfirmed")) return undefined;
   const all = [`approval ${approvals}`, ...lines.toSorted(), ...[...holds].map(holdKey).toSorted()];
   return createHash("sha256").update(all.join("\n")).digest("hex").slice(0, 12);

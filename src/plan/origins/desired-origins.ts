@@ -1,8 +1,10 @@
-// The origins that an instance should have. One host has one type: of two WafOrigins for a host, the oldest decides.
+// The origins that an instance should have. One host has one type: of two WafOrigins for a host, the owner's decides, then the
+// older one.
 import type { DeclaredOrigin } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
-import { decideAttachment } from "../access/attach.ts";
+import { decideAttachment } from "../../model/attachment.ts";
+import { limitedOrigin, ungrantedBeside } from "../lists/guest-limits.ts";
 import type { CompiledOrigin } from "../lists/compiled-rule.ts";
 
 export interface DesiredOrigins {
@@ -17,23 +19,41 @@ export function compileOrigins(gathered: Gathered): DesiredOrigins {
   const wanted = new Map<string, DeclaredOrigin>();
   const compiled: CompiledOrigin[] = [];
   const held: string[] = [];
-  for (const origin of gathered.origins.toSorted((a, b) => byAge(a.meta, b.meta))) {
-    if (origin.meta.deleting) continue;
-    const labels = gathered.namespaceLabels.get(origin.meta.namespace);
-    const attachment = decideAttachment(gathered.instance, origin.meta.namespace, labels);
-    if (attachment.state === "Unknown") held.push(`WafOrigin ${nameKey(origin.meta)}: ${attachment.message}`);
+  const home = gathered.instance.meta.namespace;
+  const isOwners = ({ meta }: DeclaredOrigin): boolean => meta.namespace === home;
+  const byRank = (a: DeclaredOrigin, b: DeclaredOrigin): number =>
+    Number(isOwners(b)) - Number(isOwners(a)) || byAge(a.meta, b.meta);
+  for (const declared of gathered.origins.toSorted(byRank)) {
+    if (declared.meta.deleting) continue;
+    const { namespace } = declared.meta;
+    const attachment = decideAttachment(
+      gathered.instance,
+      "WafOrigin",
+      namespace,
+      gathered.namespaceLabels.get(namespace),
+    );
+    if (attachment.state === "Unknown") held.push(`WafOrigin ${nameKey(declared.meta)}: ${attachment.message}`);
     if (attachment.state !== "Allowed") {
-      compiled.push({ origin, verdict: "NotAllowed", message: attachment.message });
+      const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
+      compiled.push({ origin: declared, isAttached: false, verdict, message: attachment.message });
       continue;
     }
+    const { grant } = attachment;
+    const origin = grant === undefined ? declared : limitedOrigin(declared, grant);
     const older = wanted.get(origin.host);
     if (older !== undefined && older.type !== origin.type) {
-      const message = `${origin.host} is declared as ${older.type} by the older WafOrigin ${nameKey(older.meta)}: delete one of the two, or give them the same type.`;
-      compiled.push({ origin, verdict: "Conflict", message });
+      const other =
+        isOwners(origin) || older.meta.namespace === namespace
+          ? `WafOrigin ${nameKey(older.meta)}`
+          : "a WafOrigin of another namespace";
+      const message = `${origin.host} is declared as ${older.type} by ${other}, which counts: delete one of the two, or give them the same type.`;
+      compiled.push({ origin, isAttached: true, verdict: "Conflict", message });
       continue;
     }
     if (older === undefined) wanted.set(origin.host, origin);
-    compiled.push({ origin, verdict: "Accepted", message: "" });
+    const ungranted = grant === undefined ? undefined : ungrantedBeside(gathered.instance, declared, grant);
+    const verdict = ungranted === undefined ? "Accepted" : "NotGranted";
+    compiled.push({ origin, isAttached: true, verdict, message: ungranted ?? "" });
   }
   return { wanted, compiled, held };
 }

@@ -8,6 +8,8 @@
 // Backup          Alternate            no         remove, then add (both written ahead)
 // –               any                  no         remove (recorded as unknown ahead)
 // any             any                  yes        never removed, never posted again: waits
+//
+// A removal that something holds waits, too, unless it is approved.
 import type { DeclaredOrigin, OriginType } from "../../model/declared.ts";
 import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { OwnedOrigin, Refusal } from "../../model/inventory.ts";
@@ -15,8 +17,10 @@ import type { Operation } from "../../model/operation.ts";
 import { operationKey } from "../../model/operation.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
+import type { Hold } from "../lists/holds.ts";
 import { asksToAdopt } from "../lists/ownership.ts";
 import { standingRefusal, versionOf } from "../lists/refusals.ts";
+import type { OriginRemoval } from "../lists/removal-guard.ts";
 
 type OriginOperation = Extract<Operation, { kind: "AddOrigin" | "RemoveOrigin" }>;
 
@@ -32,16 +36,35 @@ export interface OriginPlan {
   readonly refused: ReadonlyMap<string, Refusal>;
 }
 
-export function planOrigins(input: {
+interface OriginsInput {
   readonly wanted: ReadonlyMap<string, DeclaredOrigin>;
   readonly owned: ReadonlyMap<string, OwnedOrigin>;
   readonly observed: Observed;
   readonly refusals: ReadonlyMap<string, Refusal>;
   /** `namespace/name` of every WafOrigin that exists. */
   readonly existing: ReadonlySet<string>;
-  readonly removalsHeld: boolean;
+  readonly holdsOn: (record: OwnedOrigin) => readonly Hold[];
   readonly nowMs: number;
-}): OriginPlan {
+}
+
+/** The origins that are to be removed, with what holds each of them. */
+export function originRemovals(input: OriginsInput): OriginRemoval[] {
+  const { wanted, observed, holdsOn } = input;
+  const removals: OriginRemoval[] = [];
+  for (const [host, record] of sortedByHost(input.owned)) {
+    const declared = wanted.get(host);
+    if (declared?.type === record.type || sameHost(host, observed.primaryOrigin)) continue;
+    if (declared === undefined && isLeftBehind(record, input.existing)) continue;
+    const key = operationKey(removeOrigin(host, record.type, declared));
+    const version = declared === undefined ? "" : versionOf(declared);
+    if (standingRefusal(input.refusals, key, () => version, input.nowMs) !== undefined) continue;
+    removals.push({ host, holds: holdsOn(record), owners: record.owners });
+  }
+  return removals;
+}
+
+/** @param input.allowed the hosts whose removal may be done */
+export function planOrigins(input: OriginsInput & { readonly allowed: ReadonlySet<string> }): OriginPlan {
   const { observed, wanted } = input;
   const isPrimary = (host: string): boolean => sameHost(host, observed.primaryOrigin);
   const removals: OriginOperation[] = [];
@@ -55,13 +78,13 @@ export function planOrigins(input: {
     return refusal !== undefined;
   };
 
-  // In the order of their names, since an inventory has none.
-  for (const [host, record] of [...input.owned].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+  for (const [host, record] of sortedByHost(input.owned)) {
     const declared = wanted.get(host);
     if (declared?.type === record.type) continue;
-    if (declared === undefined && !input.removalsHeld && isLeftBehind(record, input.existing)) continue;
+    const isHeld = !input.allowed.has(host) && input.holdsOn(record).length > 0;
+    if (declared === undefined && !isHeld && isLeftBehind(record, input.existing)) continue;
     owned.set(host, record);
-    if (input.removalsHeld) continue;
+    if (isHeld) continue;
     if (isPrimary(host)) {
       waiting.push(host);
       continue;
@@ -96,6 +119,11 @@ export function planOrigins(input: {
     waitingForPrimary: waiting,
     refused,
   };
+}
+
+/** In the order of their names, since an inventory has none. */
+function sortedByHost(owned: ReadonlyMap<string, OwnedOrigin>): (readonly [string, OwnedOrigin])[] {
+  return [...owned].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** True if its WafOrigin was deleted and wished that it stays. */

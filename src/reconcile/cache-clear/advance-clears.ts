@@ -1,11 +1,12 @@
 // Advances all cache clears of an instance: which are due, which wait, which have finished. It updates the records and emits
 // events for those that failed; calling the WAF and writing the status is left to others.
 import { earliest } from "../../async/earliest.ts";
-import type { DeclaredCacheClear } from "../../model/declared.ts";
+import type { DeclaredCacheClear, Grant } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HandledTrigger } from "../../model/inventory.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
-import { decideAttachment } from "../../plan/access/attach.ts";
+import type { Attachment } from "../../model/attachment.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import type { ClearDecision, ClearRecord, ClearTrouble } from "../../plan/cache-clear/cache-clear.ts";
 import { decideCacheClear, recordAfter } from "../../plan/cache-clear/cache-clear.ts";
 import { handledBy } from "../../plan/cache-clear/triggers.ts";
@@ -49,7 +50,9 @@ export function advanceClears(status: StatusPort, memory: ClearMemory, scene: Cl
   const handled: HandledTrigger[] = [];
   let nextMs: number | undefined;
   memory.keepOnly(gathered.cacheClears);
-  for (const clear of gathered.cacheClears.filter((item) => isAttached(item, gathered))) {
+  for (const clear of gathered.cacheClears) {
+    const attachment = attachmentOf(clear, gathered);
+    if (attachment.state !== "Allowed" || clear.meta.deleting) continue;
     const name = nameKey(clear.meta);
     const before = memory.recordOf(status, clear);
     const decision = decideCacheClear({
@@ -58,7 +61,7 @@ export function advanceClears(status: StatusPort, memory: ClearMemory, scene: Cl
       handled: handledByName.get(name),
       instanceSuspended: gathered.instance.suspend,
       trouble: scene.trouble,
-      notBeforeMs: memory.notBeforeMs,
+      notBeforeMs: Math.max(memory.notBeforeMs, guestNotBeforeMs(clear, attachment.grant, scene.handled)),
       nowMs,
     });
     const record = recordAfter(decision, { clear, record: before, nowMs });
@@ -134,10 +137,19 @@ export function emitFinish(status: StatusPort, clear: DeclaredCacheClear, { fini
   }
 }
 
-function isAttached({ meta }: DeclaredCacheClear, gathered: Gathered): boolean {
-  if (meta.deleting) return false;
-  const labels = gathered.namespaceLabels.get(meta.namespace);
-  return decideAttachment(gathered.instance, meta.namespace, labels).state === "Allowed";
+function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels }: Gathered): Attachment {
+  return decideAttachment(instance, "WafCacheClear", meta.namespace, namespaceLabels.get(meta.namespace));
+}
+
+/** Each guest namespace has a least time between two clears of its own. One that was made for others does for it, too. */
+function guestNotBeforeMs(
+  { meta }: DeclaredCacheClear,
+  grant: Grant | undefined,
+  handled: readonly HandledTrigger[],
+): number {
+  if (grant === undefined) return 0;
+  const own = handled.filter(({ cacheClear }) => cacheClear.startsWith(`${meta.namespace}/`));
+  return own.reduce((latest, { handledAtMs }) => Math.max(latest, handledAtMs + grant.cacheClearMinIntervalMs), 0);
 }
 
 function groupOf({ decision }: ClearDecision): "due" | "waiting" | "finished" | "outlived" | undefined {

@@ -9,7 +9,7 @@ import type { ReasonOf } from "../../api/reasons.ts";
 import type { WafCacheClearStatus } from "../../api/waf-cache-clear.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import { shortened } from "../../model/sentence.ts";
-import { decideAttachment } from "../../plan/access/attach.ts";
+import { decideAttachment } from "../../model/attachment.ts";
 import type { ClearRecord } from "../../plan/cache-clear/cache-clear.ts";
 import { currentRecord } from "../../plan/cache-clear/cache-clear.ts";
 import { troubleOf } from "../status/trouble.ts";
@@ -67,9 +67,10 @@ function recordPart(record: ClearRecord | undefined, finding: ClearFinding): Par
 
 function acceptClear({ meta }: DeclaredCacheClear, { gathered }: RunFacts): AcceptedFinding {
   const labels = gathered.namespaceLabels.get(meta.namespace);
-  const attachment = decideAttachment(gathered.instance, meta.namespace, labels);
+  const attachment = decideAttachment(gathered.instance, "WafCacheClear", meta.namespace, labels);
   if (attachment.state === "Allowed") return accepted;
-  return { status: "False", reason: "NotAllowed", message: attachment.message };
+  const reason = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
+  return { status: "False", reason, message: attachment.message };
 }
 
 function assessClear(

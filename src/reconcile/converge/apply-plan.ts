@@ -103,7 +103,7 @@ async function accepted(run: Run, operation: Operation, { domain }: WriteAccepte
   const inventory = ledger.accepted(operation, view.inventory, nowMs);
   noteWrite(memory, operation, nowMs);
   if (operation.kind === "RemoveOrigin") emitOriginRemoved(run, operation);
-  return run.movedDomain(domain) ?? (await follow(run, operation, inventory));
+  return run.domain.movedFrom(run.view.observed, domain) ?? (await follow(run, operation, inventory));
 }
 
 async function refused(run: Run, operation: Operation, message: string): Promise<RunResult | undefined> {

@@ -76,7 +76,7 @@ async function callOnce(
   if (!result.ok) return settleFault(run, due, rollouts, result.fault);
   const caller = due[0] === undefined ? (rollouts.pending[0] ?? "") : nameKey(due[0].meta);
   const cleared = { all: [...due, ...waiting], by: due[0], caller };
-  return run.movedDomain(result.value.domain) ?? settleCleared(run, cleared, rollouts, nowMs);
+  return run.domain.movedFrom(run.view.observed, result.value.domain) ?? settleCleared(run, cleared, rollouts, nowMs);
 }
 
 interface Cleared {

@@ -7,6 +7,7 @@
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is called.
 import type { Inventory } from "../../model/inventory.ts";
+import type { Observed } from "../../model/observed.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { admitInstance } from "../../plan/access/admit-instance.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
@@ -91,7 +92,8 @@ async function gather(
 ): Promise<Declared | undefined> {
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) return undefined;
-  return { version, gathered, desired: compileDesired(gathered, ports.clock.nowMs(), memory.managed) };
+  const desired = compileDesired(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved?.lists);
+  return { version, gathered, desired };
 }
 
 /** A run over an instance that is being deleted: nothing is declared any more, and its finalizer goes at the end. */
@@ -149,20 +151,18 @@ async function begin(
   const stored = await ports.inventory.load(name);
   if (stored.state === "Unreachable") return ended(blocked("InventoryUnwritable", stored.problem));
   if (stored.state === "Unreadable") return ended(blocked("InventoryUnreadable", stored.problem));
-  declared = compiledFor(declared, memory, stored.inventory, startedMs);
+  declared = compiledFor(declared, memory, stored.inventory, memory.lastObserved, startedMs);
   const problem = followsSource ? await ports.lifecycle.ensureFinalizer(instance.meta) : undefined;
   if (problem !== undefined) return ended(blocked("InventoryUnwritable", problem));
   await reportFacts(ports, memory, factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
   // Observe the WAF, and make sure that it is the right one.
   const waf = ports.openWaf(instance, admission.key);
-  const read = await observeWaf(waf, declared.desired, { signal: ports.abandon });
+  const read = await observeWaf(waf, declared.desired, ports.clock, { signal: ports.abandon });
   if (!read.ok) return ended(resultOfFault(read.fault));
   const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
   emitDomainMove(ports.status, memory.emitted, instance.meta, domain.told);
-  if (domain.inventory.entries !== stored.inventory.entries) {
-    declared = compiledFor(declared, memory, domain.inventory, startedMs);
-  }
+  declared = compiledFor(declared, memory, domain.inventory, read.value, startedMs);
   // Plan, with drift taken into account.
   const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory: domain.inventory });
   const run = new Run({ name, ports, memory, waf, startedMs, view, stored, followsSource });
@@ -170,23 +170,29 @@ async function begin(
   return { kind: "Begun", run };
 }
 
-/** What is managed decides conflicts: where there are any, the desired state is compiled once more. */
-function compiledFor(declared: Declared, memory: InstanceMemory, { entries }: Inventory, nowMs: number): Declared {
+/** What is managed and shown decides conflicts: where there are any, the desired state is compiled once more. */
+function compiledFor(
+  declared: Declared,
+  memory: InstanceMemory,
+  { entries }: Inventory,
+  observed: Observed | undefined,
+  nowMs: number,
+): Declared {
   memory.managed = declared.desired.dependsOnManaged ? entries : undefined;
   if (memory.managed === undefined) return declared;
-  return { ...declared, desired: compileDesired(declared.gathered, nowMs, entries) };
+  return { ...declared, desired: compileDesired(declared.gathered, nowMs, entries, observed?.lists) };
 }
 
 function blocked(blocker: Extract<RunResult, { kind: "Blocked" }>["blocker"], message: string): RunResult {
   return { kind: "Blocked", blocker, message };
 }
 
-function withDrift({ status, clock }: ReconcilePorts, { lastSeen }: InstanceMemory, view: View): View {
+function withDrift({ status, clock }: ReconcilePorts, { lastSeen }: InstanceMemory, view: Omit<View, "drift">): View {
   const { gathered, desired, observed, inventory } = view;
   const drift = findDrift(desired, observed, lastSeen);
   emitDrift(status, gathered.instance.meta, drift);
   const disputes = noteDisputes(inventory.disputes, drift, clock.nowMs());
-  return disputes === inventory.disputes ? view : { ...view, inventory: { ...inventory, disputes } };
+  return { ...view, drift, inventory: disputes === inventory.disputes ? inventory : { ...inventory, disputes } };
 }
 
 /** Records, applies and verifies, until a verification finds nothing left to do. */

@@ -5,7 +5,7 @@ import type { Plan } from "../../plan/instance/plan.ts";
 import { adoptAnnotation } from "../../plan/lists/ownership.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { Approval } from "../../model/inventory.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, inThousands } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { heldMessage, mismatchSentence } from "./held-message.ts";
 import { troubleOf } from "./trouble.ts";
@@ -51,8 +51,8 @@ export function emitApproval(
 ): void {
   if (approval === undefined) return;
   emitted.isNew("held", undefined);
-  const { hash, removals } = approval;
-  const count = removals.blocklist.size + removals.allowlist.size;
+  const { hash, removals, origins } = approval;
+  const count = removals.blocklist.size + removals.allowlist.size + origins.size;
   const what = count === 1 ? "1 removal is" : `${count} removals are`;
   status.event(instance, {
     type: "Normal",
@@ -68,7 +68,7 @@ function approverInWords({ approver }: ResourceMeta): string {
 /** That nothing was recorded, and what follows from that. */
 export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">): string | undefined {
   if (unrecorded === 0) return undefined;
-  const are = unrecorded === 1 ? "1 declared entry is" : `${unrecorded} declared entries are`;
+  const are = unrecorded === 1 ? "1 declared entry is" : `${inThousands(unrecorded)} declared entries are`;
   const [they, count] = unrecorded === 1 ? ["it", "counts"] : ["they", "count"];
   return `There is no record of earlier runs, and ${are} on the lists already: ${they} ${count} as foreign, and stay when no rule wants them any more. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
 }
@@ -98,8 +98,7 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
 }
 
 function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
-  const held = (facts.lists?.blocklist.held ?? 0) + (facts.lists?.allowlist.held ?? 0) > 0;
-  const heldText = held ? heldMessage(facts) : undefined;
+  const heldText = facts.plan?.held === undefined ? undefined : heldMessage(facts);
   if (emitted.isNew("held", heldText)) {
     const resumed = { type: "Normal", reason: "RemovalsResumed", message: "No removal is on hold any more." } as const;
     status.event(

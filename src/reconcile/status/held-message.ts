@@ -6,7 +6,7 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
 import { asSentence } from "../../model/sentence.ts";
 import { nameKey } from "../../model/resource.ts";
-import type { HeldRemoval, HeldRemovals } from "../../plan/lists/removal-guard.ts";
+import type { HeldRemoval, HeldRemovals, OriginRemoval } from "../../plan/lists/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";
 
 const examplesMax = 5;
@@ -26,10 +26,11 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
       parts.push(`${countAndExamples(byGuards, list)} on hold: guards allow ${limits}.${ownersSentence(byGuards)}`);
     }
     if (bySources.length > 0) {
-      const what = `${countAndExamples(bySources, list)} on hold while something can't be read`;
+      const what = `${countAndExamples(bySources, list)} on hold ${occasionOf(bySources)}`;
       parts.push(`${what}: ${reasonsOf(bySources)}${ownersSentence(bySources)}`);
     }
   }
+  if (held.origins.length > 0) parts.push(originsSentence(held.origins));
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
 }
 
@@ -45,7 +46,21 @@ export function formerOwners(owners: EntryOwners): string {
   return names.length === 0 ? "" : `last wanted by ${listed(names)}`;
 }
 
-function ownersSentence(removals: readonly HeldRemoval[]): string {
+function originsSentence(origins: readonly OriginRemoval[]): string {
+  const hosts = listed(origins.map(({ host }) => host));
+  const what =
+    origins.length === 1
+      ? `1 removal of an origin (${hosts}) is`
+      : `${origins.length} removals of origins (${hosts}) are`;
+  return `${what} on hold ${occasionOf(origins)}: ${reasonsOf(origins)}${ownersSentence(origins)}`;
+}
+
+function occasionOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
+  const isReference = removals.every(({ holds }) => holds.every(({ scope }) => scope.kind === "Object"));
+  return isReference ? "because a reference is broken" : "while something can't be read";
+}
+
+function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
   const names = ownerNames(new Set(removals.map(({ owners }) => owners)));
   if (names.length === 0) return "";
   return ` ${removals.length === 1 ? "It was" : "They were"} last wanted by ${listed(names)}.`;
@@ -63,7 +78,7 @@ function listed(names: readonly string[]): string {
   return left > 0 ? `${shown} and ${left} more` : shown;
 }
 
-function reasonsOf(removals: readonly HeldRemoval[]): string {
+function reasonsOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
   const reasons = [...new Set(removals.flatMap(({ holds }) => holds.map(({ reason }) => reason)))];
   const others = reasons.length - 1;
   const more =

@@ -34,8 +34,8 @@ export function instanceStatus(
     ...before,
     observedGeneration: meta.generation,
     conditions: [...conditions],
-    attachedRules: facts.desired.rules.filter(({ verdict }) => verdict !== "NotAllowed").length,
-    attachedOrigins: facts.desired.compiledOrigins.filter(({ verdict }) => verdict !== "NotAllowed").length,
+    attachedRules: facts.desired.rules.filter(({ isAttached }) => isAttached).length,
+    attachedOrigins: facts.desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
     ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
     ...observedPart(before, facts),
   };
@@ -90,7 +90,7 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
     const message = `The instance is suspended; ${plan.observedOnly.length} changes wait for spec.suspend: false.`;
     return { status: "Unknown", reason: "Suspended", message, next: "Paused" };
   }
-  if (lists.blocklist.held + lists.allowlist.held > 0) {
+  if (plan.held !== undefined) {
     return { status: "False", reason: "Held", message: heldMessage(facts), next: "Person" };
   }
   if (plan.contested.length > 0) return contestedFinding(facts);

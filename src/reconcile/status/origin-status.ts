@@ -48,9 +48,12 @@ export function originStatus(
 }
 
 /** Undefined while the WAF could not be read. */
-function knownOf({ origin, verdict }: CompiledOrigin, { observed, plan, inventory }: RunFacts): Known | undefined {
-  if (observed === undefined || plan === undefined || inventory === undefined || verdict !== "Accepted")
-    return undefined;
+function knownOf(
+  { origin, verdict, isAttached }: CompiledOrigin,
+  { observed, plan, inventory }: RunFacts,
+): Known | undefined {
+  const counts = isAttached && verdict !== "Conflict";
+  if (observed === undefined || plan === undefined || inventory === undefined || !counts) return undefined;
   const record = inventory.origins.get(origin.host);
   const added = record?.type === origin.type ? record.addedAtMs : undefined;
   const when = added === undefined ? {} : { addedAtMs: added };
@@ -60,8 +63,12 @@ function knownOf({ origin, verdict }: CompiledOrigin, { observed, plan, inventor
   return added === undefined ? { state: "Pending" } : { state: "Added", ...when };
 }
 
-function assessOrigin({ origin, verdict }: CompiledOrigin, known: Known | undefined, facts: RunFacts): SyncedFinding {
-  if (verdict !== "Accepted") {
+function assessOrigin(
+  { origin, verdict, isAttached }: CompiledOrigin,
+  known: Known | undefined,
+  facts: RunFacts,
+): SyncedFinding {
+  if (!isAttached || verdict === "Conflict") {
     return { status: "False", reason: "Pending", message: "The origin is not in effect.", next: "Person" };
   }
   const trouble = troubleOf(facts);

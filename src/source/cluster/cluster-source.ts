@@ -4,7 +4,6 @@
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
-import { deleteObject } from "../../kube/verbs.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
@@ -12,16 +11,17 @@ import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from ".
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
+import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
 import { type ConfirmContext, findTerminatingCrd, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
+import { FeedObjects } from "./feed-objects.ts";
 import { assembleGathered, namespacesOf, parseObjects } from "./gather-instance.ts";
 import { InstanceChanges } from "./instance-changes.ts";
 import { InstanceReferences } from "./instance-references.ts";
 import { parseInstance } from "./parse-object.ts";
+import { removeObject } from "./remove-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
 import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./unattached-objects.ts";
-
-const deleteTimeoutMs = 10_000;
 
 export interface ClusterSourceOptions {
   readonly api: ApiServer;
@@ -32,6 +32,8 @@ export interface ClusterSourceOptions {
   readonly namespace: string | undefined;
   /** Called when something that concerns the instance has changed, even if it does not exist. Must return at once. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
+  /** Called when a feed has changed. Must return at once. */
+  readonly onFeedChange?: () => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
   readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
 }
@@ -49,6 +51,7 @@ export interface ClusterSource {
   health(): readonly WatchHealth[];
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
+  readonly feeds: FeedObjects;
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Increases with every change that concerns the instance. */
@@ -80,12 +83,14 @@ export function createClusterSource(options: ClusterSourceOptions): ClusterSourc
 }
 
 class WatchedCluster implements ClusterSource {
+  readonly feeds: FeedObjects;
   readonly #options: ClusterSourceOptions;
   readonly #watches: ClusterWatches;
   readonly #changes: InstanceChanges;
   readonly #keys: ApiKeys;
   readonly #references: InstanceReferences;
   readonly #rollouts: RolloutWatches;
+  readonly #broken: BrokenReferenceIndex;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
@@ -96,7 +101,9 @@ class WatchedCluster implements ClusterSource {
       random,
       namespace,
       onObject: (kind, change) => {
+        if (kind === "WafFeed") return this.feeds.changed(change);
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
+        this.#broken.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: (change) => this.#changes.configMapChanged(change),
@@ -104,6 +111,8 @@ class WatchedCluster implements ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.#watches;
+    this.#broken = new BrokenReferenceIndex(stores, namespace);
+    this.feeds = new FeedObjects(stores, () => options.onFeedChange?.());
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
     const texts = new AddressTexts({ api, clock, watched: stores.configMaps });
     this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange });
@@ -179,9 +188,7 @@ class WatchedCluster implements ClusterSource {
       const object = namespaces?.get(namespace);
       if (object !== undefined) namespaceLabels.set(namespace, object.metadata.labels ?? {});
     }
-    const workloads = this.#rollouts.sightsOf(instance);
-    const gaps = this.#watches.gaps();
-    return assembleGathered(instance, declared, references, { namespaceLabels, workloads, gaps });
+    return assembleGathered(instance, declared, references, { namespaceLabels, ...this.#surroundingsOf(instance) });
   }
 
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
@@ -205,11 +212,7 @@ class WatchedCluster implements ClusterSource {
     if (problem !== undefined) return { state: "Failed", problem };
     const labels = await readNamespaceLabels(context, namespacesOf(declared));
     if (!labels.ok) return { state: "Failed", problem: labels.problem };
-    const rest = {
-      namespaceLabels: labels.value,
-      workloads: this.#rollouts.sightsOf(instance),
-      gaps: this.#watches.gaps(),
-    };
+    const rest = { namespaceLabels: labels.value, ...this.#surroundingsOf(instance) };
     return { state: "Read", gathered: assembleGathered(instance, declared, references, rest) };
   }
 
@@ -231,11 +234,9 @@ class WatchedCluster implements ClusterSource {
     return object === undefined ? undefined : instanceNameOf(object);
   }
 
-  async remove({ kind, namespace, name, uid }: ResourceMeta): Promise<void> {
-    const options = { preconditions: { uid }, timeoutMs: deleteTimeoutMs };
-    const deleted = await deleteObject(this.#options.api, typeOfKind(kind), { namespace, name }, options);
-    if (deleted.ok || deleted.fault.code === "NotFound" || deleted.fault.code === "Conflict") return;
-    this.#options.onProblem?.(typeOfKind(kind).plural, deleted.fault);
+  async remove(object: ResourceMeta): Promise<void> {
+    const fault = await removeObject(this.#options.api, object);
+    if (fault !== undefined) this.#options.onProblem?.(typeOfKind(object.kind).plural, fault);
   }
 
   unattached(instance?: ObjectName): Unattached[] {
@@ -271,6 +272,15 @@ class WatchedCluster implements ClusterSource {
 
   get #stores(): ClusterWatches["stores"] {
     return this.#watches.stores;
+  }
+
+  /** What is only watched, never read afresh. */
+  #surroundingsOf(instance: DeclaredInstance) {
+    return {
+      workloads: this.#rollouts.sightsOf(instance),
+      gaps: this.#watches.gaps(),
+      brokenReferences: this.#broken.references(instance),
+    };
   }
 
   #declaredInstances(): DeclaredInstance[] {

@@ -47,15 +47,14 @@ export function assembleGathered(
   { origins, cacheClears, broken }: DeclaredObjects,
   { key, rules, sameKey, problems }: References,
   {
-    namespaceLabels,
-    workloads,
     gaps,
-  }: Required<Pick<Gathered, "namespaceLabels" | "workloads">> & {
+    ...rest
+  }: Required<Pick<Gathered, "namespaceLabels" | "workloads" | "brokenReferences">> & {
     readonly gaps: readonly string[];
   },
 ): Gathered {
   const brokenSources = [...gaps, ...broken, ...problems];
-  return { instance, key, rules, origins, cacheClears, namespaceLabels, brokenSources, sameKey, workloads };
+  return { instance, key, rules, origins, cacheClears, brokenSources, sameKey, ...rest };
 }
 
 function parseAll<Kind extends ResourceKind>(

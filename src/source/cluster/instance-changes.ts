@@ -4,6 +4,7 @@ import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
 import { sameJson } from "../../kube/status-diff.ts";
+import { LruMap } from "../../async/lru-map.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import { continuedBy } from "../../model/continues.ts";
@@ -18,7 +19,11 @@ import {
   isMeaningfulChange,
 } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
+import { dependsOnLabels } from "../../model/attachment.ts";
 import { parseInstance } from "./parse-object.ts";
+
+/** Beyond it, an instance learns at its next resync that an object came back with a broken reference. */
+const formerInstancesMax = 10_000;
 
 export interface InstanceChangesOptions {
   readonly stores: ClusterStores;
@@ -31,6 +36,8 @@ export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
   #changes = 0;
+  /** The former instance of deleted objects, by `resourceKey`: one that comes back with a broken reference concerns it, too. */
+  readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
   /** The common version of all instances that do not exist. */
   #missingVersion = 0;
 
@@ -140,8 +147,14 @@ export class InstanceChanges {
         if (stores.byKind.WafIpRule.listBy("configMap", mapKey).length === 0) texts.forget(mapKey);
       }
     }
-    const reason = `${kind} ${keyOf(change.object)} ${change.type.toLowerCase()}`;
-    this.#touchAll(versions.map(instanceNameOf), reason);
+    const key = `${kind} ${keyOf(change.object)}`;
+    const names = versions.map(instanceNameOf);
+    const [last] = names;
+    const isAttached = last !== undefined && this.#instanceStore.get(nameKey(last)) !== undefined;
+    const former = this.#formerInstances.get(key);
+    if (isAttached && change.type === "Deleted") this.#formerInstances.set(key, last);
+    else if (!isAttached && former !== undefined) names.push(former);
+    this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
   }
 
   /** Undefined stands for a name that cannot be read: then the change may concern every instance. */
@@ -160,7 +173,8 @@ export class InstanceChanges {
   }
 
   #selects(name: ObjectName): boolean {
-    return parseInstance(this.#instanceStore.get(nameKey(name)))?.allowedNamespaces.from === "Selector";
+    const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
+    return instance !== undefined && dependsOnLabels(instance);
   }
 }
 

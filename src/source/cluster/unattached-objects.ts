@@ -59,8 +59,8 @@ function invalidObject(kind: ResourceKind, object: ClusterObject): InvalidObject
   return [{ meta: metaOfObject(kind, object), instance, problem: parsed.problem }];
 }
 
-/** Undefined if the instance exists and is valid. */
-function problemOf(
+/** Why an object can't attach to the instance; undefined if the instance exists and is valid. */
+export function problemOf(
   stores: ClusterStores,
   watchedNamespace: string | undefined,
   instance: ObjectName,

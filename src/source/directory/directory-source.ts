@@ -7,8 +7,8 @@ import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/g
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { EnvironmentKey } from "./environment-key.ts";
-import { gatherInstance, unattachedOf } from "./gather.ts";
-import type { Unattached } from "./gather.ts";
+import { gatherInstance } from "./gather.ts";
+import { folderDepthMax } from "./list-files.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
 import type { FileCache } from "./read-directory.ts";
 import { QuietPeriod } from "./quiet-period.ts";
@@ -16,6 +16,8 @@ import { emptySnapshot } from "./snapshot.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import { faultText } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
+import { unattachedOf } from "./unattached.ts";
+import type { Unattached } from "./unattached.ts";
 
 /** `load` scans again, at most this many times in all, while files change during the scan. */
 const scansMax = 8;
@@ -204,6 +206,7 @@ class WatchedDirectory implements DirectorySource {
       {
         directory: this.#directory,
         skip: this.#skip,
+        depthMax: folderDepthMax,
         clock,
         debounceMs,
         debounceMsMax: debounceMs * 50,

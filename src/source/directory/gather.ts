@@ -9,20 +9,11 @@ import { nameKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import type { EnvironmentKey } from "./environment-key.ts";
 import { environmentKeyObjection } from "./environment-key.ts";
-import { placeOfReference, sourceOfText } from "./place-of-field.ts";
+import { excerpt } from "./excerpt.ts";
+import { sourceOfText } from "./place-of-field.ts";
 import { brokenSourcesOf } from "./snapshot.ts";
 import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
-import type { RemovalScope } from "./source-fault.ts";
-
-/** A rule, origin or cache clear whose instance is not in the directory. */
-export interface Unattached {
-  readonly meta: ResourceMeta;
-  readonly instance: ObjectName;
-  /** File and line of its reference to the instance: `rules.yaml:7`. */
-  readonly place: string;
-  /** One sentence that names the instance and, if a similar name exists, suggests it. */
-  readonly problem: string;
-}
+import { brokenReferencesOf } from "./unattached.ts";
 
 /**
  * Everything that a reconcile run of the instance needs; undefined if the directory does not declare the instance.
@@ -49,43 +40,9 @@ export function gatherInstance(
     cacheClears,
     namespaceLabels: new Map([...namespaces].map((namespace) => [namespace, labelsOf(snapshot, namespace)])),
     brokenSources: brokenSourcesOf(snapshot, name),
+    brokenReferences: brokenReferencesOf(snapshot),
     sameKey: key.state === "Present" ? sameKey(snapshot, instance, key.key, environmentKey) : [],
   };
-}
-
-/** Everything that refers to an instance that the directory does not declare. */
-export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
-  const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears];
-  return attachable
-    .filter(({ instance }) => !snapshot.instances.has(nameKey(instance)))
-    .map(({ meta, instance }) => ({
-      meta,
-      instance,
-      place: placeOfReference(snapshot, meta),
-      problem: missingInstance(snapshot, instance),
-    }));
-}
-
-function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): string {
-  const known = [...snapshot.instances.values()];
-  const elsewhere = known.find(({ meta }) => meta.name === instance.name);
-  const inNamespace = known.filter(({ meta }) => meta.namespace === instance.namespace).map(({ meta }) => meta.name);
-  const near = nearestName(instance.name, inNamespace);
-  const problem = `there is no WafInstance ${nameKey(instance)} in the directory`;
-  const isRefused = snapshot.faults.some(
-    ({ severity, blocksRemovals }) => severity === "Error" && isFor(blocksRemovals, instance),
-  );
-  if (near === undefined && isRefused) return `${problem} that can be used: correct what is wrong with it first`;
-  if (near !== undefined) return `${problem}; did you mean ${near}?`;
-  if (elsewhere === undefined) {
-    const names = known.map(({ meta }) => nameKey(meta)).sort();
-    return names.length === 0 ? `${problem}: declare one` : `${problem}: there is ${excerpt(names)}`;
-  }
-  return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace`;
-}
-
-function isFor(scope: RemovalScope, { namespace, name }: ObjectName): boolean {
-  return typeof scope !== "string" && scope.namespace === namespace && scope.name === name;
 }
 
 function sameKey(
@@ -175,12 +132,6 @@ function textOf(configMap: ConfigMapDocument, key: string, source: string): Addr
   const address = known.get(key) ?? { state: "Read", source, text };
   known.set(key, address);
   return address;
-}
-
-function excerpt(names: readonly string[]): string {
-  const shownMax = 5;
-  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
-  return `${names.slice(0, shownMax).join(", ")}${more}`;
 }
 
 /** Kubernetes sets this label on every namespace. */

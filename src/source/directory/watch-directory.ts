@@ -4,12 +4,13 @@ import { type FSWatcher, watch } from "chokidar";
 import { lstatSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
-import { folderDepthMax } from "./list-files.ts";
 
 export interface WatchOptions {
   readonly directory: string;
   /** Absolute paths to leave out. */
   readonly skip: readonly string[];
+  /** Of folders below the directory. */
+  readonly depthMax: number;
   readonly clock: Clock;
   /**
    * Quiet time between an event and `onHint`. It starts short, so that an urgent file is read at once, and doubles with
@@ -68,12 +69,12 @@ export function watchDirectory(
   return { ready, ended };
 }
 
-function openWatcher({ directory, skip }: WatchOptions): FSWatcher {
+function openWatcher({ directory, skip, depthMax }: WatchOptions): FSWatcher {
   const root = resolve(directory);
   const skipped = new Set(skip);
   return watch(root, {
     ignoreInitial: true,
-    depth: folderDepthMax,
+    depth: depthMax,
     // A mounted ConfigMap changes when its link `..data` gets a new target, so names with two dots are not ignored.
     ignored: (path) => {
       const name = basename(path);

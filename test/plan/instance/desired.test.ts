@@ -1,8 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import type { LabelSelector } from "../../../src/model/declared.ts";
-import { matchesSelector } from "../../../src/plan/access/attach.ts";
+import { matchesSelector } from "../../../src/model/label-selector.ts";
 import { readAddressLines } from "../../../src/plan/lists/address-lines.ts";
-import { allowing, anInstance, anOrigin, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
+import {
+  allowing,
+  anInstance,
+  anOrigin,
+  aRule,
+  blocking,
+  createdMs,
+  openGrant,
+} from "../../support/builders/declare.ts";
 import { desiredOf, entry, nowMs } from "../../support/builders/gathered.ts";
 
 const missing = {
@@ -51,7 +59,7 @@ describe("A compiled rule", () => {
   });
 
   test("of a namespace that is not allowed wants nothing and holds nothing", () => {
-    const instance = anInstance({ allowedNamespaces: { from: "Same", selector: undefined } });
+    const instance = anInstance({ access: [] });
     const { rules, holds, nextExpiryMs } = desiredOf({
       instance,
       rules: [blocking("other/feed", ["192.0.2.1"], { expiresAtMs: nowMs + 1, texts: [missing] })],
@@ -59,7 +67,7 @@ describe("A compiled rule", () => {
     expect(rules[0]).toMatchObject({ verdict: "NotAllowed" });
     expect(rules[0]?.entries.size).toBe(0);
     expect(rules[0]?.message).toContain(
-      "move this object to edge, or let spec.allowedNamespaces of the instance include other",
+      "does not grant access to namespace other: ask its owner to add the namespace to spec.access",
     );
     expect(holds).toEqual([]);
     expect(nextExpiryMs).toBeUndefined();
@@ -67,7 +75,7 @@ describe("A compiled rule", () => {
 
   test("of a namespace whose labels are not known wants nothing, and holds the removals of its list", () => {
     const selector = { matchLabels: { team: "shop" }, matchExpressions: [] };
-    const instance = anInstance({ allowedNamespaces: { from: "Selector", selector } });
+    const instance = anInstance({ access: [{ ...openGrant, namespaces: { from: "Selector", selector } }] });
     const rules = [blocking("other/feed", ["192.0.2.1"])];
     const unknown = desiredOf({ instance, rules });
     expect(unknown.rules[0]?.verdict).toBe("NotAllowed");
@@ -75,7 +83,8 @@ describe("A compiled rule", () => {
     const known = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "shop" }]]) });
     expect(known.rules[0]?.verdict).toBe("Accepted");
     const another = desiredOf({ instance, rules, namespaceLabels: new Map([["other", { team: "news" }]]) });
-    expect(another.rules[0]?.message).toContain("team=shop");
+    // The labels that the owner asks for are not the guest's to know.
+    expect(another.rules[0]?.message).not.toContain("team=shop");
     expect(another.holds).toEqual([]);
   });
 
@@ -148,7 +157,7 @@ describe("The guards on single entries", () => {
       anOrigin("www.example"),
       anOrigin("198.51.100.9", { name: "other/far" }),
     ];
-    const only = anInstance({ allowedNamespaces: { from: "Same", selector: undefined } });
+    const only = anInstance({ access: [] });
     const { rules } = desiredOf({
       instance: only,
       origins,
@@ -216,7 +225,7 @@ describe("The same entry in Block and in Allow", () => {
     const far = blocking("other/old", ["192.0.2.1"], older);
     const instance = anInstance({
       guards: { neverBlock: ["192.0.2.1"] },
-      allowedNamespaces: { from: "Same", selector: undefined },
+      access: [],
     });
     expect(desiredOf({ rules: [expired, young] }).rules.at(-1)?.verdict).toBe("Accepted");
     expect(desiredOf({ instance, rules: [blocking("old", ["192.0.2.1"], older), young] }).rules.at(-1)?.verdict).toBe(
@@ -256,7 +265,7 @@ describe("Origins", () => {
 
   test("hold all removals while the labels of their namespace are not known", () => {
     const instance = anInstance({
-      allowedNamespaces: { from: "Selector", selector: { matchLabels: {}, matchExpressions: [] } },
+      access: [{ ...openGrant, namespaces: { from: "Selector", selector: { matchLabels: {}, matchExpressions: [] } } }],
     });
     const desired = desiredOf({ instance, origins: [anOrigin("a.example", { name: "other/a" })] });
     expect(desired.holds.map(({ scope }) => scope)).toEqual([{ kind: "All" }]);

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
 import { allowing, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
-import type { InventoryOverrides } from "../../support/builders/gathered.ts";
-import { anInventory, gathered, nowMs, ownedBy } from "../../support/builders/gathered.ts";
+import type { InventoryOverrides, ObservedOverrides } from "../../support/builders/gathered.ts";
+import { anInventory, gathered, nowMs, observed, ownedBy } from "../../support/builders/gathered.ts";
 
 const one = "192.0.2.1";
 const older = { meta: { createdAtMs: createdMs - 1 } };
 const list = "ConfigMap edge/list, key list";
 
-function desiredWith(rules: Parameters<typeof gathered>[0], managed: InventoryOverrides) {
-  return compileDesired(gathered(rules), nowMs, anInventory(managed).entries);
+function desiredWith(rules: Parameters<typeof gathered>[0], managed: InventoryOverrides, shown?: ObservedOverrides) {
+  const lists = shown === undefined ? undefined : observed(shown).lists;
+  return compileDesired(gathered(rules), nowMs, anInventory(managed).entries, lists);
 }
 
 describe("An entry in Block and in Allow", () => {
@@ -25,6 +26,24 @@ describe("An entry in Block and in Allow", () => {
       winner === "blocklist",
       winner === "allowlist",
     ]);
+  });
+
+  test.each([
+    ["the blocklist", { blocklist: [one] }, "blocklist"],
+    ["the allowlist", { allowlist: [one] }, "allowlist"],
+    ["both lists, and so the older rule has it", { blocklist: [one], allowlist: [one] }, "allowlist"],
+    ["neither list, and so the older rule has it", {}, "allowlist"],
+  ] as const)("that is recorded on both lists belongs where it is shown: on %s", (_what, shown, winner) => {
+    const rules = [blocking("young", [one]), allowing("old", [one], older)];
+    const { lists } = desiredWith({ rules }, { blocklist: [one], allowlist: [one] }, shown);
+    expect([...lists.blocklist.keys()]).toEqual(winner === "blocklist" ? [one] : []);
+    expect([...lists.allowlist.keys()]).toEqual(winner === "allowlist" ? [one] : []);
+  });
+
+  test("that another writer put on the other list stays where it is recorded", () => {
+    const rules = [blocking("young", [one]), allowing("old", [one], older)];
+    const { lists } = desiredWith({ rules }, { blocklist: [one] }, { allowlist: [one] });
+    expect([...lists.blocklist.keys()]).toEqual([one]);
   });
 
   test("says on the loser that another rule already holds it", () => {

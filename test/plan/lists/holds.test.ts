@@ -4,7 +4,7 @@ import type { AddressText } from "../../../src/model/gathered.ts";
 import { operationKey } from "../../../src/model/operation.ts";
 import { holdKey } from "../../../src/plan/lists/holds.ts";
 import { ruleProgress } from "../../../src/plan/instance/progress.ts";
-import { addresses, anInstance, anOrigin, aRule, blocking } from "../../support/builders/declare.ts";
+import { addresses, anInstance, anOrigin, aRule, blocking, openGrant } from "../../support/builders/declare.ts";
 import type { Owned, Situation } from "../../support/builders/gathered.ts";
 import { desiredOf, entry, nowMs, observed, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { anOwnedOrigin } from "../../support/builders/owned.ts";
@@ -119,7 +119,7 @@ describe("Origins", () => {
     ]);
     expect(removed({ gathered: { brokenSources: ["a.yaml can't be read."] } })).toEqual([]);
     const selector = { matchLabels: {}, matchExpressions: [] };
-    const instance = anInstance({ allowedNamespaces: { from: "Selector", selector } });
+    const instance = anInstance({ access: [{ ...openGrant, namespaces: { from: "Selector", selector } }] });
     const origins = [anOrigin("b.example", { name: "other/b" })];
     expect(removed({ gathered: { instance, origins } })).toEqual([]);
   });

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Approval } from "../../../src/model/inventory.ts";
+import { versionOfRules } from "../../../src/plan/lists/refusals.ts";
+import type { HeldRemoval, OriginRemoval } from "../../../src/plan/lists/removal-guard.ts";
 import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
-import { entry, planOf } from "../../support/builders/gathered.ts";
+import { desiredOf, entry, nowMs, planOf } from "../../support/builders/gathered.ts";
 
 /** A list of `kept` declared entries, and `removed` of ours that nobody wants. */
 function removing(
@@ -77,6 +79,20 @@ describe("The guard on plans", () => {
   });
 });
 
+test("A list counts as one of ten entries if it may have them: a refused addition may be there already", () => {
+  const refusal = { operation: "blocklist +192.0.2.1", message: "on the list already", refusedAtMs: nowMs };
+  const rules = [blocking("a", ["192.0.2.1"])];
+  const version = versionOfRules(desiredOf({ rules }).rules);
+  const shown = addresses(9);
+  const situation: Situation = {
+    gathered: { rules },
+    observed: { blocklist: shown },
+    inventory: { blocklist: shown.slice(0, 5), refusals: [{ ...refusal, wantedBy: version }] },
+  };
+  expect(planOf(situation).held?.removals.blocklist).toHaveLength(5);
+  expect(planOf({ ...situation, gathered: {} }).held).toBeUndefined();
+});
+
 describe("An approval", () => {
   test("lets exactly the plan with its hash through, and is recorded before the first removal", () => {
     const situation = removing(150, 1);
@@ -117,6 +133,7 @@ describe("An approval", () => {
     const approval: Approval = {
       hash: "abc",
       removals: { blocklist: new Set([entry("192.0.2.1")]), allowlist: new Set() },
+      origins: new Set(),
       holds: new Set(),
     };
     expect(planOf({ inventory: { approval } }).inventory.approval).toBeUndefined();
@@ -140,11 +157,13 @@ describe("An approval", () => {
 
 test("The hash names a set of removals, whatever their order, and each list and each use by itself", () => {
   const [a, b] = ["192.0.2.1", "192.0.2.2"].map((text) => ({ entry: entry(text), holds: [], owners: unknownOwners }));
-  const hash = hashRemovals({ blocklist: [a!, b!], allowlist: [] }, 0);
-  expect(hashRemovals({ blocklist: [b!, a!], allowlist: [] }, 0)).toBe(hash);
-  expect(hashRemovals({ blocklist: [a!], allowlist: [b!] }, 0)).not.toBe(
-    hashRemovals({ blocklist: [b!], allowlist: [a!] }, 0),
-  );
-  expect(hashRemovals({ blocklist: [a!, b!], allowlist: [] }, 1)).not.toBe(hash);
-  expect(hashRemovals({ blocklist: [], allowlist: [] }, 0)).toBeUndefined();
+  const origin = { host: "a.example", holds: [], owners: unknownOwners };
+  const hashOf = (blocklist: HeldRemoval[], allowlist: HeldRemoval[], approvals = 0, origins: OriginRemoval[] = []) =>
+    hashRemovals({ removals: { blocklist, allowlist }, origins }, approvals);
+  const hash = hashOf([a!, b!], []);
+  expect(hashOf([b!, a!], [])).toBe(hash);
+  expect(hashOf([a!], [b!])).not.toBe(hashOf([b!], [a!]));
+  expect(hashOf([a!, b!], [], 1)).not.toBe(hash);
+  expect(hashOf([a!, b!], [], 0, [origin])).not.toBe(hash);
+  expect(hashOf([], [])).toBeUndefined();
 });

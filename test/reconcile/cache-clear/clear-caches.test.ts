@@ -146,9 +146,8 @@ describe("A WafCacheClear", () => {
 
   test("of a namespace that the instance does not allow calls nothing, and says so", async () => {
     const clear = aCacheClear("team/deploy");
-    const allowedNamespaces = { from: "Same", selector: undefined } as const;
     const world = new ConvergeWorld({
-      declared: { instance: anInstance({ allowedNamespaces }), cacheClears: [clear] },
+      declared: { instance: anInstance({ access: [] }), cacheClears: [clear] },
     });
     const { pendingClears } = await world.pass();
     expect(pendingClears).toBe(0);

@@ -101,6 +101,7 @@ describe("A first sync", () => {
     world.declare({ rules: [] });
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual(["192.0.2.1", "203.0.113.9"]);
+    await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
@@ -165,7 +166,7 @@ describe("A later pass", () => {
 
   test("does not come back at once for a rule that is not attached and whose time is over", async () => {
     const world = new ConvergeWorld({
-      declared: { instance: anInstance({ allowedNamespaces: { from: "Same", selector: undefined } }) },
+      declared: { instance: anInstance({ access: [] }) },
     });
     world.declare({ rules: [blocking("other/old", ["192.0.2.1"], { expiresAtMs: world.clock.nowMs() - 1 })] });
     const { wakeAtMs } = await world.pass();

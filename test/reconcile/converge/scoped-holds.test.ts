@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { addresses, allowing, anInstance, blocking } from "../../support/builders/declare.ts";
+import { addresses, allowing, anInstance, blocking, createdMs } from "../../support/builders/declare.ts";
 import { nowMs } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 
@@ -121,6 +121,21 @@ describe("An Allow rule for a blocked address", () => {
     expect((await world.pass()).result.kind).toBe("Failed");
     expect(world.status.condition(rules[1]!.rule.meta, "Accepted")).toBe("False Conflict");
     expect(world.status.condition(rules[0]!.rule.meta, "Accepted")).toBe("True Accepted");
+  });
+
+  test("does not get an address that the Block rule wants back before it was allowed, though it is recorded on both lists", async () => {
+    const older = { meta: { createdAtMs: createdMs - 1 } };
+    const [early = "", late = ""] = addresses(2);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("scanners", [late])] } });
+    await world.pass();
+    world.declare({ rules: [blocking("scanners", []), allowing("partner", [early, late], older)] });
+    world.onCall(({ name, text }) => {
+      if (name !== "AddEntry" || text !== early) return;
+      world.declare({ rules: [blocking("scanners", [late]), allowing("partner", [early, late], older)] });
+    });
+    await world.pass();
+    expect(world.waf.lists).toEqual({ blocklist: [late], allowlist: [early] });
+    expect(world.waf.writes()).not.toContain(`AddEntry allowlist ${late}`);
   });
 
   test("gets the address once the Block rule gives it up", async () => {

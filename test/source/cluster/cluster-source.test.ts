@@ -121,7 +121,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
   test("a namespace that gets another label concerns the instances that select by labels", async () => {
     const home = await createNamespace(cluster, "platform");
     const guest = await createNamespace(cluster, "guest");
-    const selects = { allowedNamespaces: { from: "Selector", selector: { matchLabels: { waf: "shop" } } } };
+    const selects = { access: [{ namespaces: { from: "Selector", selector: { matchLabels: { waf: "shop" } } } }] };
     await createAll(cluster, instance(home, "https://selective.example", selects));
     const guestRule = rule(guest, "guest", ["198.51.100.3"], { instanceRef: { name: "waf", namespace: home } });
     await createAll(cluster, guestRule);
@@ -270,6 +270,30 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     expect(source.invalid()).toEqual([]);
     await deleteManifest(cluster, lost);
     await deleteManifest(cluster, early);
+  });
+
+  test("an object that comes back with a broken reference concerns its former instance, and says why", async () => {
+    const right = rule(namespace, "scanners", ["198.51.100.8"]);
+    await createAll(cluster, right);
+    await seen(right);
+    await deleteManifest(cluster, right);
+    await waitFor("the end of the rule", waitMs, async () => source.objectOf(refOf(right)) === undefined || undefined);
+    const version = source.version(name);
+    await createAll(cluster, rule(namespace, "scanners", [], { instanceRef: { name: "wav" } }));
+    await grows(version);
+    const key = `WafIpRule ${namespace}/scanners`;
+    const { brokenReferences } = await gather();
+    expect(brokenReferences?.objects.get(key)).toMatchObject({
+      declared: { meta: { name: "scanners" } },
+      problem: `There is no WafInstance ${namespace}/wav; did you mean waf?`,
+    });
+    expect((await gather()).brokenReferences).toBe(brokenReferences);
+    const confirmed = await source.confirm(name);
+    expect(confirmed).toMatchObject({ state: "Read", gathered: { brokenReferences } });
+    const beforeEnd = source.version(name);
+    await deleteManifest(cluster, right);
+    await grows(beforeEnd);
+    expect((await gather()).brokenReferences?.objects.has(key)).toBe(false);
   });
 
   test("objects whose instance is being deleted are told so, also if they are new", async () => {

@@ -5,7 +5,9 @@ import type {
   DeclaredInstance,
   DeclaredOrigin,
   DeclaredRule,
+  Grant,
 } from "../../../src/model/declared.ts";
+import { guestKinds } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind, ResourceMeta } from "../../../src/model/resource.ts";
 
@@ -41,6 +43,35 @@ export interface InstanceOverrides extends Partial<Omit<DeclaredInstance, "meta"
   readonly guards?: Partial<DeclaredInstance["guards"]>;
 }
 
+/** Grants everything that can be granted to all namespaces. */
+export const openGrant: Grant = {
+  namespaces: { from: "All" },
+  kinds: guestKinds,
+  actions: ["Block", "Allow"],
+  maxEntries: 1_000_000,
+  maxPriority: 1_000_000,
+  minPrefixLength: { ipv4: 0, ipv6: 0 },
+  maxTtlMs: undefined,
+  adopt: true,
+  cacheClearMinIntervalMs: 0,
+};
+
+/** What a guest gets who is granted nothing in particular. */
+export function aGrant(overrides: Partial<Grant> = {}): Grant {
+  return {
+    namespaces: { from: "All" },
+    kinds: ["WafIpRule"],
+    actions: ["Block"],
+    maxEntries: 500,
+    maxPriority: 0,
+    minPrefixLength: { ipv4: 24, ipv6: 48 },
+    maxTtlMs: undefined,
+    adopt: false,
+    cacheClearMinIntervalMs: 600_000,
+    ...overrides,
+  };
+}
+
 export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance {
   const { name, meta, policies, guards, ...rest } = overrides;
   return {
@@ -48,9 +79,10 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
     baseUrl: "https://waf.example",
     apiKeySecretRef: { name: "shop-key", key: "apiKey" },
     expectedDomain: undefined,
-    allowedNamespaces: { from: "All", selector: undefined },
+    access: [openGrant],
     suspend: false,
     resyncIntervalMs: 300_000,
+    consistencyWindowMs: 5_000,
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive", ...policies },
@@ -87,6 +119,7 @@ export function aRule(name: string, overrides: RuleOverrides = {}): GatheredRule
       action: "Block",
       addresses: [],
       addressesFrom: [],
+      feeds: [],
       expiresAtMs: undefined,
       ttlMs: undefined,
       priority: 0,

@@ -32,15 +32,15 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`maxRemovalPercent` holds a plan",
     file: "src/plan/lists/removal-guard.ts",
-    from: "return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;",
+    from: "return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;",
     to: "return false;",
     foundBy: simulation,
   },
   {
     guard: "an approval lets exactly the named plan through",
     file: "src/plan/lists/removal-guard.ts",
-    from: "if (hash !== undefined && hash === annotation) {",
-    to: 'if (hash !== undefined && (annotation ?? "") !== "") {',
+    from: "const isGranted = hash !== undefined && hash === annotation;",
+    to: 'const isGranted = hash !== undefined && (annotation ?? "") !== "";',
     foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
@@ -167,7 +167,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/reconcile/converge/domain-check.ts",
     from: "return moved;",
     to: "return undefined;",
-    foundBy: simulation,
+    foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
     guard: "a broken source holds removals",
@@ -178,7 +178,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     guard: "a missing ConfigMap or an invalid line holds removals",
-    file: "src/plan/instance/desired.ts",
+    file: "src/plan/instance/draft-rule.ts",
     from: "if (!expired) holds.push(",
     to: "if (expired && !expired) holds.push(",
     foundBy: simulation,
@@ -186,7 +186,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a hold has a scope: what it can't concern is removed",
     file: "src/plan/lists/holds.ts",
-    from: "if (this.#all.length === 0 || owners === unknownOwners) return this.#all;\n    const known",
+    from: "if (this.#isEmpty || owners === unknownOwners) return this.#all;\n    const known",
     to: "if (this.#all.length >= 0) return this.#all;\n    const known",
     foundBy: simulation,
   },
@@ -209,6 +209,27 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/lists/holds.ts",
     from: "push(this.#byNamespace, namespaceOf(scope.rule), hold);",
     to: "",
+    foundBy: simulation,
+  },
+  {
+    guard: "a broken reference holds what its object owned",
+    file: "src/plan/lists/holds.ts",
+    from: "...ofNamespace, ...this.#ofObjects.on(owner)];",
+    to: "...ofNamespace];",
+    foundBy: simulation,
+  },
+  {
+    guard: "a broken reference of a `WafOrigin` holds its origin",
+    file: "src/plan/lists/holds.ts",
+    from: "return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))];",
+    to: "return owners === null ? [] : this.#everything;",
+    foundBy: "test/plan/instance/broken-references.test.ts",
+  },
+  {
+    guard: "a slip in `metadata.namespace` of a file holds what the object owned",
+    file: "src/plan/instance/broken-references.ts",
+    from: "(existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined)",
+    to: "(existing?.has(key) === null ? renamed.get(plainKey(ref)) : undefined)",
     foundBy: simulation,
   },
   {
@@ -235,7 +256,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "broken sources hold removals of origins",
     file: "src/plan/origins/origin-plan.ts",
-    from: "if (input.removalsHeld) continue;",
+    from: "if (isHeld) continue;",
     to: "",
     foundBy: simulation,
   },
@@ -249,8 +270,15 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a new process writes nothing before a fresh read",
     file: "src/reconcile/converge/instance-memory.ts",
-    from: "hasConfirmed: false,",
-    to: "hasConfirmed: true,",
+    from: "hasCaughtUp: false,",
+    to: "hasCaughtUp: true,",
+    foundBy: simulation,
+  },
+  {
+    guard: "a cache that is older than a fresh read adds nothing",
+    file: "src/reconcile/converge/view.ts",
+    from: "versionsIn(cached) === versionsIn(read)",
+    to: "versionsIn(cached) !== ''",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
@@ -284,9 +312,16 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a conflict is won by the rule whose list holds the entry",
     file: "src/plan/lists/conflicts.ts",
-    from: "const holding = holderOf(entry, holders.managed, pieces);",
+    from: "const holding = holderOf(entry, holders, pieces);",
     to: "const holding = undefined;",
     foundBy: simulation,
+  },
+  {
+    guard: "an entry that is recorded on both lists belongs to the one that shows it",
+    file: "src/plan/lists/conflicts.ts",
+    from: "managed[list].has(written) && shown?.[list].has(written) === true;",
+    to: "managed[list].has(written) && shown !== null;",
+    foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
     guard: "of two instances with one key the oldest works",
@@ -333,9 +368,30 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "only what is gone from the list is forgotten",
     file: "src/plan/lists/ownership.ts",
-    from: "if (rules === undefined && (dropped.has(entry) || (!observed.has(entry) && !isAwaited()))) {",
+    from: "if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {",
     to: "if (rules === undefined) {",
     foundBy: simulation,
+  },
+  {
+    guard: "what one read does not show is not forgotten",
+    file: "src/plan/lists/ownership.ts",
+    from: "windowMs === 0 || (missingSinceMs",
+    to: "windowMs >= 0 || (missingSinceMs",
+    foundBy: simulation,
+  },
+  {
+    guard: "the read that makes an entry forgotten comes after `consistencyWindow`",
+    file: "src/plan/lists/ownership.ts",
+    from: "readAtMs - missingSinceMs >= windowMs",
+    to: "readAtMs - missingSinceMs >= 0",
+    foundBy: simulation,
+  },
+  {
+    guard: "a list that may have ten entries counts as one of ten",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "return sizeMax >= shareCountsFrom &&",
+    to: "return size >= shareCountsFrom &&",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
     guard: "only an annotated rule adopts",

@@ -82,6 +82,8 @@ export function removalForbidden(
   nowMs: number,
 ): string | undefined {
   if (gathered.brokenSources.length > 0) return "a source is broken";
+  const lost = owners.find((owner) => isMisplaced(gathered, owner, nowMs));
+  if (lost !== undefined) return `the reference of ${lost.name} is broken`;
   const existing = new Set(gathered.rules.flatMap(({ rule: { meta } }) => (meta.deleting ? [] : [fullName(meta)])));
   for (const rule of gathered.rules) {
     const { meta } = rule.rule;
@@ -99,6 +101,30 @@ export function removalForbidden(
     }
   }
   return undefined;
+}
+
+/** Why this origin may not be removed without an approval, if anything forbids it. */
+export function originRemovalForbidden(
+  gathered: Gathered,
+  owners: readonly EntryOwner[],
+  nowMs: number,
+): string | undefined {
+  if (gathered.brokenSources.length > 0) return "a source is broken";
+  const lost = owners.find((owner) => isMisplaced(gathered, owner, nowMs));
+  return lost === undefined ? undefined : `the reference of ${lost.name} is broken`;
+}
+
+/** The object exists, under this name or, in a directory, in another namespace, and its instance does not. */
+function isMisplaced({ brokenReferences }: Gathered, { kind, name }: EntryOwner, nowMs: number): boolean {
+  if (brokenReferences === undefined) return false;
+  const { objects, existing } = brokenReferences;
+  const isGone = existing !== undefined && !existing.has(`${kind} ${name}`);
+  return [...objects.values()].some(({ declared }) => {
+    const { meta } = declared;
+    if (meta.kind !== kind || ("action" in declared ? isOver({ rule: declared, texts: [] }, nowMs) : meta.deleting))
+      return false;
+    return fullName(meta) === name || (isGone && meta.name === name.split("/")[1]);
+  });
 }
 
 function fullName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {

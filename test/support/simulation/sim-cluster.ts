@@ -2,9 +2,9 @@
 // The same objects stand for a directory, where they have no identity but their name and no age.
 import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin } from "../../../src/model/declared.ts";
-import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
+import type { BrokenReferences, Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceMeta } from "../../../src/model/resource.ts";
-import { nameKey } from "../../../src/model/resource.ts";
+import { nameKey, resourceKey } from "../../../src/model/resource.ts";
 
 /** Everything that is declared at one moment. By `namespace/name`. */
 export interface Declared {
@@ -18,6 +18,9 @@ export interface Declared {
   readonly broken: readonly string[];
 }
 
+/** How long it takes at most until a process sees a change. */
+export const watchLagMsMax = 20_000;
+
 type Parts = "instances" | "rules" | "origins" | "clears";
 interface Named {
   readonly meta: ResourceMeta;
@@ -25,6 +28,9 @@ interface Named {
 
 export class SimCluster {
   readonly isDirectory: boolean;
+  readonly #nowMs: () => number;
+  /** When each of them was declared. */
+  readonly #sinceMs: number[] = [0];
   readonly #history: Declared[] = [
     { instances: new Map(), rules: new Map(), origins: new Map(), clears: new Map(), key: undefined, broken: [] },
   ];
@@ -35,8 +41,9 @@ export class SimCluster {
   readonly keys = new Set<string>();
   onChange: () => void = () => undefined;
 
-  constructor(isDirectory: boolean) {
+  constructor(isDirectory: boolean, nowMs: () => number) {
     this.isDirectory = isDirectory;
+    this.#nowMs = nowMs;
   }
 
   get now(): Declared {
@@ -53,8 +60,20 @@ export class SimCluster {
     return declared;
   }
 
+  /** What was declared for the instance at any time from then on, the latest first. */
+  declaredSince(sinceMs: number, instance: ObjectName): Gathered[] {
+    const found: Gathered[] = [];
+    for (let index = this.latest; index >= 0; index -= 1) {
+      const gathered = this.gathered(index, instance);
+      if (gathered !== undefined) found.push(gathered);
+      if ((this.#sinceMs[index] ?? 0) <= sinceMs) break;
+    }
+    return found;
+  }
+
   change(change: Partial<Declared>): void {
     this.#history.push({ ...this.now, ...change });
+    this.#sinceMs.push(this.#nowMs());
     if (change.key !== undefined) this.keys.add(change.key);
     this.onChange();
   }
@@ -89,18 +108,33 @@ export class SimCluster {
       WafIpRule: rules.get(nameKey(meta))?.rule.meta,
       WafOrigin: origins.get(nameKey(meta))?.meta,
       WafCacheClear: clears.get(nameKey(meta))?.meta,
+      WafFeed: undefined,
     }[meta.kind];
     return found?.uid === meta.uid ? found : undefined;
   }
 
   gathered(index: number, instance: ObjectName): Gathered | undefined {
     const name = `${index} ${nameKey(instance)}`;
-    if (!this.#gathered.has(name)) this.#gathered.set(name, gatherAt(this.at(index), instance));
+    if (!this.#gathered.has(name)) this.#gathered.set(name, gatherAt(this.at(index), instance, this.isDirectory));
     return this.#gathered.get(name);
   }
 }
 
-function gatherAt(declared: Declared, name: ObjectName): Gathered | undefined {
+function brokenReferences({ instances, rules, origins }: Declared, isDirectory: boolean): BrokenReferences {
+  const all = [...[...rules.values()].map(({ rule }) => rule), ...origins.values()];
+  const broken = all.filter(({ instance }) => !instances.has(nameKey(instance)));
+  return {
+    objects: new Map(
+      broken.map((declared) => [
+        resourceKey(declared.meta),
+        { declared, problem: `There is no WafInstance ${nameKey(declared.instance)}.`, place: "" },
+      ]),
+    ),
+    existing: isDirectory ? new Set(all.map(({ meta }) => resourceKey(meta))) : undefined,
+  };
+}
+
+function gatherAt(declared: Declared, name: ObjectName, isDirectory: boolean): Gathered | undefined {
   const instance = declared.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
   const isMine = (object: { readonly instance: ObjectName }): boolean => nameKey(object.instance) === nameKey(name);
@@ -119,6 +153,7 @@ function gatherAt(declared: Declared, name: ObjectName): Gathered | undefined {
     cacheClears: [...declared.clears.values()].filter(isMine),
     namespaceLabels: new Map(),
     brokenSources: declared.broken,
+    brokenReferences: brokenReferences(declared, isDirectory),
     sameKey: key === undefined ? [] : others.map(({ meta }) => meta),
   };
 }

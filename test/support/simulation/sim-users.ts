@@ -4,6 +4,7 @@ import { listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
 import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
 import { aCacheClear, aMeta, anInstance, anOrigin, aRule } from "../builders/declare.ts";
 import type { MetaOverrides } from "../builders/declare.ts";
@@ -12,6 +13,8 @@ import { spellings } from "./sim-waf.ts";
 
 export const shop = "edge/shop";
 export const twin = "edge/twin";
+const shopName = { namespace: "edge", name: "shop" };
+const misspelt = { namespace: "egde", instance: { namespace: "edge", name: "shpo" } };
 export const hosts = ["a.example", "b.example", "198.51.100.9"] as const;
 
 /** What rules declare, and others add: some of it overlaps, and some of it the guards refuse. */
@@ -54,6 +57,20 @@ export class SimUsers {
       cluster.change({ broken: cluster.now.broken.length > 0 ? [] : ["rules.yaml can't be read."] });
     else this.#changeLife();
     world.note(undefined, `declared: ${this.#describe()}`);
+  }
+
+  /** She declares a few entries, and takes them back at once: they may not be on the lists yet. */
+  declareBriefly(): void {
+    const { pick, cluster, time, note } = bound(this.#world);
+    const from = pick(pool.length);
+    const addresses = pool.slice(from, from + 1 + pick(3));
+    const rule = aRule("brief", { addresses, priority: 3, meta: this.#metaOf("WafIpRule", "brief", {}) });
+    cluster.put("rules", rule);
+    note(`declared for a moment: ${addresses.join(" ")}`);
+    time.after(pick(4_000), () => {
+      if (cluster.now.rules.has("edge/brief")) this.#removeOne("rules", ["brief"]);
+      note("taken back");
+    });
   }
 
   createInstance(name = shop, change: Partial<DeclaredInstance> = {}): void {
@@ -101,11 +118,13 @@ export class SimUsers {
       if (waf.lists[list].includes(shown)) return;
       const entry = readObservedEntry(shown);
       const isNew = !waf.has(list, entry);
+      waf.remember(list);
       waf.lists[list].push(shown);
       if (isNew) ledger.changedByOthers({ kind: "Added", list, entry });
       note(`somebody adds ${shown} to the ${list}`);
     } else if (choice < 4) {
       const place = pick(Math.max(1, waf.lists[list].length));
+      waf.remember(list);
       const [text] = waf.lists[list].splice(place, 1);
       if (text === undefined) return;
       ledger.changedByOthers({ kind: "Removed", list, entry: readObservedEntry(text) });
@@ -126,11 +145,19 @@ export class SimUsers {
     }
     cluster.change({ broken: [], key: waf.key });
     for (const [name, { rule }] of cluster.now.rules) {
-      if (rule.meta.deleting) cluster.remove("rules", name);
-      else {
-        const clean = rule.addresses.filter((text) => text !== "nonsense");
-        cluster.put("rules", aRule(name, { ...rule, addresses: clean, meta: this.#touched(rule.meta) }));
-      }
+      const isMisplaced = rule.meta.namespace === misspelt.namespace;
+      if (rule.meta.deleting || isMisplaced) cluster.remove("rules", name);
+      if (rule.meta.deleting) continue;
+      const isAttached = cluster.now.instances.has(nameKey(rule.instance));
+      const instance = isAttached ? rule.instance : shopName;
+      const addresses = rule.addresses.filter((text) => text !== "nonsense");
+      const meta = { ...rule.meta, ...this.#touched(rule.meta), namespace: shopName.namespace };
+      cluster.put("rules", { rule: { ...rule, instance, addresses, meta }, texts: [] });
+    }
+    for (const origin of cluster.now.origins.values()) {
+      if (cluster.now.instances.has(nameKey(origin.instance))) continue;
+      const corrected = { ...origin, meta: { ...origin.meta, ...this.#meta() }, instance: shopName };
+      cluster.put("origins", corrected);
     }
     for (const name of cluster.now.instances.keys()) {
       const { policies, guards } = cluster.now.instances.get(name) ?? anInstance();
@@ -191,7 +218,25 @@ export class SimUsers {
       expiresAtMs: chance(0.1) ? time.nowMs() + pick(600_000) : undefined,
       instance: { namespace: "edge", name: name === "two" && cluster.now.instances.has(twin) ? "twin" : "shop" },
     });
-    cluster.put("rules", { rule: rule.rule, texts: this.#texts() });
+    this.#putRule({ rule: rule.rule, texts: this.#texts() });
+  }
+
+  /** Now and then with a slip in the reference or, in a directory, in the namespace. */
+  #putRule(written: GatheredRule): void {
+    const { chance, cluster } = bound(this.#world);
+    const { rule } = written;
+    const misplaced = `${misspelt.namespace}/${rule.meta.name}`;
+    if (cluster.now.rules.has(misplaced)) cluster.remove("rules", misplaced);
+    if (!chance(cluster.isDirectory ? 0.2 : 0.1)) return cluster.put("rules", written);
+    // A reference is immutable: with another one it is another object.
+    cluster.remove("rules", nameKey(rule.meta));
+    const meta = { ...rule.meta, ...this.#meta() };
+    if (cluster.isDirectory && chance(0.5)) {
+      const moved = { ...meta, namespace: misspelt.namespace };
+      const instance = { ...rule.instance, namespace: misspelt.namespace };
+      return cluster.put("rules", { ...written, rule: { ...rule, meta: moved, instance } });
+    }
+    cluster.put("rules", { ...written, rule: { ...rule, meta, instance: misspelt.instance } });
   }
 
   #texts(): AddressText[] {
@@ -207,10 +252,13 @@ export class SimUsers {
     const { pick, chance, cluster } = bound(this.#world);
     const host = hosts[pick(hosts.length)] ?? "a.example";
     if (chance(0.3)) return cluster.remove("origins", `edge/${host}`);
+    const isMisspelt = chance(0.25);
+    if (isMisspelt) cluster.remove("origins", `edge/${host}`);
     cluster.put(
       "origins",
       anOrigin(host, {
-        meta: this.#metaOf("WafOrigin", host, {}),
+        meta: isMisspelt ? this.#meta() : this.#metaOf("WafOrigin", host, {}),
+        ...(isMisspelt ? { instance: misspelt.instance } : {}),
         type: chance(0.5) ? "Alternate" : "Backup",
         deletionPolicy: chance(0.1) ? "Retain" : "Delete",
       }),

@@ -1,0 +1,86 @@
+// The holds of rules and origins that are attached to no instance by mistake. A typing error in `spec.instanceRef` looks like
+// the deletion of the object to its former instance: so what it owned stays until the reference is corrected, the object is
+// deleted or a person approves. An object that names another instance which exists was moved, and holds nothing.
+import type { EntryOwner } from "../../model/entry-owners.ts";
+import type { BrokenReference, Gathered } from "../../model/gathered.ts";
+import { resourceKey } from "../../model/resource.ts";
+import type { ResourceRef } from "../../model/resource.ts";
+import { asSentence } from "../../model/sentence.ts";
+import { decideAttachment } from "../../model/attachment.ts";
+import type { CompiledRule } from "../lists/compiled-rule.ts";
+import type { Hold, ObjectHolds } from "../lists/holds.ts";
+import { noObjectHolds } from "../lists/holds.ts";
+import { expiryOf } from "./expiry.ts";
+
+/** @param rules what was compiled of the attached rules */
+export function holdsOfBrokenReferences(
+  gathered: Gathered,
+  rules: readonly CompiledRule[],
+  nowMs: number,
+): ObjectHolds {
+  const { brokenReferences } = gathered;
+  if (brokenReferences === undefined) return noObjectHolds;
+  const { objects, existing } = brokenReferences;
+  const renamed = existing === undefined ? new Map<string, BrokenReference>() : byPlainName(objects.values(), rules);
+  return {
+    isEmpty: objects.size === 0 && renamed.size === 0,
+    on(owner) {
+      const ref = refOf(owner);
+      const key = resourceKey(ref);
+      const broken = objects.get(key) ?? (existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined);
+      if (broken === undefined || isOver(broken, nowMs)) return [];
+      if (broken.isOfFormer !== true && !mayAttach(gathered, ref)) return [];
+      return [holdOf(broken, key)];
+    },
+  };
+}
+
+/** In a directory: the objects that another name may stand for, among them those whose namespace is not allowed. */
+function byPlainName(objects: Iterable<BrokenReference>, rules: readonly CompiledRule[]): Map<string, BrokenReference> {
+  const named = new Map<string, BrokenReference>();
+  for (const { rule: declared, verdict, message } of rules) {
+    if (verdict !== "NotAllowed") continue;
+    named.set(plainKey(declared.meta), { declared, problem: message, place: declared.meta.location });
+  }
+  for (const object of objects) named.set(plainKey(object.declared.meta), object);
+  return named;
+}
+
+function holdOf({ declared, problem, place }: BrokenReference, owner: string): Hold {
+  const { meta } = declared;
+  const object = resourceKey(meta);
+  const where = place === "" ? "" : ` (${place})`;
+  const renamed = object === owner ? "" : ` It may be ${owner}, which no longer exists.`;
+  const fields = object === owner ? "spec.instanceRef" : "metadata.namespace or spec.instanceRef";
+  const owned = meta.kind === "WafOrigin" ? "origin is" : "entries are";
+  return {
+    scope: { kind: "Object", object },
+    reason: `${object}${where} is attached to no instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if its ${owned} to go.`,
+  };
+}
+
+/** An expired rule wants nothing, however it is attached. */
+function isOver({ declared }: BrokenReference, nowMs: number): boolean {
+  if (declared.meta.deleting) return true;
+  const expiresAtMs = "action" in declared ? expiryOf(declared) : undefined;
+  return expiresAtMs !== undefined && expiresAtMs <= nowMs;
+}
+
+function mayAttach({ instance, namespaceLabels }: Gathered, { kind, namespace }: ResourceRef): boolean {
+  if (kind === "WafInstance" || kind === "WafFeed") return false;
+  const { state } = decideAttachment(instance, kind, namespace, namespaceLabels.get(namespace));
+  return state === "Allowed" || state === "Unknown";
+}
+
+function refOf({ kind, name }: EntryOwner): ResourceRef {
+  const slash = name.indexOf("/");
+  return { kind, namespace: name.slice(0, slash), name: name.slice(slash + 1) };
+}
+
+function plainKey({ kind, name }: Pick<ResourceRef, "kind" | "name">): string {
+  return `${kind} ${name}`;
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

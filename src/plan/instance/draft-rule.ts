@@ -1,0 +1,134 @@
+// One rule by itself: whether it is attached, what it wants, and what of that is refused. How it agrees with other rules is
+// settled later.
+import type { DeclaredInstance, ListName } from "../../model/declared.ts";
+import { listOf } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import { nameKey, type ResourceMeta } from "../../model/resource.ts";
+import { decideAttachment } from "../../model/attachment.ts";
+import { type EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../lists/guest-limits.ts";
+import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
+import { describeEmpty, describeRejected } from "../lists/compiled-rule.ts";
+import type { EntryGuards } from "../lists/guards.ts";
+import { guardEntries } from "../lists/guards.ts";
+import type { Hold } from "../lists/holds.ts";
+import type { RejectedEntry, RuleEntries } from "../lists/rule-entries.ts";
+import { readRuleEntries } from "../lists/rule-entries.ts";
+import { expiryOf } from "./expiry.ts";
+
+export interface Drafting {
+  readonly gathered: Gathered;
+  readonly guards: EntryGuards;
+  readonly quota: EntryQuota;
+  readonly nowMs: number;
+  readonly holds: Hold[];
+}
+
+/** Adds what holds removals to `holds`, and what it uses of its namespace's quota to `quota`. */
+export function draftRule(
+  gatheredRule: GatheredRule,
+  { gathered, guards, quota, nowMs, holds }: Drafting,
+): CompiledRule {
+  const { instance } = gathered;
+  const { meta } = gatheredRule.rule;
+  const attachment = decideAttachment(
+    instance,
+    "WafIpRule",
+    meta.namespace,
+    gathered.namespaceLabels.get(meta.namespace),
+  );
+  const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
+  const rule = grant === undefined ? gatheredRule.rule : limitedRule(gatheredRule.rule, grant);
+  const list = listOf(rule);
+  const id = nameKey(meta);
+  const expiresAtMs = expiryOf(rule);
+  const base = {
+    rule,
+    id,
+    list,
+    isOwners: isOwnersOf(instance, rule),
+    isAttached: true,
+    parts: [],
+    rejected: [],
+    carved: [],
+    expired: false,
+    entries: new Set<Entry>(),
+    expiresAtMs,
+  };
+  if (attachment.state !== "Allowed") {
+    if (attachment.state === "Unknown") {
+      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `WafIpRule ${id}: ${attachment.message}` });
+    }
+    const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
+    return { ...base, isAttached: false, verdict, message: attachment.message };
+  }
+  const ungranted = grant === undefined ? undefined : ungrantedIn(instance, rule, grant);
+  if (ungranted !== undefined) return { ...base, isAttached: false, verdict: "NotGranted", message: ungranted };
+  const read = readRuleEntries(gatheredRule);
+  const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
+  const guarded = guardEntries(guards, list, read.entries, grant);
+  if (!expired) holds.push(...holdsOf(id, list, read));
+  const sourceOf = (entry: Entry): string => read.entries.get(entry) ?? "";
+  const wanted = expired ? new Set<Entry>() : guarded.entries;
+  const fitting =
+    grant === undefined ? { entries: wanted, rejected: [] } : quota.take(meta.namespace, list, wanted, grant, sourceOf);
+  const beside = grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant);
+  return {
+    ...base,
+    // What is wrong with the entries of an expired rule matters no more.
+    ...(expired
+      ? accepted
+      : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, beside })),
+    parts: read.parts,
+    entries: fitting.entries,
+    rejected: expired ? [] : [...read.invalid, ...guarded.rejected, ...fitting.rejected],
+    carved: expired ? [] : guarded.carved.filter(({ entry }) => fitting.entries.has(entry)),
+    expired,
+  };
+}
+
+const accepted = { verdict: "Accepted", message: "" } as const;
+
+/** Whether the object is of the instance's own namespace. */
+export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
+  return meta.namespace === instance.meta.namespace;
+}
+
+/** What the rule can't be asked now: each missing source by itself, and all invalid lines together. */
+function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
+  const holds = missing.map(({ source, problem }): Hold => ({
+    scope: { kind: "Source", list, rule, source },
+    reason: `WafIpRule ${rule}: ${problem}`,
+  }));
+  const first = invalid[0];
+  if (first === undefined) return holds;
+  const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
+  const reason = `WafIpRule ${rule} has an entry that can't be read, ${first.source}${more}.`;
+  return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
+}
+
+interface Refused {
+  readonly guarded: readonly RejectedEntry[];
+  readonly tooMany: readonly RejectedEntry[];
+  /** What was not granted, although the rest of the rule counts. */
+  readonly beside: string | undefined;
+}
+
+function verdictOf(
+  gathered: GatheredRule,
+  { entries, missing, invalid }: RuleEntries,
+  { guarded, tooMany, beside }: Refused,
+): { readonly verdict: RuleVerdict; readonly message: string } {
+  if (missing.length > 0) {
+    return { verdict: "SourceMissing", message: missing.map(({ problem }) => problem).join(" ") };
+  }
+  const message = describeRejected([...invalid, ...guarded, ...tooMany]);
+  if (invalid.length > 0) return { verdict: "InvalidEntries", message };
+  if (guarded.length > 0) return { verdict: "GuardRejected", message };
+  if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
+  if (beside !== undefined) return { verdict: "NotGranted", message: beside };
+  // A feed may list nothing at the moment, as CrowdSec does on a quiet day. Its own guards judge that.
+  if (entries.size === 0 && gathered.rule.feeds.length === 0)
+    return { verdict: "NoEntries", message: describeEmpty(gathered) };
+  return accepted;
+}

@@ -1,0 +1,94 @@
+// What a grant makes of a guest's rule: its limits are applied, and what exceeds them is refused entry by entry.
+import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } from "../../model/declared.ts";
+import { headOf } from "../../model/entry-head.ts";
+import type { Entry } from "../../model/entry.ts";
+import { nameKey, type ResourceMeta } from "../../model/resource.ts";
+import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
+import type { RejectedEntry } from "./rule-entries.ts";
+
+/**
+ * The rule as it counts: with the priority that is granted and the end that is demanded, without an adoption that is not granted,
+ * and never retaining anything: otherwise a guest could leave more on the list than its quota, one rule after the other.
+ */
+export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
+  const priority = Math.min(rule.priority, grant.maxPriority);
+  const ttlMs = grant.maxTtlMs === undefined ? rule.ttlMs : Math.min(rule.ttlMs ?? grant.maxTtlMs, grant.maxTtlMs);
+  return { ...rule, priority, ttlMs, deletionPolicy: "Delete", meta: withoutAdoption(rule.meta, grant) };
+}
+
+/** The origin as it counts. */
+export function limitedOrigin(origin: DeclaredOrigin, grant: Grant): DeclaredOrigin {
+  return { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
+}
+
+function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
+  if (grant.adopt || !asksToAdopt(meta)) return meta;
+  const { [adoptAnnotation]: _, ...annotations } = meta.annotations;
+  return { ...meta, annotations };
+}
+
+/** What the rule asks for and was not granted, in a sentence that says what to do; undefined if there is nothing. */
+export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
+  const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
+  const { namespace } = rule.meta;
+  if (!grant.actions.includes(rule.action)) {
+    return `${owner} the action ${rule.action} to namespace ${namespace}: ask its owner to add it to spec.access.`;
+  }
+  if (grant.maxTtlMs !== undefined && rule.meta.createdAtMs === undefined && rule.expiresAtMs === undefined) {
+    return `${owner} namespace ${namespace} entries without an end: set spec.expiresAt.`;
+  }
+  return undefined;
+}
+
+/** The same of something that does not stop the rest of the object. */
+export function ungrantedBeside(
+  instance: DeclaredInstance,
+  object: Pick<DeclaredRule, "meta" | "deletionPolicy">,
+  grant: Grant,
+): string | undefined {
+  const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
+  const { namespace } = object.meta;
+  if (object.deletionPolicy === "Retain") {
+    return `${owner} deletionPolicy: Retain to namespace ${namespace}, so what this object adds is removed with it: set deletionPolicy: Delete.`;
+  }
+  if (grant.adopt || !asksToAdopt(object.meta)) return undefined;
+  return `${owner} adoption to namespace ${namespace}, so what others added stays theirs: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
+}
+
+/** The entry is wider than the grant allows. */
+export function tooWide(entry: Entry, grant: Grant): string | undefined {
+  const { family, prefixLength } = headOf(entry);
+  const shortest = grant.minPrefixLength[family];
+  if (prefixLength >= shortest) return undefined;
+  return `${entry} is wider than /${shortest}, the widest that the instance grants to this namespace: write narrower networks.`;
+}
+
+/** Counts the entries of each guest namespace over all its rules, the oldest rule first. */
+export class EntryQuota {
+  readonly #used = new Map<string, Set<string>>();
+
+  /** Takes the entries that still fit, in their order; the others come back as refused. */
+  take(
+    namespace: string,
+    list: ListName,
+    entries: ReadonlySet<Entry>,
+    grant: Grant,
+    sourceOf: (entry: Entry) => string,
+  ): { readonly entries: ReadonlySet<Entry>; readonly rejected: readonly RejectedEntry[] } {
+    const used = this.#used.get(namespace) ?? new Set<string>();
+    this.#used.set(namespace, used);
+    const fitting = new Set<Entry>();
+    const rejected: RejectedEntry[] = [];
+    for (const entry of entries) {
+      const key = `${list} ${entry}`;
+      if (!used.has(key) && used.size >= grant.maxEntries) {
+        const message = `The instance grants ${grant.maxEntries.toLocaleString("en-US")} entries to this namespace, over all its rules: remove others, or ask the owner to raise maxEntries in spec.access.`;
+        rejected.push({ entry, source: sourceOf(entry), message });
+        continue;
+      }
+      used.add(key);
+      fitting.add(entry);
+    }
+    return rejected.length === 0 ? { entries, rejected } : { entries: fitting, rejected };
+  }
+}

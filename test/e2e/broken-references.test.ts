@@ -1,0 +1,117 @@
+// A typing error in a reference, or in the namespace of an object, looks like a deletion to the instance that the object was
+// attached to. Played with the example of a folder, by the program as people run it.
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+
+const examples = join(import.meta.dirname, "../../examples/directory");
+const key = "demo-key-0123456789";
+const otherKey = "another-key-0123456789";
+const scanners = ["192.0.2.17", "192.0.2.64/29", "2001:db8:bad::/48"];
+
+/** The example, applied once. */
+async function appliedExample() {
+  const simulator = await startSimulator({
+    keys: [
+      { key, domain: "www.example.com" },
+      { key: otherKey, domain: "blog.example.com" },
+    ],
+  });
+  const files = await scratchDirectory({});
+  await cp(examples, files.path, { recursive: true });
+  const edit = async (file: string, from: string | RegExp, to: string): Promise<void> => {
+    const path = join(files.path, file);
+    await writeFile(path, (await readFile(path, "utf8")).replace(from, to));
+  };
+  for (const file of await readdir(files.path)) await edit(file, "http://127.0.0.1:8080", simulator.baseUrl);
+  const from = ["-f", files.path, "--allow-insecure-http"];
+  expect((await runWafsync(["apply", ...from])).code).toBe(0);
+  return {
+    waf: simulator.waf(key),
+    otherWaf: simulator.waf(otherKey),
+    baseUrl: simulator.baseUrl,
+    edit,
+    run: async (command: "plan" | "apply", ...more: string[]) => await runWafsync([command, ...from, ...more]),
+    async [Symbol.asyncDispose]() {
+      await simulator.close();
+      await files[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Example = Awaited<ReturnType<typeof appliedExample>>;
+
+function expectBlocked({ waf }: Example): void {
+  expect(waf.blocklist).toHaveLength(37);
+  expect(waf.blocklist).toEqual(expect.arrayContaining(scanners));
+}
+
+test.each([
+  ["spec.instanceRef.name", /(instanceRef:\n {4}name:) shop/, "$1 shpo", "shop/scanners", "did you mean shop?"],
+  [
+    "spec.instanceRef.namespace",
+    /(instanceRef:\n)/,
+    "$1    namespace: shpo\n",
+    "shop/scanners",
+    "name it in spec.instanceRef.namespace",
+  ],
+  ["metadata.namespace", "namespace: shop", "namespace: shpo", "shpo/scanners", "It may be WafIpRule shop/scanners"],
+])("a slip in %s holds what the rule owned, and says what to correct", async (_, from, to, name, hint) => {
+  await using example = await appliedExample();
+  await example.edit("scanners.yaml", from, to);
+  const planned = await example.run("plan");
+  expect(planned.code).toBe(2);
+  expect(planned.stdout).toContain("3 on hold");
+  const applied = await example.run("apply");
+  expect(applied.code).toBe(2);
+  expect(applied.stdout).toMatch(/3 removals from the blocklist \(.*\) are on hold because a reference is broken: /);
+  expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
+  expect(applied.stdout).toContain(hint);
+  expect(applied.stdout).toContain("They were last wanted by WafIpRule shop/scanners.");
+  expectBlocked(example);
+
+  await example.edit("scanners.yaml", /namespace: shpo/, "namespace: shop");
+  await example.edit("scanners.yaml", "name: shpo", "name: shop");
+  expect((await example.run("apply")).code).toBe(0);
+  expectBlocked(example);
+});
+
+test("what a broken reference holds is removed once a person approves it, origins too", async () => {
+  await using example = await appliedExample();
+  await example.edit("scanners.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
+  await example.edit("origins.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
+  const planned = await example.run("plan", "-o", "json");
+  const [instance] = (JSON.parse(planned.stdout) as { instances: { approve: string; held: { value: string }[] }[] })
+    .instances;
+  expect(instance?.held.map(({ value }) => value).toSorted()).toEqual([...scanners, "standby.example.com"].toSorted());
+  const applied = await example.run("apply");
+  expect(applied.stdout).toContain("1 removal of an origin (standby.example.com) is on hold");
+  expect(example.waf.origins).toHaveLength(1);
+  expectBlocked(example);
+
+  const annotation = `wafsync.dev/approve-removals: "${instance?.approve ?? ""}"`;
+  await example.edit("waf.yaml", /(kind: WafInstance\nmetadata:\n)/, `$1  annotations: {${annotation}}\n`);
+  await example.run("apply");
+  expect(example.waf.blocklist).toHaveLength(34);
+  expect(example.waf.origins).toEqual([]);
+});
+
+test("a rule that names another instance of the folder was moved on purpose, and holds nothing", async () => {
+  await using example = await appliedExample();
+  const other = [
+    "---\napiVersion: v1\nkind: Secret\nmetadata: {name: blog-key, namespace: shop}\nstringData: {apiKey: KEY}\n".replace(
+      "KEY",
+      otherKey,
+    ),
+    "---\napiVersion: wafsync.dev/v1alpha1\nkind: WafInstance\nmetadata: {name: blog, namespace: shop}\n",
+    `spec: {baseUrl: '${example.baseUrl}', apiKeySecretRef: {name: blog-key}}\n---\n`,
+  ].join("");
+  await example.edit("scanners.yaml", /^/, other);
+  await example.edit("scanners.yaml", /(instanceRef:\n {4}name:) shop/, "$1 blog");
+  expect((await example.run("apply")).code).toBe(0);
+  expect(example.waf.blocklist).toHaveLength(34);
+  expect(example.otherWaf.blocklist.toSorted()).toEqual(scanners.toSorted());
+});

@@ -1,0 +1,157 @@
+import { describe, expect, test } from "@jest/globals";
+import type { BrokenReferences, Gathered } from "../../../src/model/gathered.ts";
+import { resourceKey } from "../../../src/model/resource.ts";
+import { operationKey } from "../../../src/model/operation.ts";
+import { anInstance, anOrigin, blocking, openGrant } from "../../support/builders/declare.ts";
+import type { DeclaredOrigin, DeclaredRule } from "../../../src/model/declared.ts";
+import { nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
+import { anOwnedOrigin } from "../../support/builders/owned.ts";
+import { writeOwners } from "../../../src/model/entry-owners.ts";
+import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
+
+const [one, two, three] = ["192.0.2.1", "192.0.2.2", "192.0.2.3"] as const;
+const shpo = { namespace: "edge", name: "shpo" };
+const problem = "There is no WafInstance edge/shpo; did you mean shop?";
+
+function broken(objects: readonly (DeclaredRule | DeclaredOrigin)[], others?: readonly string[]): BrokenReferences {
+  return {
+    objects: new Map(objects.map((declared) => [resourceKey(declared.meta), { declared, problem, place: "" }])),
+    existing: others === undefined ? undefined : new Set([...others, ...objects.map(({ meta }) => resourceKey(meta))]),
+  };
+}
+
+const owned = [
+  ownedBy(one, ["edge/scanners"]),
+  ownedBy(two, ["edge/former"]),
+  ownedBy(three, ["edge/scanners", "edge/x"]),
+];
+
+function outcome(gathered: Partial<Gathered>) {
+  const plan = planOf({ gathered, observed: { blocklist: [one, two, three] }, inventory: { blocklist: owned } });
+  return {
+    removed: plan.operations.map(operationKey),
+    held: (plan.held?.removals.blocklist ?? []).map(({ entry }) => entry),
+    reasons: [...new Set(plan.held?.removals.blocklist.flatMap(({ holds }) => holds.map(({ reason }) => reason)))],
+    managed: [...plan.inventory.entries.blocklist.keys()],
+  };
+}
+
+const held = { removed: [`blocklist -${two}`], held: [one, three] };
+
+describe("A rule whose reference names no instance", () => {
+  const stray = blocking("scanners", [one], { instance: shpo }).rule;
+
+  test("holds what it owned, and nothing of others, and says what to correct", () => {
+    const { reasons, ...rest } = outcome({ brokenReferences: broken([stray]) });
+    expect(rest).toEqual({ ...held, managed: [one, two, three] });
+    expect(reasons).toEqual([
+      "WafIpRule edge/scanners is attached to no instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if its entries are to go.",
+    ]);
+  });
+
+  test("holds what it owned whatever its action is now", () => {
+    const allow = { ...stray, action: "Allow" } as const;
+    expect(outcome({ brokenReferences: broken([allow]) })).toMatchObject(held);
+  });
+
+  test("keeps what it retained managed: it was not deleted", () => {
+    const plan = planOf({
+      gathered: { brokenReferences: broken([{ ...stray, deletionPolicy: "Retain" }]) },
+      observed: { blocklist: [one] },
+      inventory: {
+        blocklist: [[one, "edge/scanners", [{ kind: "WafIpRule", name: "edge/scanners", source: undefined }]]],
+      },
+    });
+    expect([...plan.inventory.entries.blocklist.keys()]).toEqual([one]);
+  });
+
+  test.each([
+    ["that expired", { expiresAtMs: nowMs }],
+    ["whose time to live is over", { ttlMs: 1 }],
+    ["that is being deleted", { meta: { ...stray.meta, deleting: true } }],
+  ])("holds nothing if it is one %s", (_, change) => {
+    expect(outcome({ brokenReferences: broken([{ ...stray, ...change }]) }).held).toEqual([]);
+  });
+
+  test("holds nothing if its namespace is not allowed to attach: it could not want the entries anyway", () => {
+    const elsewhere = blocking("news/scanners", [one], { instance: shpo }).rule;
+    const newsOwned = [ownedBy(one, ["news/scanners"])];
+    const plan = (from: "Same" | "All") =>
+      planOf({
+        gathered: {
+          instance: anInstance({ access: from === "All" ? [openGrant] : [] }),
+          brokenReferences: broken([elsewhere]),
+        },
+        observed: { blocklist: [one] },
+        inventory: { blocklist: newsOwned },
+      });
+    expect(plan("All").held).toBeDefined();
+    expect(plan("Same").held).toBeUndefined();
+  });
+
+  test("holds no entry of unknown owners", () => {
+    const plan = planOf({
+      gathered: { brokenReferences: broken([stray]) },
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [one] },
+    });
+    expect(plan.operations.map(operationKey)).toEqual([`blocklist -${one}`]);
+  });
+});
+
+describe("A rule that appears under another namespace", () => {
+  const moved = blocking("egde/scanners", [one], { instance: { namespace: "egde", name: "shop" } }).rule;
+
+  test("holds in a directory what the rule of its name owned, which vanished", () => {
+    expect(outcome({ brokenReferences: broken([moved], []) })).toMatchObject(held);
+  });
+
+  test("holds nothing if the rule of that name still exists, for example with another instance", () => {
+    expect(outcome({ brokenReferences: broken([moved], ["WafIpRule edge/scanners"]) }).held).toEqual([]);
+  });
+
+  test("holds nothing in a cluster, where anybody may take the name in a namespace of their own", () => {
+    expect(outcome({ brokenReferences: broken([moved]) }).held).toEqual([]);
+  });
+
+  test("holds in a directory also if it names its instance there and is not allowed to attach", () => {
+    const instance = anInstance({ access: [], meta: { uid: "" } });
+    const rules = [blocking("egde/scanners", [one], { meta: { uid: "" } })];
+    const { reasons, ...rest } = outcome({
+      instance,
+      rules,
+      brokenReferences: broken([], ["WafIpRule egde/scanners"]),
+    });
+    expect(rest).toMatchObject(held);
+    expect(reasons[0]).toContain("WafInstance edge/shop does not grant access to namespace egde");
+    expect(outcome({ instance, rules }).held).toEqual([]);
+  });
+});
+
+describe("A WafOrigin whose reference names no instance", () => {
+  const stray = anOrigin("a.example", { name: "standby", instance: shpo });
+  const owners = writeOwners([{ kind: "WafOrigin", name: "edge/standby", source: undefined }]);
+  const origins = {
+    "a.example": anOwnedOrigin({ owners }),
+    "b.example": anOwnedOrigin({ owners: writeOwners([{ kind: "WafOrigin", name: "edge/other", source: undefined }]) }),
+  };
+  const planWith = (annotations: Readonly<Record<string, string>> = {}) =>
+    planOf({
+      gathered: { brokenReferences: broken([stray]), instance: anInstance({ meta: { annotations } }) },
+      inventory: { origins },
+    });
+
+  test("holds its origin and no other, is listed, and can be approved", () => {
+    const plan = planWith();
+    expect(plan.operations.map(operationKey)).toEqual(["origins -b.example Alternate"]);
+    expect(plan.held?.origins.map(({ host }) => host)).toEqual(["a.example"]);
+    expect(plan.inventory.origins.has("a.example")).toBe(true);
+    const approved = planWith({ [approvalAnnotation]: plan.held?.hash ?? "" });
+    expect(approved.held).toBeUndefined();
+    expect(approved.operations.map(operationKey)).toEqual([
+      "origins -a.example Alternate",
+      "origins -b.example Alternate",
+    ]);
+    expect([...(approved.inventory.approval?.origins ?? [])]).toEqual(["a.example"]);
+  });
+});

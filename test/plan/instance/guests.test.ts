@@ -1,0 +1,277 @@
+// What the namespaces of others may do with an instance, and what they can't do to its owner or to each other.
+import { describe, expect, test } from "@jest/globals";
+import type { Grant } from "../../../src/model/declared.ts";
+import type { GatheredRule } from "../../../src/model/gathered.ts";
+import { operationKey } from "../../../src/model/operation.ts";
+import { decideAttachment } from "../../../src/model/attachment.ts";
+import type { CompiledRule } from "../../../src/plan/lists/compiled-rule.ts";
+import {
+  addresses,
+  aGrant,
+  allowing,
+  anInstance,
+  anOrigin,
+  blocking,
+  createdMs,
+} from "../../support/builders/declare.ts";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import { anInventory, desiredOf, gathered, nowMs, observed, ownedBy, planOf } from "../../support/builders/gathered.ts";
+
+const instanceWith = (...access: readonly Grant[]) => anInstance({ access });
+const everything = aGrant({ kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"], actions: ["Block", "Allow"] });
+
+/** The compiled rule of a guest with that grant. */
+function ofGuest(rule: GatheredRule, grant: Partial<Grant> = {}): CompiledRule {
+  const [compiled] = desiredOf({ instance: instanceWith(aGrant(grant)), rules: [rule] }).rules;
+  if (compiled === undefined) throw new Error("No rule was compiled");
+  return compiled;
+}
+
+/** The entries on both lists when these rules are declared, with `+` for Block and `!` for Allow. */
+function wanted(rules: readonly GatheredRule[], grant: Partial<Grant> = everything): string[] {
+  const { lists } = desiredOf({ instance: instanceWith(aGrant(grant)), rules });
+  return [
+    ...[...lists.blocklist.keys()].map((entry) => `+${entry}`),
+    ...[...lists.allowlist.keys()].map((e) => `!${e}`),
+  ];
+}
+
+describe("A grant", () => {
+  const labels = { team: "shop" };
+  const selector = { matchLabels: labels, matchExpressions: [] };
+
+  test("is the first one that matches the namespace", () => {
+    const first = aGrant({ namespaces: { from: "Names", names: ["team-a"] }, maxEntries: 1 });
+    const second = aGrant({ namespaces: { from: "Selector", selector }, maxEntries: 2 });
+    const last = aGrant({ maxEntries: 3 });
+    const instance = instanceWith(first, second, last);
+    const maxOf = (namespace: string, of: Readonly<Record<string, string>>) => {
+      const attachment = decideAttachment(instance, "WafIpRule", namespace, of);
+      return attachment.state === "Allowed" ? attachment.grant?.maxEntries : attachment.state;
+    };
+    expect([maxOf("team-a", labels), maxOf("team-b", labels), maxOf("team-c", {})]).toEqual([1, 2, 3]);
+    expect(maxOf("edge", {})).toBeUndefined();
+  });
+
+  test("is needed by every namespace but the owner's", () => {
+    expect(decideAttachment(instanceWith(), "WafIpRule", "edge", undefined).state).toBe("Allowed");
+    expect(decideAttachment(instanceWith(), "WafIpRule", "team-a", {}).state).toBe("NotAllowed");
+  });
+
+  test("is not guessed while the labels of the namespace are unknown", () => {
+    const bySelector = aGrant({ namespaces: { from: "Selector", selector } });
+    expect(decideAttachment(instanceWith(bySelector), "WafIpRule", "team-a", undefined).state).toBe("Unknown");
+    const byName = aGrant({ namespaces: { from: "Names", names: ["team-a"] } });
+    expect(decideAttachment(instanceWith(byName, bySelector), "WafIpRule", "team-a", undefined).state).toBe("Allowed");
+  });
+
+  test("is for Block rules only, unless it says more", () => {
+    const instance = instanceWith(aGrant());
+    expect(decideAttachment(instance, "WafOrigin", "team-a", {})).toMatchObject({
+      state: "NotGranted",
+      message: expect.stringContaining("does not grant WafOrigin objects to namespace team-a"),
+    });
+    expect(ofGuest(allowing("team-a/partners", ["192.0.2.1"]))).toMatchObject({
+      verdict: "NotGranted",
+      entries: new Set(),
+      message: expect.stringContaining("does not grant the action Allow"),
+    });
+  });
+});
+
+describe("A guest's rule", () => {
+  test("has no higher priority than was granted", () => {
+    expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], { priority: 1_000 })).rule.priority).toBe(0);
+    expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], { priority: -5 })).rule.priority).toBe(-5);
+  });
+
+  test("has no wider networks than were granted, and the others count", () => {
+    const rule = ofGuest(blocking("team-a/feed", ["198.51.100.0/23", "192.0.2.1", "2001:db8::/32"]));
+    expect([...rule.entries]).toEqual(["192.0.2.1"]);
+    expect(rule.rejected.map(({ entry, message }) => [entry, message.includes("that the instance grants")])).toEqual([
+      ["198.51.100.0/23", true],
+      ["2001:db8::/32", true],
+    ]);
+  });
+
+  test("ends when the grant says so, however long it wants to last", () => {
+    const maxTtlMs = 3_600_000;
+    const endOf = (rule: GatheredRule) => ofGuest(rule, { maxTtlMs }).expiresAtMs;
+    expect(endOf(blocking("team-a/feed", ["192.0.2.1"]))).toBe(createdMs + maxTtlMs);
+    expect(endOf(blocking("team-a/feed", ["192.0.2.1"], { ttlMs: 10 * maxTtlMs }))).toBe(createdMs + maxTtlMs);
+    expect(endOf(blocking("team-a/feed", ["192.0.2.1"], { ttlMs: 1_000 }))).toBe(createdMs + 1_000);
+    expect(endOf(blocking("team-a/feed", ["192.0.2.1"], { expiresAtMs: nowMs + 10 * maxTtlMs }))).toBe(
+      createdMs + maxTtlMs,
+    );
+  });
+
+  test("must say its end where nobody knows when it was created", () => {
+    const inFile = { meta: { createdAtMs: undefined } } as const;
+    expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], inFile), { maxTtlMs: 1_000 })).toMatchObject({
+      verdict: "NotGranted",
+      message: expect.stringContaining("set spec.expiresAt"),
+    });
+  });
+
+  test("shares a number of entries with the other rules of its namespace, the oldest first", () => {
+    const older = { meta: { createdAtMs: createdMs - 1 } };
+    const rules = [
+      blocking("team-a/new", ["192.0.2.3", "192.0.2.1", "192.0.2.4"]),
+      blocking("team-a/old", ["192.0.2.1", "192.0.2.2"], older),
+      blocking("team-b/own", ["192.0.2.8", "192.0.2.9"]),
+      blocking("edge/owners", addresses(20)),
+    ];
+    const { rules: compiled } = desiredOf({ instance: instanceWith(aGrant({ maxEntries: 3 })), rules });
+    const entriesOf = (id: string) => [...(compiled.find((rule) => rule.id === id)?.entries ?? [])];
+    expect(entriesOf("team-a/old")).toEqual(["192.0.2.1", "192.0.2.2"]);
+    expect(entriesOf("team-a/new")).toEqual(["192.0.2.3", "192.0.2.1"]);
+    expect(entriesOf("team-b/own")).toHaveLength(2);
+    expect(entriesOf("edge/owners")).toHaveLength(20);
+    expect(compiled.find(({ id }) => id === "team-a/new")).toMatchObject({
+      verdict: "QuotaExceeded",
+      rejected: [{ entry: "192.0.2.4", message: expect.stringContaining("grants 3 entries to this namespace") }],
+    });
+  });
+
+  test("adopts nothing without a grant, and is told so", () => {
+    const adopting = blocking("team-a/feed", ["192.0.2.1"], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
+    const plan = (grant: Partial<Grant>) =>
+      planOf({
+        gathered: { instance: instanceWith(aGrant(grant)), rules: [adopting] },
+        observed: { blocklist: ["192.0.2.1"] },
+      });
+    expect(plan({}).adoptions).toEqual([]);
+    expect(plan({ adopt: true }).adoptions).toHaveLength(1);
+    expect(ofGuest(adopting)).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("adoption") });
+  });
+
+  test("retains nothing: otherwise one rule after the other could leave more than the quota", () => {
+    const rule = ofGuest(blocking("team-a/feed", ["192.0.2.1"], { deletionPolicy: "Retain" }));
+    expect(rule.rule.deletionPolicy).toBe("Delete");
+    expect(rule).toMatchObject({ verdict: "NotGranted", message: expect.stringContaining("deletionPolicy: Retain") });
+    expect([...rule.entries]).toEqual(["192.0.2.1"]);
+  });
+});
+
+describe("A conflict", () => {
+  const older = { meta: { createdAtMs: createdMs - 1 } };
+  const one = "192.0.2.1";
+
+  test("is won by the owner, whatever the age and whoever holds the entry", () => {
+    expect(wanted([allowing("team-a/partners", [one], older), blocking("edge/scanners", [one])])).toEqual([`+${one}`]);
+    expect(wanted([blocking("team-a/feed", [one], older), allowing("edge/office", [one])])).toEqual([`!${one}`]);
+    const plan = planOf({
+      gathered: {
+        instance: instanceWith(everything),
+        rules: [blocking("team-a/feed", [one], older), allowing("edge/office", [one])],
+      },
+      observed: { blocklist: [one] },
+      inventory: { blocklist: [ownedBy(one, ["team-a/feed"])] },
+    });
+    expect(plan.operations.map(operationKey)).toEqual([`allowlist +${one}`, `blocklist -${one}`]);
+  });
+
+  test("among guests is won by age, and the message names nobody else's rule", () => {
+    const { rules } = desiredOf({
+      instance: instanceWith(everything),
+      rules: [blocking("team-a/feed", [one], older), allowing("team-b/partners", [one])],
+    });
+    const loser = rules.find(({ id }) => id === "team-b/partners");
+    expect(loser).toMatchObject({ verdict: "Conflict", entries: new Set() });
+    expect(loser?.message).not.toContain("team-a");
+  });
+});
+
+describe("Nobody but the owner lifts what another namespace declared:", () => {
+  test("an Allow entry of a guest never overlaps a Block entry of the owner or of another guest", () => {
+    expect(wanted([blocking("edge/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
+      "+203.0.113.0/24",
+    ]);
+    expect(wanted([blocking("edge/one", ["203.0.113.7"]), allowing("team-a/net", ["203.0.113.0/24"])])).toEqual([
+      "+203.0.113.7",
+    ]);
+    expect(wanted([blocking("team-b/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
+      "+203.0.113.0/24",
+    ]);
+  });
+
+  test("an exception of one's own namespace stays possible, and the owner's everywhere", () => {
+    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
+      "+203.0.113.0/24",
+      "!203.0.113.7",
+    ]);
+    expect(wanted([blocking("team-a/net", ["203.0.113.0/24"]), allowing("edge/one", ["203.0.113.7"])])).toEqual([
+      "+203.0.113.0/24",
+      "!203.0.113.7",
+    ]);
+  });
+
+  test("a Block entry of a guest inside what the owner allows is refused", () => {
+    expect(wanted([allowing("edge/office", ["203.0.113.0/24"]), blocking("team-a/one", ["203.0.113.7"])])).toEqual([
+      "!203.0.113.0/24",
+    ]);
+  });
+
+  test("an exception that a guest holds already survives a later block of another guest, but not one of the owner", () => {
+    const managed = anInventory({ allowlist: [ownedBy("203.0.113.7", ["team-a/one"])] }).entries;
+    const shown = observed({ allowlist: ["203.0.113.7"] }).lists;
+    const allowedBeside = (block: GatheredRule) => {
+      const rules = [allowing("team-a/one", ["203.0.113.7"]), block];
+      const scene = gathered({ instance: instanceWith(everything), rules });
+      return [...compileDesired(scene, nowMs, managed, shown).lists.allowlist.keys()];
+    };
+    expect(allowedBeside(blocking("team-b/net", ["203.0.113.0/24"]))).toEqual(["203.0.113.7"]);
+    expect(allowedBeside(blocking("edge/net", ["203.0.113.0/24"]))).toEqual([]);
+  });
+
+  test("an origin of a guest protects nothing from being blocked", () => {
+    const plan = planOf({
+      gathered: {
+        instance: instanceWith(everything),
+        rules: [blocking("edge/scanners", ["192.0.2.66"])],
+        origins: [anOrigin("192.0.2.66", { name: "team-a/mine" })],
+      },
+      observed: { blocklist: ["192.0.2.66"] },
+      inventory: { blocklist: [ownedBy("192.0.2.66", ["edge/scanners"])] },
+    });
+    expect(plan.operations.map(operationKey)).toEqual(["origins +192.0.2.66 Alternate"]);
+  });
+
+  test("a broken source of a guest holds nothing of the owner's", () => {
+    const missing = {
+      state: "Missing",
+      source: "ConfigMap team-a/feed, key list",
+      problem: "It does not exist.",
+    } as const;
+    const plan = planOf({
+      gathered: {
+        instance: instanceWith(everything),
+        rules: [blocking("team-a/feed", [], { texts: [missing] }), blocking("edge/scanners", addresses(20))],
+      },
+      observed: { blocklist: addresses(21) },
+      inventory: { blocklist: addresses(21).map((text) => ownedBy(text, ["edge/scanners"])) },
+    });
+    expect(plan.held).toBeUndefined();
+    expect(plan.operations.map(operationKey)).toEqual(["blocklist -198.18.0.20"]);
+  });
+});
+
+describe("Additions of one priority", () => {
+  test("take turns between namespaces, so that nobody waits for the long list of another", () => {
+    const plan = planOf({
+      gathered: {
+        instance: instanceWith(everything),
+        rules: [
+          blocking("team-a/a", addresses(3)),
+          blocking("team-a/b", addresses(3, 10)),
+          blocking("edge/owners", addresses(7, 100)),
+        ],
+      },
+    });
+    const namespaces = plan.operations.map((operation) =>
+      "rules" in operation ? operation.rules[0]?.split("/")[0] : "",
+    );
+    expect(namespaces.slice(0, 6)).toEqual(["team-a", "edge", "team-a", "edge", "team-a", "edge"]);
+    expect(namespaces).toHaveLength(13);
+  });
+});
