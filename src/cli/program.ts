@@ -2,7 +2,6 @@
 // is loaded when it is called. Help, completion and the man page are all made from this.
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { readEnvironment } from "../app/config.ts";
 import { addApplyCommand } from "./commands/apply.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
@@ -14,8 +13,8 @@ import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSimulatorCommand } from "./commands/simulator.ts";
 import { addVersionCommand } from "./commands/version.ts";
-import { CommandError } from "./describe-error.ts";
 import { examplesAs } from "./invocation.ts";
+import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 
 /** In the order in which `--help` lists them. */
 const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[] = [
@@ -36,15 +35,6 @@ Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
 Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
 Exit code of whatever is stopped by a signal before it is done: 130.`;
 
-/** Runs before anything that calls the WAF is loaded: Node.js would print the paths of requests, which contain the key. */
-function refuseDebugOutput(): void {
-  if (readEnvironment().nodeDebug === undefined) return;
-  throw new CommandError(
-    "the environment variable NODE_DEBUG is set, so Node.js would print API keys",
-    "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
-  );
-}
-
 /** @param name what users call it: `wafsync`, or `kubectl wafsync` */
 export function createProgram(name: string, setExitCode: SetExitCode): Command {
   const program = new Command(name)
@@ -64,7 +54,7 @@ Examples:
   $ wafsync run   -f examples/directory --allow-insecure-http
 ${exitCodes}`,
     )
-    .hook("preAction", refuseDebugOutput)
+    .hook("preAction", refuseUnsafeEnvironment)
     .exitOverride();
   for (const add of commands) add(program, setExitCode);
   for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");
