@@ -15,8 +15,10 @@ import type { LogFields, Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import type { HistoryKeeper } from "./history-keeper.ts";
+import { connectionsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { InstanceRun } from "./instance-controller.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
@@ -26,11 +28,15 @@ import type { LoggedStatusOptions } from "./logged-status.ts";
 import { loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
 import { operatorHistory } from "./operator-history.ts";
+import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
+import { measureWatches } from "./measure-watches.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
+import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { runUnattachedLoop } from "./unattached-loop.ts";
+import type { AnswerLimits } from "../waf/client.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
 
@@ -57,6 +63,9 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
+  /** Of the answers of one WAF. */
+  readonly limits?: AnswerLimits | undefined;
+  readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
@@ -65,8 +74,6 @@ export interface OperatorWorkOptions {
   readonly log: Logger;
   readonly stopping: Stopping;
 }
-
-const neverListed = { isSynced: false, relists: 0 };
 
 export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
   return new Work(options);
@@ -79,6 +86,7 @@ class Work implements OperatorWork {
   readonly #records: ClusterRecords;
   readonly #history: HistoryKeeper;
   readonly #wafClients: WafClients;
+  readonly #feeds: OperatorFeeds;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
@@ -97,14 +105,21 @@ class Work implements OperatorWork {
     const onProblem = (problem: string): void => log.warn("history not written", { problem });
     this.#history = operatorHistory({ ...options, source: this.#source, onProblem });
     this.#wafClients = new WafClients({
-      clock,
+      ...options,
+      ...connectionsOf(options.baseUrls),
       permit: () => writePermission(leadership, stopping),
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });
     this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
+    this.#feeds = createOperatorFeeds({
+      ...options,
+      source: this.#source,
+      status: loggedStatus(this.#statusOptions(), {}),
+      mayWrite: () => leadership.mayWrite(),
+    });
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
-    this.#measureWatches();
+    measureWatches(this.#source, metrics);
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -119,6 +134,8 @@ class Work implements OperatorWork {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
+    // What feeds said last is known before the first run, so that no rule seems to have lost its entries.
+    await this.#feeds.loop.load();
     for (const instance of this.#source.instances()) {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
@@ -127,6 +144,9 @@ class Work implements OperatorWork {
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
+      this.#feeds.loop.run(signal, () => {
+        for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
+      }),
       runUnattachedLoop(this.#source, unattachedPorts, this.#changed, this.#options.clock, signal),
       this.#records.tidyUp(signal),
     ]);
@@ -160,6 +180,7 @@ class Work implements OperatorWork {
         this.#changed.notify();
         if (this.#isWorking) this.#wake(instance, reason);
       },
+      onFeedChange: () => this.#feeds.loop.wake(),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
     });
@@ -182,7 +203,7 @@ class Work implements OperatorWork {
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
       startRun: (instance, reasons) => this.#startRun(instance, reasons),
-      version: (instance) => this.#source.version(instance),
+      version: (instance) => this.#source.version(instance) + this.#feeds.book.version(),
       clock,
       random,
       queueObserver,
@@ -256,6 +277,7 @@ class Work implements OperatorWork {
       records: this.#records,
       history: this.#history,
       wafClients: this.#wafClients,
+      feeds: this.#feeds.book,
       gather: async (name) => {
         const gathered = await this.#source.gather(name);
         if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);
@@ -267,6 +289,7 @@ class Work implements OperatorWork {
   #statusOptions(): LoggedStatusOptions {
     return {
       status: this.#records.status,
+      safe: safeTexts(this.#options.redactor),
       log: this.#options.log,
       throttledLog: this.#throttledLog,
       onUnwritten: (object) => {
@@ -274,15 +297,6 @@ class Work implements OperatorWork {
         if (instance !== undefined) this.#controller.requeue(instance, "status unwritten");
       },
     };
-  }
-
-  #measureWatches(): void {
-    for (const { plural } of this.#source.health()) {
-      this.#options.metrics.watch(
-        plural,
-        () => this.#source.health().find((health) => health.plural === plural) ?? neverListed,
-      );
-    }
   }
 }
 

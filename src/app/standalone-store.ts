@@ -7,7 +7,7 @@ import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.
 import { createHistoryFiles } from "../source/directory/history-files.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
-import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
 import { HistoryKeeper } from "./history-keeper.ts";
 import type { SeenStore } from "./seen-keeper.ts";
@@ -19,6 +19,8 @@ export interface OpenedStore {
   readonly seen: SeenStore;
   /** Undefined for a dry run. */
   readonly history: HistoryPort | undefined;
+  /** Where feeds are remembered. A dry run only reads it. */
+  readonly state: StateDirectory;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
   /** Whether there is a status of any other object. */
@@ -71,6 +73,7 @@ export async function openStore(
     ok: true,
     inventory,
     status,
+    state: opened.state,
     seen: {
       read: async (instance) => await seenFiles.read(instance),
       write: async (instance, seen) => report(await seenFiles.write(instance, seen)),
@@ -112,6 +115,7 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
       write: async (meta, status) => void statuses.set(resourceKey(meta), status),
       event: () => undefined,
     },
+    state,
     seen: {
       read: async (instance) => await createSeenFiles(state).read(instance),
       write: async () => undefined,

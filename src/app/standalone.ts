@@ -15,31 +15,42 @@ import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } fro
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
+import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
+import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import { applyInstance } from "./apply-instance.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { baseUrlObjection } from "./base-url-policy.ts";
+import { baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
+import { StandaloneFeeds } from "./standalone-feeds.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
+import { safeStatusPort } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
+import type { KeyLocks } from "../waf/key-lock.ts";
 import { WafClients } from "./waf-clients.ts";
 
 export interface StandaloneOptions {
   readonly directory: string;
   readonly stateDirectory: string;
   readonly baseUrls: BaseUrlPolicy;
-  /** The key of instances whose Secret is not in the directory. */
-  readonly environmentKey: string | undefined;
+  readonly feedPolicy: FeedPolicy;
+  /** Of wafsync: feeds are told. */
+  readonly version: string;
+  /** The key of the one instance whose Secret is not in the directory. */
+  readonly environmentKey: EnvironmentKey | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
   readonly isDryRun: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
+  /** How to take turns with other processes of the machine that have the same key. */
+  readonly locks?: KeyLocks | undefined;
   readonly stopping: Stopping;
   readonly observer: ReconcileObserver;
   /** Called for every event. */
@@ -81,6 +92,7 @@ export class Standalone {
   readonly #store: OpenedStore;
   readonly #wafClients: WafClients;
   readonly #ports: ReconcilePorts;
+  readonly #feeds: StandaloneFeeds;
   #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -90,13 +102,19 @@ export class Standalone {
     const { clock, isDryRun, stopping } = options;
     this.#wafClients = new WafClients({
       clock,
+      redactor: options.redactor,
+      locks: options.locks,
+      ...connectionsOf(options.baseUrls),
+      hidesCause: false,
       permit: () => {
         if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
         if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
         return { permitted: true };
       },
     });
-    this.#ports = this.#makePorts(source, store.inventory, store.status);
+    const ports = this.#makePorts(source, store.inventory, store.status);
+    this.#feeds = new StandaloneFeeds(options, source, store, ports.status);
+    this.#ports = { ...ports, source: withFeeds(ports.source, this.#feeds) };
   }
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
@@ -131,8 +149,14 @@ export class Standalone {
     return this.#store.problems();
   }
 
+  /** What is wrong with each feed, in a sentence or more. */
+  feedProblems(): readonly string[] {
+    return this.#feeds.problems();
+  }
+
   /** The plan of every instance, without writing anything. */
   async preview(): Promise<readonly Preview[]> {
+    await this.#feeds.once(this.#options.stopping.stop);
     const instances = this.#source.instances();
     const previews = await Promise.all(instances.map(async (name) => await this.#previewInstance(name)));
     return previews.filter((item) => item !== undefined);
@@ -156,6 +180,7 @@ export class Standalone {
       AbortSignal.any([applied.signal, this.#options.stopping.stop]),
     );
     try {
+      await this.#feeds.once(this.#options.stopping.stop);
       const results = await Promise.all(only.map(async (name) => await this.#applyInstance(name)));
       await this.#forgetGone();
       return results;
@@ -180,13 +205,15 @@ export class Standalone {
         },
       }),
       memoryOf: (instance) => seen.memoryOf(instance),
-      version: () => this.#source.version(),
+      version: (instance) => this.#ports.source.version(instance),
       clock,
       random,
     });
     const wakeAll = (reason: string): void => {
       for (const instance of this.#source.instances()) controller.wake(instance, reason);
     };
+    await this.#feeds.load();
+    const feeding = this.#feeds.run(stopping.stop, () => wakeAll("feeds changed"));
     const running = controller.run(stopping.stop);
     const forgetGone = (): void =>
       void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
@@ -194,10 +221,11 @@ export class Standalone {
     await this.#source.watch(() => {
       onFiles();
       forgetGone();
+      this.#feeds.wake();
       wakeAll("files changed");
     }, stopping.stop);
     wakeAll("start");
-    await running;
+    await Promise.all([running, feeding]);
     await seen.putBack();
   }
 
@@ -259,14 +287,7 @@ export class Standalone {
       // There is no finalizer: a deleted file is deleted at once.
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
-      status: {
-        read: (meta) => status.read(meta),
-        write: async (meta, next) => await status.write(meta, next),
-        event: (meta, event) => {
-          status.event(meta, event);
-          onEvent?.(meta, event);
-        },
-      },
+      status: safeStatusPort(status, redactor, onEvent),
       clock,
       random,
       observer,

@@ -109,6 +109,7 @@ export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
     action,
     addresses,
     addressesFrom: [],
+    feeds: [],
     expiresAtMs,
     ttlMs: undefined,
     priority: commandPriority,

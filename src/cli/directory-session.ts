@@ -1,8 +1,11 @@
 // What plan, apply and run share: options, the opened directory, stopping, and the output of faults in the files.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
+import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
+import { environmentKeyOf } from "../app/environment-key.ts";
 import type { Standalone } from "../app/standalone.ts";
 import { openStandalone } from "../app/standalone.ts";
 import type { StoppingControl } from "../app/stopping.ts";
@@ -14,6 +17,7 @@ import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
+import { processLocks } from "./process-locks.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
 import { colour, editedTerminal, terminalOn } from "./terminal.ts";
@@ -23,6 +27,7 @@ export interface DirectoryOptions {
   readonly state?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowedBaseUrls?: string;
+  readonly allowPrivateFeeds: boolean;
   readonly output: "table" | "json";
 }
 
@@ -44,6 +49,8 @@ export async function withSession(
   options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
+    /** For other processes that wait for this one. */
+    readonly command: string;
     readonly observer?: (notes: Terminal) => ReconcileObserver;
     readonly onEvent?: (notes: Terminal) => StatusPort["event"];
   },
@@ -55,18 +62,25 @@ export async function withSession(
   const redact = (text: string): string => redactor.redact(text);
   const out = editedTerminal(terminalOn(process.stdout), redact);
   const notes = editedTerminal(terminalOn(process.stderr), redact);
+  const environment = readEnvironment();
+  const allowedBaseUrls = readAllowedBaseUrls(options.allowedBaseUrls);
   const opened = await openStandalone({
     directory: options.from,
     stateDirectory: options.state ?? join(options.from, defaultStateFolder),
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
-      allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+      allowedBaseUrls,
+      // Whoever runs the command reaches these networks anyway.
+      allowPrivateNetworks: true,
     },
-    environmentKey: readEnvironment().apiKey,
+    feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
+    version: packageJson.version,
+    environmentKey: environmentKeyOf(environment, allowedBaseUrls),
     isDryRun: how.isDryRun,
     clock: realClock,
     random: Math.random,
     redactor,
+    locks: processLocks(how.command, notes),
     stopping,
     observer: how.observer?.(notes) ?? {},
     ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(notes) }),
@@ -121,8 +135,9 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
-/** Prints why whole instances cannot be reconciled, each with its place. */
-export function printTroubles({ notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+/** Prints why whole instances cannot be reconciled, each with its place, and what is wrong with feeds. */
+export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+  for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
     notes.line(`${paintNotes("red", "error:")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);

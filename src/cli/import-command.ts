@@ -116,7 +116,7 @@ function print(
   lines.push(...skippedLines(skipped));
   if (options.out !== undefined) {
     lines.push(
-      `Next: wafsync plan -f ${options.out}${options.allowInsecureHttp ? " --allow-insecure-http" : ""} (with the key in WAFSYNC_API_KEY), or kubectl apply -f ${options.out}`,
+      `Next: WAFSYNC_API_KEY=… WAFSYNC_BASE_URL=${options.baseUrl} wafsync plan -f ${options.out}${options.allowInsecureHttp ? " --allow-insecure-http" : ""}, or kubectl apply -f ${options.out}`,
     );
   }
   process.stderr.write(`${redact(lines.join("\n"))}\n`);

@@ -2,7 +2,6 @@
 // is loaded when it is called. Help, completion and the man page are all made from this.
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { readEnvironment } from "../app/config.ts";
 import { addApplyCommand } from "./commands/apply.ts";
 import { addApproveCommand } from "./commands/approve.ts";
 import { addBlockCommand, addUnblockCommand } from "./commands/block.ts";
@@ -20,8 +19,8 @@ import { addSimulatorCommand } from "./commands/simulator.ts";
 import { addStatusCommand } from "./commands/status.ts";
 import { addVersionCommand } from "./commands/version.ts";
 import { addWhyCommand } from "./commands/why.ts";
-import { CommandError } from "./describe-error.ts";
 import { examplesAs } from "./invocation.ts";
+import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 
 /** In the order in which `--help` lists them. */
 const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[] = [
@@ -49,15 +48,6 @@ Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
 Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
 Exit code of whatever is stopped by a signal before it is done: 130.`;
 
-/** Runs before anything that calls the WAF is loaded: Node.js would print the paths of requests, which contain the key. */
-function refuseDebugOutput(): void {
-  if (readEnvironment().nodeDebug === undefined) return;
-  throw new CommandError(
-    "the environment variable NODE_DEBUG is set, so Node.js would print API keys",
-    "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
-  );
-}
-
 /** @param name what users call it: `wafsync`, or `kubectl wafsync` */
 export function createProgram(name: string, setExitCode: SetExitCode): Command {
   const program = new Command(name)
@@ -77,7 +67,7 @@ Examples:
   $ wafsync run   -f examples/directory --allow-insecure-http
 ${exitCodes}`,
     )
-    .hook("preAction", refuseDebugOutput)
+    .hook("preAction", refuseUnsafeEnvironment)
     .exitOverride();
   for (const add of commands) add(program, setExitCode);
   for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");

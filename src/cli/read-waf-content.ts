@@ -9,6 +9,7 @@ import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { CommandError } from "./describe-error.ts";
 import type { WafContent } from "./import-documents.ts";
+import { processLocks } from "./process-locks.ts";
 
 export interface WafAccess {
   readonly baseUrl: string;
@@ -21,9 +22,12 @@ export interface WafAccess {
 /** @throws CommandError if it can't be read, or is not the same when it is read again */
 export async function readWafContent(access: WafAccess): Promise<WafContent> {
   const { baseUrl, key, timeoutMs: requestTimeoutMs, allowInsecureHttp, stop } = access;
-  const objection = baseUrlObjection({ allowInsecureHttp, allowedBaseUrls: undefined }, baseUrl);
+  const objection = baseUrlObjection(
+    { allowInsecureHttp, allowedBaseUrls: undefined, allowPrivateNetworks: true },
+    baseUrl,
+  );
   if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
-  const registry = new LaneRegistry({ clock: realClock });
+  const registry = new LaneRegistry({ clock: realClock, locks: processLocks("wafsync import") });
   const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
   const permit = () => ({ permitted: false, reason: "An import writes nothing to the WAF." }) as const;
   const client = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock: realClock });

@@ -20,6 +20,7 @@ import type { ReportEnd } from "./report/collect-report.ts";
 import type { ReportData } from "./report/report-data.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
+import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
@@ -85,7 +86,7 @@ async function collect(
   stopping: AbortSignal,
 ): Promise<ReportEnd> {
   const clock = realClock;
-  const registry = new LaneRegistry({ clock });
+  const registry = new LaneRegistry({ clock, locks: processLocks("wafsync report") });
   const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs });
   const permit = () => ({ permitted: false, reason: "A report only reads." }) as const;
   const waf = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock });

@@ -16,8 +16,6 @@ export interface VersionOptions extends ClusterOptions {
 /** What the API server says about itself at `/version`. */
 type ServerAnswer = { readonly version: string } | { readonly problem: string };
 
-const serverTimeoutMs = 5000;
-
 /** @returns 0, or 2 if a cluster that was named does not answer. */
 export async function runVersion(options: VersionOptions): Promise<number> {
   const isNamed = options.kubeconfig !== undefined || options.context !== undefined;
@@ -56,12 +54,7 @@ async function hasKubeConfig(): Promise<boolean> {
 
 async function askServer(options: ClusterOptions): Promise<ServerAnswer> {
   // Loads the Kubernetes client.
-  const { queryCluster } = await import("./query-cluster.ts");
-  const answer = await queryCluster<{ gitVersion?: unknown }>(options, {
-    path: "/version",
-    timeoutMs: serverTimeoutMs,
-  });
-  if ("problem" in answer) return answer;
-  const { gitVersion } = answer.value;
-  return typeof gitVersion === "string" ? { version: gitVersion } : { problem: "it names no version" };
+  const { serverVersion } = await import("./query-cluster.ts");
+  const answer = await serverVersion(options);
+  return "problem" in answer ? answer : { version: answer.value };
 }

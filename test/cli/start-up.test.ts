@@ -100,7 +100,8 @@ describe("the bundle", () => {
     expect(code).toBe(1);
     expect(packages).toEqual(directory);
     expect(kibibytes).toBeLessThan(1400);
-    expect(files).toBeLessThan(25);
+    // Each command that shares a part of this with others cuts it into more files, of the same bytes.
+    expect(files).toBeLessThan(30);
     expect(builtins).toContain("node:net");
     expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);
   });

@@ -150,7 +150,7 @@ describe("A list that was made by hand", () => {
     waf.add("allowlist", [...addresses(100, 70_000), "192.0.2.130"]);
     await using scratch = await scratchDirectory();
     const out = join(scratch.path, "waf");
-    const environment = { WAFSYNC_API_KEY: testKey };
+    const environment = { WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: folder.simulator.baseUrl };
     const from = ["-f", out, "--allow-insecure-http"];
     const start = async (...words: string[]): Promise<FinishedProcess> =>
       await runWafsync(words, { program: program(), environment });

@@ -12,7 +12,15 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
-    .option("--allow-insecure-http", "allow base URLs with http://, for trials", false)
+    .option("--allow-insecure-http", "allow base URLs and feeds with http://, for trials", false)
+    .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
+    .option(
+      "--allow-private-networks",
+      "allow base URLs that lead to loopback, private and link-local addresses without --allowed-base-urls",
+      false,
+    )
+    .option("--max-list-entries <n>", "entries that a list of one WAF may have", wholeNumber(1000, 1_000_000), 100_000)
+    .option("--max-response-mib <n>", "size of one answer of a WAF", wholeNumber(1, 64), 16)
     .option(
       "--migrate-config-map-records",
       "for one start after version 0.1: move its records from ConfigMaps into WafRecords",
@@ -36,7 +44,10 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
       "--otlp-endpoint <url>",
       "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",
     )
-    .addHelpText("after", "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http\n")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http --allow-private-networks\n",
+    )
     .action(async (options) => {
       const { runOperatorCommand } = await import("../operator-command.ts");
       setExitCode(await runOperatorCommand(options));

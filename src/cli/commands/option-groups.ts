@@ -31,6 +31,7 @@ export function withDirectoryOptions(command: Command, formats: readonly string[
     .option("-f, --from <directory>", "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)")
     .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
+    .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .addOption(new Option("-o, --output <format>", "how to print").choices(formats).default("table"));
 }
@@ -57,7 +58,8 @@ export function withLogSourceOptions(command: Command): Command {
     .option("-f, --from <directory>", "folder that declares the WAF, instead of --base-url")
     .option("--instance <name>", "which WafInstance of the folder, if there are several")
     .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
-    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false);
+    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
+    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas");
 }
 
 /** Adds the options that `readKubeConfig` reads. */

@@ -12,5 +12,6 @@ export function withTargetOptions(command: Command, formats: readonly string[] =
     .option("--context <name>", "context of the kubeconfig (default: the current one)")
     .option("--instance <name>", "which WafInstance, as NAME or NAMESPACE/NAME (default: all, or the only one)")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
+    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .addOption(new Option("-o, --output <format>", "how to print").choices(formats).default("table"));
 }

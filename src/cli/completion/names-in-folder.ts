@@ -22,7 +22,8 @@ export async function namesInFolder(directory: string): Promise<readonly string[
   return names;
 }
 
-function namesIn(text: string): string[] {
+/** In the form `namespace/name`. */
+export function namesIn(text: string): string[] {
   const documents = parseAllDocuments(text).map((document) => document.toJS() as Declared | null);
   return documents.flatMap((declared) => {
     const { namespace = "default", name } = declared?.metadata ?? {};

@@ -1,6 +1,7 @@
 // Finds the WAF whose logs to read: given by options, or one of the instances that a directory declares.
 import { readEnvironment } from "../../app/config.ts";
-import { baseUrlObjection } from "../../app/base-url-policy.ts";
+import { baseUrlObjection, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
+import { environmentKeyOf } from "../../app/environment-key.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -17,6 +18,7 @@ export interface LogSourceOptions {
   readonly from?: string;
   readonly instance?: string;
   readonly allowInsecureHttp: boolean;
+  readonly allowedBaseUrls?: string;
 }
 
 export interface LogSource {
@@ -32,7 +34,12 @@ export interface LogSource {
 /** @throws CommandError that says what is missing */
 export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
   const found = options.from === undefined ? await fromOptions(options) : await fromDirectory(options, options.from);
-  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const { allowInsecureHttp } = options;
+  const policy = {
+    allowInsecureHttp,
+    allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
+    allowPrivateNetworks: true,
+  };
   const objection = baseUrlObjection(policy, found.baseUrl);
   if (objection === undefined) return found;
   throw new CommandError(options.from === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);
@@ -53,7 +60,7 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
   if (options.baseUrl !== undefined || options.keyFile !== undefined) {
     throw new CommandError("-f cannot be combined with --base-url and --key-file", "Use one of the two ways.");
   }
-  const environmentKey = readEnvironment().apiKey;
+  const environmentKey = environmentKeyOf(readEnvironment(), readAllowedBaseUrls(options.allowedBaseUrls));
   const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
   await source.load();
   const instance = chooseInstance(source.instances(), options.instance, directory);

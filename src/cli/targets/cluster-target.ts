@@ -12,17 +12,20 @@ import type { GatheredKey } from "../../model/gathered.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { FeedRecords } from "../../source/cluster/feed-records.ts";
 import { readHistory } from "../../source/cluster/history-records.ts";
 import { createInventoryRecords } from "../../source/cluster/inventory-records.ts";
-import { listInstances, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
+import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import { approveInCluster, readHolds } from "./approve-cluster.ts";
+import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
 import { readLiveLists } from "./live-lists.ts";
 import { busy, isReconciling } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { changeInCluster } from "./settle-cluster.ts";
 import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
+import { policyOf } from "./target.ts";
 
 export interface ClusterTarget extends Target {
   readonly api: ApiServer;
@@ -68,10 +71,15 @@ class OpenedCluster implements ClusterTarget {
   async look(instance: ObjectName, { live }: { readonly live: boolean }): Promise<InstanceSight> {
     const found = await readInstanceOnce(this.api, realClock, instance);
     if (!found.ok) throw new CommandError(found.problem);
-    const { gathered, gaps, statusOf, setterOf } = found.read;
+    const { gaps, statusOf, setterOf } = found.read;
+    const records = new FeedRecords({ api: this.api, mayWrite: () => false, uidOf: () => undefined });
+    const gathered = await withFeedTexts(found.read.gathered, async (name) => {
+      const feed = await readFeed(this.api, name);
+      return "problem" in feed ? feed : await viewOfFeed(feed.feed, await records.load(name));
+    });
     // Reads only: it may not write, and knows no instance that it could write for.
-    const records = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
-    const loaded = await records.load(instance);
+    const inventories = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
+    const loaded = await inventories.load(instance);
     return {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
@@ -130,8 +138,7 @@ class OpenedCluster implements ClusterTarget {
       return { state: "Unread", why };
     }
     this.redactor.add(usable);
-    const policy = { allowInsecureHttp: this.#options.allowInsecureHttp, allowedBaseUrls: undefined };
-    return await readLiveLists(instance, usable, policy);
+    return await readLiveLists(instance, usable, { policy: policyOf(this.#options), redactor: this.redactor });
   }
 }
 

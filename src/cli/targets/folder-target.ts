@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readEnvironment } from "../../app/config.ts";
+import { environmentKeyOf } from "../../app/environment-key.ts";
 import { realClock } from "../../async/clock.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { Redactor } from "../../model/redactor.ts";
@@ -9,6 +10,7 @@ import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { DirectorySource } from "../../source/directory/directory-source.ts";
 import { createDirectorySource } from "../../source/directory/directory-source.ts";
+import { createFeedFiles } from "../../source/directory/feed-files.ts";
 import { createHistoryFiles } from "../../source/directory/history-files.ts";
 import { createInventoryFiles } from "../../source/directory/inventory-files.ts";
 import { isFolderInUse } from "../../source/directory/process-lock.ts";
@@ -19,6 +21,7 @@ import { createStatusFiles } from "../../source/directory/status-files.ts";
 import { expiredRule } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
 import { approveInFile } from "./approve-folder.ts";
+import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
 import { lastCommitOf } from "./git-author.ts";
 import { readLiveLists } from "./live-lists.ts";
 import { previewHolds } from "./preview-holds.ts";
@@ -28,6 +31,7 @@ import { expectedEntries } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
 import { busy, isReconciling, onHoldIn } from "./reported-status.ts";
 import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
+import { policyOf } from "./target.ts";
 
 const defaultStateFolder = ".wafsync";
 
@@ -38,7 +42,7 @@ export async function openFolder(options: TargetOptions, directory: string): Pro
     throw new CommandError(problem, "Set -f to the folder with the YAML files.");
   }
   const stateDirectory = options.state ?? join(directory, defaultStateFolder);
-  const environmentKey = readEnvironment().apiKey;
+  const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
   const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock: realClock });
   await source.load();
   return new FolderTarget(options, { directory, stateDirectory, source });
@@ -68,11 +72,15 @@ class FolderTarget implements Target {
 
   async look(instance: ObjectName, { live }: { readonly live: boolean }): Promise<InstanceSight> {
     const { source, directory, stateDirectory } = this.#folder;
-    const gathered = await source.gather(instance);
-    if (gathered === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
-    const { key } = gathered;
+    const declared = await source.gather(instance);
+    if (declared === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
+    const { key } = declared;
     if (key.state === "Present") this.redactor.add(key.key);
     const state = viewStateDirectory(stateDirectory);
+    const gathered = await withFeedTexts(declared, async (name) => {
+      const feed = source.snapshot().feeds.find(({ meta }) => nameKey(meta) === nameKey(name));
+      return await viewOfFeed(feed, await createFeedFiles(state).load(name));
+    });
     const loaded = await createInventoryFiles(state).load(instance);
     const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
     const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
@@ -115,7 +123,7 @@ class FolderTarget implements Target {
       {
         directory,
         stateDirectory,
-        allowInsecureHttp: this.#options.allowInsecureHttp,
+        options: this.#options,
         instance,
         written,
         expected: expectedEntries(changes),
@@ -135,8 +143,8 @@ class FolderTarget implements Target {
       const { gathered, statusOf } = await this.look(instance, { live: false });
       return onHoldIn(statusOf(gathered.instance.meta));
     }
-    const { allowInsecureHttp } = this.#options;
-    return await previewHolds({ directory, stateDirectory, allowInsecureHttp, instance, redactor: this.redactor });
+    const { redactor } = this;
+    return await previewHolds({ directory, stateDirectory, options: this.#options, redactor }, instance);
   }
 
   async approve(instance: ObjectName, hash: string): Promise<string> {
@@ -161,7 +169,6 @@ class FolderTarget implements Target {
     if (!wanted) return { state: "Unread", why: "This command does not read the WAF." };
     if (key.state === "Missing") return { state: "Unread", why: key.problem };
     if (isReconciling(status) && (await isFolderInUse(this.#folder.stateDirectory))) return busy;
-    const policy = { allowInsecureHttp: this.#options.allowInsecureHttp, allowedBaseUrls: undefined };
-    return await readLiveLists(instance, key.key, policy);
+    return await readLiveLists(instance, key.key, { policy: policyOf(this.#options), redactor: this.redactor });
   }
 }

@@ -1,35 +1,21 @@
 // What a run over a folder would find on hold now: the plan itself, so that the hash is the one that a run asks for.
-import { readEnvironment } from "../../app/config.ts";
-import { openStandalone } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
-import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { heldGroups } from "../../reconcile/status/held-groups.ts";
 import { troubleOf } from "../../reconcile/status/trouble.ts";
 import { CommandError } from "../describe-error.ts";
+import type { FolderPlace } from "./folder-standalone.ts";
+import { openFolderStandalone } from "./folder-standalone.ts";
 import type { OnHold } from "./target.ts";
 
-interface PreviewOptions {
-  readonly directory: string;
-  readonly stateDirectory: string;
-  readonly allowInsecureHttp: boolean;
-  readonly instance: ObjectName;
-  readonly redactor: Redactor;
-}
-
 /** @throws CommandError if there is no plan, for example because the WAF can't be read */
-export async function previewHolds(options: PreviewOptions): Promise<OnHold> {
-  const { instance, allowInsecureHttp, ...folder } = options;
+export async function previewHolds(place: FolderPlace, instance: ObjectName): Promise<OnHold> {
   const stopping = createStopping(realClock);
-  const opened = await openStandalone({
-    ...folder,
-    baseUrls: { allowInsecureHttp, allowedBaseUrls: undefined },
-    environmentKey: readEnvironment().apiKey,
+  const opened = await openFolderStandalone(place, {
     isDryRun: true,
-    clock: realClock,
-    random: Math.random,
+    command: "wafsync approve",
     stopping,
     observer: {},
   });

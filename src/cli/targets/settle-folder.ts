@@ -1,12 +1,9 @@
 // Waits until the WAF shows what a command changed in a folder. If another process works with the folder, it does so; otherwise
 // this one reconciles the instance, and ends as soon as the command's own changes are done.
-import { readEnvironment } from "../../app/config.ts";
-import { openStandalone } from "../../app/standalone.ts";
 import type { Standalone } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
 import { AddressCover } from "../../model/address-cover.ts";
-import type { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ReconcileObserver } from "../../reconcile/ports.ts";
@@ -16,6 +13,8 @@ import { createStatusFiles } from "../../source/directory/status-files.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { longAgoMs } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
+import type { FolderPlace } from "./folder-standalone.ts";
+import { openFolderStandalone } from "./folder-standalone.ts";
 import type { Progress, Reported } from "./reported-status.ts";
 import { progressOf } from "./reported-status.ts";
 import type { ChangeOutcome, ExpectedEntry, WaitOptions } from "./rule-changes.ts";
@@ -23,15 +22,11 @@ import type { LiveLists } from "./target.ts";
 
 const pollMs = 300;
 
-export interface FolderWork {
-  readonly directory: string;
-  readonly stateDirectory: string;
-  readonly allowInsecureHttp: boolean;
+export interface FolderWork extends FolderPlace {
   readonly instance: ObjectName;
   /** The rules as they are in the files now. */
   readonly written: readonly CommandRule[];
   readonly expected: readonly ExpectedEntry[];
-  readonly redactor: Redactor;
   readonly readLists: () => Promise<LiveLists>;
 }
 
@@ -40,15 +35,9 @@ export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise
   const stop = (): void => stopping.begin("stopped");
   wait.stop.addEventListener("abort", stop, { once: true });
   const cancel = realClock.schedule(wait.timeoutMs, () => stopping.begin("timed out"));
-  const opened = await openStandalone({
-    directory: work.directory,
-    stateDirectory: work.stateDirectory,
-    baseUrls: { allowInsecureHttp: work.allowInsecureHttp, allowedBaseUrls: undefined },
-    environmentKey: readEnvironment().apiKey,
+  const opened = await openFolderStandalone(work, {
     isDryRun: false,
-    clock: realClock,
-    random: Math.random,
-    redactor: work.redactor,
+    command: "wafsync block",
     stopping,
     observer: endingObserver(work.expected, wait, () => stopping.begin("done")),
   });

@@ -1,5 +1,7 @@
 // What a command for people works on: the instances of a folder or of a cluster, each as one sight of everything that is known
 // about it.
+import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
+import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
@@ -19,6 +21,7 @@ export interface TargetOptions {
   readonly context?: string;
   readonly instance?: string;
   readonly allowInsecureHttp: boolean;
+  readonly allowedBaseUrls?: string;
 }
 
 export type LiveLists =
@@ -66,6 +69,12 @@ export interface Target {
   /** Oldest first. @throws CommandError if it may not be read */
   history(instance: ObjectName): Promise<readonly HistoryEvent[]>;
   close(): Promise<void>;
+}
+
+/** Which base URLs the command may call. */
+export function policyOf({ allowInsecureHttp, allowedBaseUrls }: TargetOptions): BaseUrlPolicy {
+  // Whoever runs the command reaches private networks anyway.
+  return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
 }
 
 /** The instances that the command is about: the one of `--instance`, or all. @throws CommandError if there is none */

@@ -29,7 +29,7 @@ export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowe
     }
     const indexes = item.rule.addresses.flatMap((text, index) => (cover.find(text) === undefined ? [] : [index]));
     const texts = item.texts.map((text) => narrowText(text, cover));
-    const isKept = indexes.length > 0 || texts.some((text) => text.state === "Missing" || text.text !== "");
+    const isKept = indexes.length > 0 || texts.some((text) => !isEmpty(text));
     if (!isKept) continue;
     places.set(nameKey(item.rule.meta), indexes);
     const addresses = indexes.map((index) => item.rule.addresses[index] ?? "");
@@ -48,12 +48,13 @@ export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowe
 /** Whether the rule names the address, in whatever spelling. */
 export function isNamedIn({ rule, texts }: GatheredRule, cover: AddressCover): boolean {
   if (rule.addresses.some((text) => cover.find(text) !== undefined)) return true;
-  return texts.some((text) => text.state === "Read" && narrowText(text, cover).text !== "");
+  return texts.some((text) => text.state !== "Missing" && !isEmpty(narrowText(text, cover)));
 }
 
 /** Lines that do not cover the address become empty, so that the others keep their numbers. */
-function narrowText<T extends AddressText>(item: T, cover: AddressCover): T {
+function narrowText(item: AddressText, cover: AddressCover): AddressText {
   if (item.state === "Missing") return item;
+  if (item.state === "Listed") return { ...item, entries: item.entries.filter((entry) => cover.has(entry)) };
   let text = "";
   let pending = 0;
   for (const line of item.text.split("\n")) {
@@ -66,4 +67,10 @@ function narrowText<T extends AddressText>(item: T, cover: AddressCover): T {
     pending += 1;
   }
   return { ...item, text };
+}
+
+/** Whether it says nothing. What can't be read may say anything. */
+function isEmpty(item: AddressText): boolean {
+  if (item.state === "Missing") return false;
+  return item.state === "Read" ? item.text === "" : item.entries.length === 0;
 }

@@ -11,7 +11,7 @@ export interface RejectedEntry {
   readonly message: string;
 }
 
-/** What one source of a rule declares: `spec.addresses`, or the text of one ConfigMap. */
+/** What one source of a rule declares: `spec.addresses`, the text of one ConfigMap, or a feed. */
 export interface RulePart {
   /** Undefined for `spec.addresses`. */
   readonly source: string | undefined;
@@ -45,7 +45,7 @@ export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
   const missing: MissingText[] = [];
   for (const text of texts) {
     if (text.state === "Missing") missing.push(text);
-    else parsed.push(remembered(parsedTexts, text, () => parseText(text.text, text.source)));
+    else parsed.push(remembered(parsedTexts, text, () => readText(text)));
   }
   const parts = parsed.filter(({ entries }) => entries.size > 0);
   return { entries: mergeParts(parts), parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
@@ -76,6 +76,12 @@ function remembered<K extends object>(
 function parseInline(addresses: readonly string[]): ParsedAddresses {
   const lines = addresses.map((text, index) => ({ text, source: `spec.addresses[${index}]` }));
   return { source: undefined, ...parseLines(lines) };
+}
+
+function readText(text: Exclude<AddressText, MissingText>): ParsedAddresses {
+  if (text.state === "Read") return parseText(text.text, text.source);
+  const { source } = text;
+  return { source, entries: new Map(text.entries.map((entry) => [entry, source])), invalid: [] };
 }
 
 function parseText(text: string, source: string): ParsedAddresses {

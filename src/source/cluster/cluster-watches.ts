@@ -1,4 +1,4 @@
-// All watches and the stores that they keep: the four kinds, namespaces for their labels, and ConfigMaps with the watch
+// All watches and the stores that they keep: the kinds that users declare, namespaces for their labels, and ConfigMaps with the watch
 // label. Reports for each kind whether its store may be incomplete.
 import { category, watchLabel } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -21,7 +21,6 @@ import {
   slimObject,
   typeOfKind,
 } from "./cluster-object.ts";
-import { parseInstance } from "./parse-object.ts";
 
 /** How long objects of a kind may be missing after its CRD was missing: a restore may not have created them yet. */
 const returnGraceMs = 300_000;
@@ -106,7 +105,7 @@ export class ClusterWatches {
     return this.#watches.map(({ plural, listWatch }) => ({ plural, ...listWatch.health() }));
   }
 
-  /** Why the stores may be missing objects of the four kinds, one sentence each. */
+  /** Why the stores may be missing objects of these kinds, one sentence each. */
   gaps(): string[] {
     return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : this.#gapsOf(watch, watch.kind)));
   }
@@ -136,7 +135,7 @@ export class ClusterWatches {
   }
 
   #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
-    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? instanceIndexes : attachedIndexes);
+    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? {} : attachedIndexes);
     this.#watch({
       type: typeOfKind(kind),
       kind,
@@ -185,11 +184,4 @@ const attachedIndexes = {
   },
   namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
   configMap: configMapKeysOf,
-};
-
-const instanceIndexes = {
-  baseUrl: (object: ClusterObject): string[] => {
-    const instance = parseInstance(object);
-    return instance === undefined ? [] : [instance.baseUrl];
-  },
 };

@@ -6,6 +6,7 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { createObjectStore } from "../../kube/store.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta } from "../../model/resource.ts";
 import { nameKey, resourceKey } from "../../model/resource.ts";
@@ -46,6 +47,18 @@ export async function readInstanceOnce(
 ): Promise<{ readonly ok: true; readonly read: ReadObjects } | { readonly ok: false; readonly problem: string }> {
   const reader = new Reader(api, clock);
   return await reader.read(name);
+}
+
+/** A feed that rules use; undefined if there is none. `problem` says why that is not known. */
+export async function readFeed(
+  api: ApiServer,
+  name: ObjectName,
+): Promise<{ readonly feed: DeclaredFeed | undefined } | { readonly problem: string }> {
+  const read = await getObject<ClusterObject>(api, typeOfKind("WafFeed"), name, { timeoutMs: requestTimeoutMs });
+  if (!read.ok && read.fault.code === "NotFound") return { feed: undefined };
+  if (!read.ok) return { problem: `WafFeed ${nameKey(name)} cannot be read: ${read.fault.message}` };
+  const parsed = parseObject("WafFeed", slimObject("WafFeed", read.value, undefined));
+  return parsed.ok ? { feed: parsed.declared } : { problem: `WafFeed ${nameKey(name)} is invalid: ${parsed.problem}` };
 }
 
 class Reader {

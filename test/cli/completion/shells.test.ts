@@ -38,7 +38,7 @@ async function run(shell: string, parameters: readonly string[]): Promise<string
 /** What the last word can become. Every shell has to find the same. */
 const lines: readonly (readonly [line: string, words: readonly string[]])[] = [
   ["wafsync pl", ["plan"]],
-  ["wafsync plan --al", ["--allow-insecure-http", "--allowed-base-urls"]],
+  ["wafsync plan --st", ["--state"]],
   ["wafsync plan -o ", ["table", "json", "markdown"]],
   ["wafsync plan --output=j", ["--output=json"]],
   ["wafsync plan -f w", ["waf/", "with space/"]],
@@ -96,7 +96,7 @@ describeWithProgram("zsh", "zsh", (zsh) => {
   /** zsh inserts what is certain; where there is a choice, nothing is. */
   const typed: readonly (readonly [line: string, completed: string])[] = [
     ["wafsync pl", "wafsync plan "],
-    ["wafsync plan --al", "wafsync plan --allow"],
+    ["wafsync plan --st", "wafsync plan --state "],
     ["wafsync plan -o j", "wafsync plan -o json "],
     ["wafsync plan --output=j", "wafsync plan --output=json "],
     ["wafsync plan -f wa", "wafsync plan -f waf/"],

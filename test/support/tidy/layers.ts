@@ -52,9 +52,32 @@ export const layers: readonly Layer[] = [
       },
       { name: "plan/cache-clear", mayImport: ["model"], duty: "when to clear the cache, and for which trigger" },
       { name: "plan/logs", mayImport: ["model"], duty: "how to read logs without gaps and duplicates" },
+      {
+        name: "plan/feeds",
+        mayImport: ["model"],
+        duty: "which content of a feed counts, and when it is fetched",
+      },
     ],
   },
-  { name: "waf", mayImport: ["model", "async"], duty: "the WAF over HTTP: one request, its faults, the lane" },
+  { name: "net", mayImport: [], duty: "which addresses may be connected to" },
+  { name: "waf", mayImport: ["model", "async", "net"], duty: "the WAF over HTTP: one request, its faults, the lane" },
+  {
+    name: "feed",
+    duty: "the lists that others maintain: fetched over HTTP, read in their formats",
+    folders: [
+      { name: "feed/read", mayImport: ["model"], duty: "texts of feeds as entries: plain, CSV and JSON" },
+      {
+        name: "feed/fetch",
+        mayImport: ["model", "async", "net", "plan/feeds", "feed/read"],
+        duty: "one fetch over HTTP, to checked addresses only",
+      },
+      {
+        name: "feed/crowdsec",
+        mayImport: ["model", "async", "net", "plan/feeds", "feed/fetch"],
+        duty: "the decisions of a CrowdSec local API",
+      },
+    ],
+  },
   {
     name: "kube",
     mayImport: ["async"],
@@ -64,15 +87,15 @@ export const layers: readonly Layer[] = [
     name: "source",
     duty: "where resources live: cluster, directory",
     folders: [
-      { name: "source/*.ts", mayImport: ["model"], duty: "the inventory as text" },
+      { name: "source/*.ts", mayImport: ["model", "plan/feeds"], duty: "the inventory and feeds as text" },
       {
         name: "source/cluster",
-        mayImport: ["model", "async", "api", "plan/cache-clear", "kube", "source/*.ts"],
+        mayImport: ["model", "async", "api", "plan/cache-clear", "plan/feeds", "kube", "source/*.ts"],
         duty: "custom resources by list and watch, records in WafRecords",
       },
       {
         name: "source/directory",
-        mayImport: ["model", "async", "api", "source/*.ts"],
+        mayImport: ["model", "async", "api", "plan/feeds", "source/*.ts"],
         duty: "YAML files, and the state directory next to them",
       },
     ],
@@ -131,6 +154,11 @@ export const layers: readonly Layer[] = [
         duty: "the run that brings one WAF to its declared state",
       },
       {
+        name: "reconcile/feeds",
+        mayImport: ["model", "async", "api", "plan/lists", "plan/feeds", "reconcile/ports.ts", "reconcile/status"],
+        duty: "keeps the feeds current, and gives rules their entries",
+      },
+      {
         name: "reconcile/logs",
         mayImport: ["model", "async", "api", "plan/access", "plan/logs", "reconcile/ports.ts"],
         duty: "reads and forwards the logs of blocked requests",
@@ -144,7 +172,11 @@ export const layers: readonly Layer[] = [
       "async",
       "telemetry",
       "api",
+      "net",
+      "plan/feeds",
       "waf",
+      "feed/fetch",
+      "feed/crowdsec",
       "kube",
       "source/cluster",
       "source/directory",
@@ -153,6 +185,7 @@ export const layers: readonly Layer[] = [
       "reconcile/status",
       "reconcile/cache-clear",
       "reconcile/converge",
+      "reconcile/feeds",
       "reconcile/logs",
     ],
     duty: "composition: configuration, wiring, start and stop",
@@ -194,7 +227,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/completion",
-        mayImport: ["model", "async", "source/directory", "app", "cli/*.ts"],
+        mayImport: ["source/directory", "cli/*.ts"],
         duty: "what a shell can complete a command line with",
       },
       {
@@ -208,6 +241,7 @@ export const layers: readonly Layer[] = [
           "model",
           "async",
           "api",
+          "plan/feeds",
           "kube",
           "source/cluster",
           "source/directory",
