@@ -4,6 +4,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { HistoryRecords } from "../source/cluster/history-records.ts";
 import { recordHolderOf } from "../source/cluster/record-object.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { HistoryKeeper } from "./history-keeper.ts";
 import type { Leadership } from "./leadership.ts";
 
@@ -12,10 +13,10 @@ interface HistoryParts {
   readonly clock: Clock;
   readonly leadership: Leadership;
   readonly source: Pick<ClusterSource, "objectOf">;
-  readonly onProblem: (problem: string) => void;
+  readonly log: Logger;
 }
 
-export function operatorHistory({ api, clock, leadership, source, onProblem }: HistoryParts): HistoryKeeper {
+export function operatorHistory({ api, clock, leadership, source, log }: HistoryParts): HistoryKeeper {
   const records = new HistoryRecords({
     api,
     holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
@@ -23,5 +24,5 @@ export function operatorHistory({ api, clock, leadership, source, onProblem }: H
     mayWrite: () => leadership.mayRecord(),
     nowMs: () => clock.nowMs(),
   });
-  return new HistoryKeeper(records, clock, onProblem);
+  return new HistoryKeeper(records, clock, (problem) => log.warn("history not written", { problem }));
 }
