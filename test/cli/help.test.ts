@@ -99,7 +99,7 @@ describe("NODE_DEBUG, which makes Node.js print requests with their keys", () =>
     const base = ["--base-url", "http://127.0.0.1:9", "--allow-insecure-http", "--retries", "0"];
     const { code, stdout, stderr } = await runWafsync(["clear-cache", ...base], { environment });
     expect(code).toBe(2);
-    expect(stderr).toContain("wafsync: the environment variable NODE_DEBUG is set");
+    expect(stderr).toContain("error: the environment variable NODE_DEBUG is set");
     expect(stderr).toContain("env -u NODE_DEBUG");
     for (const spelling of keySpellings()) expect(stdout + stderr).not.toContain(spelling);
   });
