@@ -193,7 +193,7 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
   await run.line(/blocklist \d+ \(/);
   await correctDrift(control, before);
   await run.line(/DriftDetected/);
-  await run.line(/1 foreign/);
+  await run.line(/1 unmanaged/);
 
   stage.step(
     "An urgent address overtakes",

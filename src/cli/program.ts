@@ -2,7 +2,6 @@
 // is loaded when it is called. Help, completion and the man page are all made from this.
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
-import { readEnvironment } from "../app/config.ts";
 import { addApplyCommand } from "./commands/apply.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
@@ -14,8 +13,8 @@ import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSimulatorCommand } from "./commands/simulator.ts";
 import { addVersionCommand } from "./commands/version.ts";
-import { CommandError } from "./describe-error.ts";
 import { examplesAs } from "./invocation.ts";
+import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 
 /** In the order in which `--help` lists them. */
 const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[] = [
@@ -35,23 +34,6 @@ const exitCodes = `
 Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
 Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
 Exit code of whatever is stopped by a signal before it is done: 130.`;
-
-/** Runs before anything that calls the WAF is loaded: with these variables, Node.js would give API keys away. */
-function refuseUnsafeEnvironment(): void {
-  const { nodeDebug, tlsRejectUnauthorized } = readEnvironment();
-  if (nodeDebug !== undefined) {
-    throw new CommandError(
-      "the environment variable NODE_DEBUG is set, so Node.js would print API keys",
-      "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
-    );
-  }
-  if (tlsRejectUnauthorized === "0") {
-    throw new CommandError(
-      "the environment variable NODE_TLS_REJECT_UNAUTHORIZED is 0, so Node.js would send API keys to any server",
-      "Run wafsync without it. Set NODE_EXTRA_CA_CERTS to the file of a certificate authority of your own.",
-    );
-  }
-}
 
 /** @param name what users call it: `wafsync`, or `kubectl wafsync` */
 export function createProgram(name: string, setExitCode: SetExitCode): Command {

@@ -1,5 +1,6 @@
 // The names of instances, to complete `--instance`: those of the folder that the command line names, or those of the cluster.
 import { parseArgs } from "node:util";
+import { refuseUnsafeEnvironment } from "../unsafe-environment.ts";
 
 const namesMax = 500;
 
@@ -26,6 +27,7 @@ export async function instanceNames(words: readonly string[]): Promise<readonly 
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
   };
+  refuseUnsafeEnvironment();
   // Loads the Kubernetes client.
   const { instancesInCluster } = await import("../query-cluster.ts");
   return await instancesInCluster(cluster, namesMax);
