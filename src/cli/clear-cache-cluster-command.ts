@@ -10,6 +10,7 @@ import { kubeConfigCredentials, loadKubeConfig } from "../kube/credentials.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { CommandError } from "./describe-error.ts";
+import { terminalOn } from "./terminal.ts";
 
 export interface ClearCacheClusterOptions {
   readonly instance: string;
@@ -52,7 +53,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
     clock: realClock,
     random: Math.random,
     stop: stopping.stop,
-    onMessage: (message) => void process.stderr.write(`${message}\n`),
+    onMessage: (message) => terminalOn(process.stderr).line(message),
   });
   await api.close();
   process.off("SIGINT", stop).off("SIGTERM", stop);
@@ -60,7 +61,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
   const isDone = outcome.state === "Cleared" || outcome.state === "Created" || outcome.state === "AlreadyHandled";
   const text = output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, instance, options);
   const stream = isDone || output === "json" ? process.stdout : process.stderr;
-  stream.write(`${text}\n`);
+  terminalOn(stream).line(text);
   if (outcome.state === "Stopped") return 130;
   return isDone ? 0 : 2;
 }

@@ -21,6 +21,7 @@ import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
+import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
@@ -58,7 +59,7 @@ async function runWith(
   stopping: AbortSignal,
 ): Promise<CollectionEnd> {
   const { baseUrl, key, minRequestIntervalMs } = source;
-  const registry = new LaneRegistry({ clock: realClock });
+  const registry = new LaneRegistry({ clock: realClock, locks: processLocks("wafsync logs") });
   const waf = createWafClient({
     baseUrl,
     key,

@@ -33,13 +33,21 @@ Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
 Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
 Exit code of whatever is stopped by a signal before it is done: 130.`;
 
-/** Runs before anything that calls the WAF is loaded: Node.js would print the paths of requests, which contain the key. */
-function refuseDebugOutput(): void {
-  if (readEnvironment().nodeDebug === undefined) return;
-  throw new CommandError(
-    "the environment variable NODE_DEBUG is set, so Node.js would print API keys",
-    "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
-  );
+/** Runs before anything that calls the WAF is loaded: with these variables, Node.js would give API keys away. */
+function refuseUnsafeEnvironment(): void {
+  const { nodeDebug, tlsRejectUnauthorized } = readEnvironment();
+  if (nodeDebug !== undefined) {
+    throw new CommandError(
+      "the environment variable NODE_DEBUG is set, so Node.js would print API keys",
+      "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
+    );
+  }
+  if (tlsRejectUnauthorized === "0") {
+    throw new CommandError(
+      "the environment variable NODE_TLS_REJECT_UNAUTHORIZED is 0, so Node.js would send API keys to any server",
+      "Run wafsync without it. Set NODE_EXTRA_CA_CERTS to the file of a certificate authority of your own.",
+    );
+  }
 }
 
 function createProgram(setExitCode: SetExitCode): Command {
@@ -59,7 +67,7 @@ Examples:
   $ wafsync run --from examples/directory --allow-insecure-http
 ${exitCodes}`,
     )
-    .hook("preAction", refuseDebugOutput)
+    .hook("preAction", refuseUnsafeEnvironment)
     .exitOverride();
   for (const add of commands) add(program, setExitCode);
   for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");

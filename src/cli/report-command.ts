@@ -19,6 +19,7 @@ import { collectReport } from "./report/collect-report.ts";
 import type { ReportEnd } from "./report/collect-report.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
+import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
@@ -83,7 +84,7 @@ async function collect(
   stopping: AbortSignal,
 ): Promise<ReportEnd> {
   const clock = realClock;
-  const registry = new LaneRegistry({ clock });
+  const registry = new LaneRegistry({ clock, locks: processLocks("wafsync report") });
   const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs });
   const permit = () => ({ permitted: false, reason: "A report only reads." }) as const;
   const waf = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock });

@@ -79,7 +79,7 @@ const cases: Readonly<Record<string, Case>> = {
   "missing-secret.yaml": {
     content: instanceDocument("https://waf.example.com", { name: "missing-secret" }).replace("waf-key", "lost"),
     lines: [
-      "error missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY.",
+      "error missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL.",
     ],
   },
   "empty-key.yaml": {

@@ -166,7 +166,12 @@ describe("The script of the page about pipelines", () => {
 
 test("No text of a file or of the API becomes markup", async () => {
   await using folder = await wafFolder();
+  // A domain can't be any text: it is refused, and not repeated.
   folder.simulator.waf(testKey).changeDomain(hostile);
+  const refused = (await comment(folder)).stdout;
+  expect(refused).toContain("domain: is not a host");
+  expect(refused).not.toMatch(/script|@everyone/);
+  folder.simulator.waf(testKey).changeDomain(testDomain);
   await folder.files.write("origin.yaml", originDocument("standby", "standby.shop.example"));
   await folder.files.write(
     "rule.yaml",

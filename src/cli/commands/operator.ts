@@ -21,6 +21,13 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--allow-insecure-http", "allow base URLs and feeds with http://, for trials", false)
     .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
     .option(
+      "--allow-private-networks",
+      "allow base URLs that lead to loopback, private and link-local addresses without --allowed-base-urls",
+      false,
+    )
+    .option("--max-list-entries <n>", "entries that a list of one WAF may have", wholeNumber(1000, 1_000_000), 100_000)
+    .option("--max-response-mib <n>", "size of one answer of a WAF", wholeNumber(1, 64), 16)
+    .option(
       "--migrate-config-map-records",
       "for one start after version 0.1: move its records from ConfigMaps into WafRecords",
       false,
@@ -43,7 +50,10 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
       "--otlp-endpoint <url>",
       "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",
     )
-    .addHelpText("after", "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http\n")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http --allow-private-networks\n",
+    )
     .action(async (options) => {
       const { runOperatorCommand } = await import("../operator-command.ts");
       setExitCode(await runOperatorCommand(options));

@@ -42,5 +42,6 @@ export function withLogSourceOptions(command: Command): Command {
     .option("-f, --directory <directory>", "folder that declares the WAF, instead of --base-url")
     .option("--instance <name>", "which WafInstance of the folder, if there are several")
     .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
-    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false);
+    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
+    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas");
 }

@@ -1,6 +1,7 @@
 // Finds the WAF whose logs to read: given by options, or one of the instances that a directory declares.
 import { readEnvironment } from "../../app/config.ts";
-import { baseUrlObjection } from "../../app/base-url-policy.ts";
+import { baseUrlObjection, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
+import { environmentKeyOf } from "../../app/environment-key.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -17,6 +18,7 @@ export interface LogSourceOptions {
   readonly directory?: string;
   readonly instance?: string;
   readonly allowInsecureHttp: boolean;
+  readonly allowedBaseUrls?: string;
 }
 
 export interface LogSource {
@@ -33,7 +35,12 @@ export interface LogSource {
 export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
   const found =
     options.directory === undefined ? await fromOptions(options) : await fromDirectory(options, options.directory);
-  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const { allowInsecureHttp } = options;
+  const policy = {
+    allowInsecureHttp,
+    allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
+    allowPrivateNetworks: true,
+  };
   const objection = baseUrlObjection(policy, found.baseUrl);
   if (objection === undefined) return found;
   throw new CommandError(options.directory === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);
@@ -54,7 +61,7 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
   if (options.baseUrl !== undefined || options.keyFile !== undefined) {
     throw new CommandError("-f cannot be combined with --base-url and --key-file", "Use one of the two ways.");
   }
-  const environmentKey = readEnvironment().apiKey;
+  const environmentKey = environmentKeyOf(readEnvironment(), readAllowedBaseUrls(options.allowedBaseUrls));
   const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
   await source.load();
   const instance = chooseInstance(source.instances(), options.instance, directory);

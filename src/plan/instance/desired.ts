@@ -11,6 +11,7 @@ import type { Gathered } from "../../model/gathered.ts";
 import type { Observed } from "../../model/observed.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
+import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
 import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
@@ -103,8 +104,7 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
   const { blocklist, allowlist, origins } = instance.policies;
   const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
   return {
-    // The record goes with the instance, so nothing is given up later.
-    instance: { ...instance, policies, consistencyWindowMs: 0 },
+    instance: { ...instance, policies },
     lists: { blocklist: new Map(), allowlist: new Map() },
     origins: new Map(),
     rules: [],
@@ -148,16 +148,20 @@ function heldForOthers(
   holds: readonly Hold[],
   gathered: Gathered,
   managed: Inventory["entries"] | undefined,
-): (namespace: string) => readonly Entry[] {
-  if (managed === undefined || holds.length === 0) return () => [];
+): Protection["heldFor"] {
+  if (managed === undefined || holds.length === 0) return () => ({ ofOwner: [], ofGuests: [] });
   const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
   const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
-  return (namespace) =>
-    [...managed.blocklist].flatMap(([entry, { owners }]) =>
-      readOwners(index.unreadable("blocklist", owners)).some(({ name }) => !name.startsWith(`${namespace}/`))
-        ? [entry]
-        : [],
-    );
+  const home = gathered.instance.meta.namespace;
+  return (namespace) => {
+    const [ofOwner, ofGuests]: [Entry[], Entry[]] = [[], []];
+    for (const [entry, { owners }] of managed.blocklist) {
+      const names = readOwners(index.unreadable("blocklist", owners)).map(({ name }) => name);
+      if (names.some((name) => name.startsWith(`${home}/`))) ofOwner.push(entry);
+      else if (names.some((name) => !name.startsWith(`${namespace}/`))) ofGuests.push(entry);
+    }
+    return { ofOwner, ofGuests };
+  };
 }
 
 /** Only conflicts ask for these, which are few. */

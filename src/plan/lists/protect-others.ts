@@ -14,8 +14,8 @@ export interface Protection {
   readonly managed: Inventory["entries"] | undefined;
   /** Where a rule says that it wants the entry. */
   readonly sourceOf: (rule: CompiledRule, entry: Entry) => string;
-  /** Managed Block entries that are on hold for objects of other namespaces than this one. */
-  readonly heldFor: (namespace: string) => readonly Entry[];
+  /** Managed Block entries that are on hold for objects of other namespaces than this one: of the owner, and of guests. */
+  readonly heldFor: (namespace: string) => { readonly ofOwner: readonly Entry[]; readonly ofGuests: readonly Entry[] };
 }
 
 /** Takes refused entries out of guests' rules. The rules come oldest first and without conflicts about the same entry. */
@@ -33,23 +33,23 @@ export function protectOthers(rules: readonly CompiledRule[], protection: Protec
     blocked.set(namespace, others);
     const isHeld = (entry: Entry): boolean => protection.managed?.allowlist.has(entry) === true;
     const lifts = (entry: Entry): boolean =>
-      others.firm.overlaps(entry) !== undefined || (!isHeld(entry) && others.ofGuests.overlaps(entry) !== undefined);
+      others.ofOwner.overlaps(entry) !== undefined || (!isHeld(entry) && others.ofGuests.overlaps(entry) !== undefined);
     return refusing(rule, protection, lifts, "blocked");
   });
 }
 
 /** What other namespaces than one have on the blocklist. */
 interface BlockedByOthers {
-  /** Of the owner, or on hold. */
-  readonly firm: NetworkIndex;
+  readonly ofOwner: NetworkIndex;
   readonly ofGuests: NetworkIndex;
 }
 
 function blockedByOthers(rules: readonly CompiledRule[], namespace: string, { heldFor }: Protection): BlockedByOthers {
   const others = rules.filter(({ list, rule }) => list === "blocklist" && rule.meta.namespace !== namespace);
+  const held = heldFor(namespace);
   return {
-    firm: new NetworkIndex([...entriesOf(others.filter(({ isOwners }) => isOwners)), ...heldFor(namespace)]),
-    ofGuests: new NetworkIndex(entriesOf(others.filter(({ isOwners }) => !isOwners))),
+    ofOwner: new NetworkIndex([...entriesOf(others.filter(({ isOwners }) => isOwners)), ...held.ofOwner]),
+    ofGuests: new NetworkIndex([...entriesOf(others.filter(({ isOwners }) => !isOwners)), ...held.ofGuests]),
   };
 }
 

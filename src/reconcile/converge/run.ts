@@ -112,6 +112,9 @@ async function release(
   const begun = await begin(name, ports, memory, decided.nothing, { followsSource: false });
   const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
   if (begun.kind === "Begun") emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
+  // An entry that only an old read lacks would stay: the record goes after a second read.
+  if (begun.kind === "Begun" && begun.run.plan.lookAgainMs !== undefined)
+    return { kind: "Ran", run: begun.run, result };
   const releasingMs = ports.clock.nowMs() - (memory.releasingSinceMs ?? 0);
   const why = givesUp(result, releasingMs);
   if (why === undefined) return { kind: "Unread", declared, result };
@@ -140,7 +143,7 @@ async function begin(
   // Check that the WAF may be called at all.
   const admission = admitInstance(declared.gathered, ports.baseUrlObjection);
   if (admission.kind === "Blocked") return ended(admission);
-  memory.key = admission.key;
+  memory.key = { key: admission.key, baseUrl: instance.baseUrl, uid: instance.meta.uid };
   // Take over the record of the instance that this one continues, if any.
   if (followsSource) {
     const taken = await takeOverRecord(ports, memory, declared, { key: admission.key, isPreview });

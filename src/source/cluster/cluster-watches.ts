@@ -21,7 +21,6 @@ import {
   slimObject,
   typeOfKind,
 } from "./cluster-object.ts";
-import { parseInstance } from "./parse-object.ts";
 
 /** How long objects of a kind may be missing after its CRD was missing: a restore may not have created them yet. */
 const returnGraceMs = 300_000;
@@ -136,7 +135,7 @@ export class ClusterWatches {
   }
 
   #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
-    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? instanceIndexes : attachedIndexes);
+    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? {} : attachedIndexes);
     this.#watch({
       type: typeOfKind(kind),
       kind,
@@ -185,11 +184,4 @@ const attachedIndexes = {
   },
   namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
   configMap: configMapKeysOf,
-};
-
-const instanceIndexes = {
-  baseUrl: (object: ClusterObject): string[] => {
-    const instance = parseInstance(object);
-    return instance === undefined ? [] : [instance.baseUrl];
-  },
 };

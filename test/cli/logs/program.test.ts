@@ -61,6 +61,8 @@ test("a file that was killed and gone on with ten times is exact", async () => {
   expect(text.split("\n")).toHaveLength(20_001);
   expect(sizes.at(-1)).toBeGreaterThan(sizes[0] ?? 0);
   await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
+  // It holds addresses of people.
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
 test("a signal ends it with a hint at --resume, and the download can be resumed", async () => {

@@ -59,7 +59,7 @@ export const layers: readonly Layer[] = [
       },
     ],
   },
-  { name: "net", mayImport: ["model"], duty: "which addresses may be connected to" },
+  { name: "net", mayImport: [], duty: "which addresses may be connected to" },
   { name: "waf", mayImport: ["model", "async", "net"], duty: "the WAF over HTTP: one request, its faults, the lane" },
   {
     name: "feed",
