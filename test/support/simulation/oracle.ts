@@ -165,7 +165,10 @@ export function wantedOrigins(gathered: Gathered): Map<string, string> {
 
 /** Everything that a rule declares, as it is written. */
 export function textsOf({ rule, texts }: GatheredRule): string[] {
-  const lines = texts.flatMap((text) => (text.state === "Read" ? text.text.split("\n") : []));
+  const lines = texts.flatMap((text): readonly string[] => {
+    if (text.state === "Missing") return [];
+    return text.state === "Read" ? text.text.split("\n") : text.entries;
+  });
   return [
     ...rule.addresses,
     ...lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#")),
