@@ -1,4 +1,4 @@
-// Networks as the oracle of the simulation understands them, without anything of src/model.
+// Networks as the oracle of the simulation sees them, without anything of src/model but the type.
 import type { Entry } from "../../../src/model/entry.ts";
 
 export function isIpv6(entry: string): boolean {
