@@ -146,6 +146,7 @@ function printFailedChecks(): void {
 /** Suites that need programs of others, that run what is in deploy/, or that measure for long. */
 const deployPaths = [
   "test/deploy/tools",
+  "test/deploy/executable",
   "test/collector",
   "test/crowdsec",
   "test/browser",

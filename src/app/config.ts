@@ -18,6 +18,8 @@ export interface Environment {
   readonly runtimeDirectory: string | undefined;
   /** `XDG_CACHE_HOME`: the folder of the user for caches. */
   readonly cacheHome: string | undefined;
+  /** `KUBECONFIG`: the kubeconfig files, as kubectl reads them. */
+  readonly kubeconfig: string | undefined;
 }
 
 export function readEnvironment(): Environment {
@@ -35,5 +37,6 @@ export function readEnvironment(): Environment {
     otlpEndpoint: value("OTEL_EXPORTER_OTLP_ENDPOINT"),
     runtimeDirectory: value("XDG_RUNTIME_DIR"),
     cacheHome: value("XDG_CACHE_HOME"),
+    kubeconfig: value("KUBECONFIG"),
   };
 }

@@ -28,9 +28,9 @@ export function describeError(error: unknown, isDebug: boolean): string {
 
 function descriptionOf(error: unknown, isDebug: boolean): string {
   if (error instanceof CommandError)
-    return `wafsync: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
+    return `error: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
   const { message, stack } = (error ?? {}) as Partial<Error>;
-  const text = `wafsync: unexpected error: ${message ?? String(error)}\n`;
+  const text = `error: unexpected error: ${message ?? String(error)}\n`;
   if (isDebug) return `${text}${stack ?? ""}\n`;
   return `${text}  This is a bug in wafsync. Run the command again with --debug and report the output.\n`;
 }

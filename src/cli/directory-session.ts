@@ -102,7 +102,7 @@ export async function withSession(
     removeHandlers();
     await opened.standalone.close();
     for (const problem of opened.standalone.problems()) {
-      notes.line(`${colour(process.stderr, "yellow", "warning")} ${problem}`);
+      notes.line(`${colour(process.stderr, "yellow", "warning:")} ${problem}`);
     }
     stopping.done();
   }
@@ -119,14 +119,14 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
     const isError = fault.severity === "Error";
     // A transient fault does not interest a user who edits the files while they are watched.
     if (!isError && fault.isTransient && printed !== undefined) continue;
-    lines.push(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
+    lines.push(`${isError ? paintNotes("red", "error:") : paintNotes("dim", "note:")} ${faultText(fault)}`);
   }
   for (const { place, problem } of unattached) {
-    lines.push(`${paintNotes("red", "error")} ${place}: spec.instanceRef: ${problem}`);
+    lines.push(`${paintNotes("red", "error:")} ${place}: spec.instanceRef: ${problem}`);
   }
   for (const name of await standalone.orphaned()) {
     lines.push(
-      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, write the annotation ${continuesAnnotation}: ${nameKey(name)} on the new instance: it then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
+      `${paintNotes("yellow", "warning:")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, write the annotation ${continuesAnnotation}: ${nameKey(name)} on the new instance: it then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
     );
   }
   for (const line of lines) if (printed?.has(line) !== true) notes.line(line);
@@ -140,7 +140,7 @@ export function printTroubles({ standalone, notes, paintNotes }: Session, views:
   for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
-    notes.line(`${paintNotes("red", "error")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
+    notes.line(`${paintNotes("red", "error:")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
   }
 }
 

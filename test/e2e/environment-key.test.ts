@@ -20,7 +20,7 @@ describe("The API key of the environment", () => {
     ["apply", ["apply"]],
     ["run", ["run", "--once"]],
     ["logs", ["logs"]],
-    ["report", ["report", "--output", "-"]],
+    ["report", ["report", "--out", "-"]],
   ])("is not sent by %s to a server that a pull request names", async (_, command) => {
     await using hostile = await startSimulatorFor();
     await using mine = await startSimulatorFor();

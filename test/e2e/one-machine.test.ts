@@ -17,7 +17,7 @@ test("plan, clear-cache, logs and report come in between the calls of a run, and
     runWafsync(["plan", ...folder.from]),
     runWafsync(["clear-cache", ...source], { environment }),
     runWafsync(["logs", ...source], { environment }),
-    runWafsync(["report", ...source, "--output", "-"], { environment }),
+    runWafsync(["report", ...source, "--out", "-"], { environment }),
   ]);
   expect(ends.map(({ code }) => code)).toEqual([1, 0, 0, 0]);
   // They did not wait for the end of the run.

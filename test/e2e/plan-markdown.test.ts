@@ -102,7 +102,7 @@ describe("The comment", () => {
     const { code, stdout } = await comment(folder);
     expect(code).toBe(2);
     expect(stdout).toContain("<summary>1 problem of the files</summary>");
-    expect(stdout).toContain("error bad.yaml:1: this is not valid YAML");
+    expect(stdout).toContain("error: bad.yaml:1: this is not valid YAML");
     expect(textOf(stdout)).toContain("WafIpRule shop/feed: InvalidEntries, 1 entry is not applied");
     folder.simulator.replaceKey(testKey, "another-key-0123456789");
     expect((await comment(folder)).stdout).toContain("**No plan: the WAF cannot be reconciled.**");

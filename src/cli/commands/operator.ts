@@ -1,19 +1,13 @@
 // The options of `wafsync operator`.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { wholeNumber } from "./option-groups.ts";
+import { wholeNumber, withClusterOptions } from "./option-groups.ts";
 import type { SetExitCode } from "./option-groups.ts";
 
 export function addOperatorCommand(program: Command, setExitCode: SetExitCode): void {
-  program
-    .command("operator")
+  withClusterOptions(program.command("operator"))
     .description("Keep every WAF of a cluster in the state that its custom resources declare.")
-    .option(
-      "--kubeconfig <file>",
-      "kubeconfig (default: KUBECONFIG, ~/.kube/config, or the service account of the pod)",
-    )
-    .option("--context <name>", "context of the kubeconfig (default: the current one)")
-    .option("--namespace <name>", "manage only this namespace, for which Roles suffice (default: all namespaces)")
+    .option("-n, --namespace <name>", "manage only this namespace, for which Roles suffice (default: all namespaces)")
     .option("--leader-elect", "reconcile only while holding a Lease, so that several replicas can run", false)
     .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")

@@ -15,7 +15,7 @@ import { readApiKey } from "../read-api-key.ts";
 export interface LogSourceOptions {
   readonly baseUrl?: string;
   readonly keyFile?: string;
-  readonly directory?: string;
+  readonly from?: string;
   readonly instance?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowedBaseUrls?: string;
@@ -33,8 +33,7 @@ export interface LogSource {
 
 /** @throws CommandError that says what is missing */
 export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
-  const found =
-    options.directory === undefined ? await fromOptions(options) : await fromDirectory(options, options.directory);
+  const found = options.from === undefined ? await fromOptions(options) : await fromDirectory(options, options.from);
   const { allowInsecureHttp } = options;
   const policy = {
     allowInsecureHttp,
@@ -43,11 +42,11 @@ export async function findLogSource(options: LogSourceOptions): Promise<LogSourc
   };
   const objection = baseUrlObjection(policy, found.baseUrl);
   if (objection === undefined) return found;
-  throw new CommandError(options.directory === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);
+  throw new CommandError(options.from === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);
 }
 
 async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Promise<LogSource> {
-  if (instance !== undefined) throw new CommandError("--instance needs a directory", "Add -f DIRECTORY.");
+  if (instance !== undefined) throw new CommandError("--instance needs a folder", "Add -f DIR.");
   if (baseUrl === undefined) {
     throw new CommandError(
       "no WAF given",

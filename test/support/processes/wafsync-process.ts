@@ -35,6 +35,8 @@ interface ProcessOptions {
   readonly workingDirectory?: string;
   /** Another program than the one that users start. */
   readonly program?: string;
+  /** A program that needs no Node.js. */
+  readonly executable?: string;
   /** Parameters of Node.js itself. */
   readonly nodeParameters?: readonly string[];
   /** Gives the process the variables of `environment` and no others. */
@@ -63,7 +65,11 @@ export function startWafsync(parameters: readonly string[], options: ProcessOpti
     NODE_COMPILE_CACHE: compileCache,
     XDG_RUNTIME_DIR: runtimeDirectory,
   };
-  const child = spawn(process.execPath, [...nodeParameters, started, ...parameters], {
+  const [file, before] =
+    options.executable === undefined
+      ? [process.execPath, [...nodeParameters, started]]
+      : [options.executable, nodeParameters];
+  const child = spawn(file, [...before, ...parameters], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...(isIsolated ? {} : inherited), ...options.environment },
     ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),

@@ -212,6 +212,7 @@ export const layers: readonly Layer[] = [
           "reconcile/logs",
           "app",
           "cli/commands",
+          "cli/completion",
           "cli/logs",
           "cli/report",
         ],
@@ -219,8 +220,13 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/commands",
-        mayImport: ["plan/logs", "cli/*.ts"],
+        mayImport: ["plan/logs", "cli/*.ts", "cli/completion"],
         duty: "the options of each command, without the code that runs it",
+      },
+      {
+        name: "cli/completion",
+        mayImport: ["source/directory", "cli/*.ts"],
+        duty: "what a shell can complete a command line with",
       },
       {
         name: "cli/logs",
