@@ -1,7 +1,7 @@
 // A list on the web through its whole life, from the first fetch to its disappearance, with the program as users run it.
 import { gzipSync } from "node:zlib";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { FeedServer } from "../support/fakes/feed-server.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -175,6 +175,20 @@ test("a feed with networks that nobody may block: refused one by one, and the re
   await server.stop();
 });
 
+test("a feed with private networks: counted and left out, and the rule is in order", async () => {
+  await using folder = await wafFolder();
+  const server = await FeedServer.start();
+  const world = new FeedWorld(folder, server);
+  await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
+  server.serves(["192.0.2.1", "10.0.0.0/8", "127.0.0.1", "224.0.0.0/3"].join("\n"));
+  const applied = await world.apply();
+  expect(applied.code).toBe(0);
+  expect(applied.stdout).not.toContain("GuardRejected");
+  expect(world.blocked).toEqual(["192.0.2.1"]);
+  expect(await world.status()).toContain("specialPurpose: 3");
+  await server.stop();
+});
+
 test("a plan fetches feeds and stores nothing; without the flag, inner addresses are refused", async () => {
   await using folder = await wafFolder();
   const server = await FeedServer.start();
@@ -188,6 +202,28 @@ test("a plan fetches feeds and stores nothing; without the flag, inner addresses
   expect(planned.stdout).toContain("192.0.2.1");
   expect(planned.code).toBe(1);
   expect(await folder.everyFile()).not.toContain("confirmedAtMs");
+  await server.stop();
+});
+
+test("what is remembered of a feed goes with the feed, and stays while a file cannot be read", async () => {
+  await using folder = await wafFolder({}, noGuards);
+  const server = await FeedServer.start();
+  server.serves("192.0.2.1\n");
+  const apply = async () => await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
+  const remembered = async (): Promise<readonly string[]> => {
+    const below = await readdir(join(folder.files.path, ".wafsync/feeds"), { recursive: true, withFileTypes: true });
+    return [...new Set(below.flatMap((entry) => (entry.isFile() ? basename(entry.parentPath) : [])))].sort();
+  };
+  await folder.files.write("goes.yaml", feedDocument(server.url(), { name: "goes" }));
+  await folder.files.write("stays.yaml", feedDocument(server.url(), { name: "stays" }));
+  expect((await apply()).code).toBe(0);
+  expect(await remembered()).toEqual(["goes", "stays"]);
+  await folder.files.write("goes.yaml", "kind: [\n");
+  await apply();
+  expect(await remembered()).toEqual(["goes", "stays"]);
+  await folder.files.write("goes.yaml", "");
+  expect((await apply()).code).toBe(0);
+  expect(await remembered()).toEqual(["stays"]);
   await server.stop();
 });
 

@@ -4,7 +4,7 @@ import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
 import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
-import { aFeed, aReading, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
+import { aFeed, aReading, crowdsecFeed, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
 import { RecordedStatus } from "../../support/fakes/recorded-status.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
 
@@ -18,6 +18,7 @@ let stored: Map<string, FeedState>;
 let storeProblem: string | undefined;
 let outcomes: FetchOutcome[];
 let fetches: number;
+let observed: string[];
 let book: FeedBook;
 
 function read(count: number): FetchOutcome {
@@ -43,6 +44,11 @@ function aBook(): FeedBook {
     status,
     clock,
     random: () => 0,
+    observer: {
+      fetched: (feed, reason) => void observed.push(`${feed.name} ${reason}`),
+      seen: (feed, { entries, isStale }) => void observed.push(`${feed.name} ${entries}${isStale ? " stale" : ""}`),
+      forgotten: (feed) => void observed.push(`${feed.name} forgotten`),
+    },
   });
 }
 
@@ -53,6 +59,7 @@ beforeEach(() => {
   storeProblem = undefined;
   outcomes = [];
   fetches = 0;
+  observed = [];
   book = aBook();
 });
 
@@ -179,6 +186,42 @@ describe("The book of feeds", () => {
     book.dropEnded();
     expect(used()).toEqual([second]);
     expect(book.version()).toBeGreaterThan(version);
+  });
+
+  test("lets an observer follow every fetch and every figure", async () => {
+    outcomes = [read(20), failed, read(2)];
+    await round();
+    await clock.advance(25 * hourMs);
+    await round();
+    await clock.advance(hourMs);
+    await round();
+    await round(aFeed({ suspend: true }));
+    await book.declare([]);
+    expect(observed).toEqual([
+      "threats Fetched",
+      "threats 20",
+      "threats Unavailable",
+      "threats 20 stale",
+      "threats ContentOnHold",
+      "threats 20 stale",
+      // Nobody expects a suspended feed to change.
+      "threats 20",
+      "threats forgotten",
+    ]);
+  });
+
+  test("says once that decisions are on hold, although others are at each fetch", async () => {
+    const decisions = (count: number): FetchOutcome => ({
+      kind: "Read",
+      reading: aReading(someAddresses(count)),
+      facts: undefined,
+    });
+    outcomes = [decisions(20), decisions(2), decisions(3), decisions(4)];
+    for (let hour = 0; hour < 4; hour += 1) {
+      await round(crowdsecFeed());
+      await clock.advance(hourMs);
+    }
+    expect(status.eventReasons()).toEqual(["FeedChanged", "FeedContentOnHold"]);
   });
 
   test("emits each event once", async () => {
