@@ -89,6 +89,36 @@ describe("the bundle, alone in a folder without node_modules", () => {
       running.child.kill("SIGTERM");
       expect(await running.ended).toMatchObject({ code: 0 });
     },
+    status: async () => {
+      const { code, stdout } = await run("status", ...directory());
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(domain) });
+      const cluster = await run("status", "--kubeconfig", inFolder("kubeconfig.yaml"), "--instance", "shop/main");
+      expect(cluster).toMatchObject({ code: 2, stderr: expect.stringContaining("ECONNREFUSED") });
+    },
+    why: async () => {
+      expect(await run("why", address, ...directory())).toMatchObject({ code: 0 });
+      expect(await run("why", "203.0.113.99", ...directory())).toMatchObject({ code: 1 });
+    },
+    block: async () => {
+      expect(await run("block", "203.0.113.99", ...directory(), "--for", "2h")).toMatchObject({ code: 0 });
+      expect(await run("why", "203.0.113.99", ...directory())).toMatchObject({ code: 0 });
+    },
+    unblock: async () => {
+      expect(await run("unblock", "203.0.113.99", ...directory())).toMatchObject({ code: 0 });
+      expect(await run("why", "203.0.113.99", ...directory())).toMatchObject({ code: 1 });
+    },
+    approve: async () => {
+      const { code, stdout } = await run("approve", ...directory(), "--yes");
+      expect({ code, stdout }).toEqual({ code: 0, stdout: "Nothing is on hold on shop/main.\n" });
+    },
+    history: async () => {
+      const { code, stdout } = await run("history", "203.0.113.99", ...directory());
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/Added[^]*Removed/u) });
+    },
+    import: async () => {
+      const { code, stdout } = await run("import", ...waf(), "--instance", "copy");
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(address) });
+    },
     "clear-cache": async () => {
       const cleared = await run("clear-cache", ...waf());
       expect(cleared).toMatchObject({ code: 0, stderr: "" });
