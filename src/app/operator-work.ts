@@ -28,7 +28,7 @@ import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
-import { runUnattachedLoop } from "./unattached-loop.ts";
+import { UnattachedLoop } from "./unattached-loop.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
 
@@ -114,11 +114,10 @@ class Work implements OperatorWork {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
-    const unattachedPorts = { status: loggedStatus(this.#statusOptions(), {}), lifecycle: this.#records.lifecycle };
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      runUnattachedLoop(this.#source, unattachedPorts, this.#changed, this.#options.clock, signal),
+      this.#makeUnattachedLoop().run(signal),
       this.#records.tidyUp(signal),
     ]);
     await this.#running;
@@ -150,6 +149,7 @@ class Work implements OperatorWork {
         this.#changed.notify();
         if (this.#isWorking) this.#wake(instance, reason);
       },
+      onUnattachedChange: () => this.#changed.notify(),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
     });
@@ -163,6 +163,17 @@ class Work implements OperatorWork {
       mayWrite: () => leadership.mayWrite(),
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
+    });
+  }
+
+  #makeUnattachedLoop(): UnattachedLoop {
+    return new UnattachedLoop({
+      source: this.#source,
+      // Such an object belongs to no run, so none is requeued for it.
+      status: (onUnwritten) => loggedStatus({ ...this.#statusOptions(), onUnwritten }, {}),
+      lifecycle: this.#records.lifecycle,
+      changed: this.#changed,
+      clock: this.#options.clock,
     });
   }
 

@@ -34,6 +34,8 @@ export interface ApiRequest {
   /** The form of the answer: `application/json` by default. */
   readonly accept?: string;
   readonly timeoutMs?: number;
+  /** Of the answer; at most that of the client. */
+  readonly bodyBytesMax?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -93,7 +95,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
         signal,
         ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
       });
-      return readAnswer<T>(response, bodyBytesMax);
+      return readAnswer<T>(response, Math.min(wanted.bodyBytesMax ?? bodyBytesMax, bodyBytesMax));
     };
     const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
     return inTime(limits, (signal) => authenticated(connections, attempt, signal));

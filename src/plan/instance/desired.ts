@@ -22,7 +22,7 @@ import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
-import { holdsOfBrokenReferences } from "./broken-references.ts";
+import { holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -78,7 +78,8 @@ export function compileDesired(
   const sourceOf = sourcesOf(gathered);
   const settled = settleConflicts(drafts, holders, sourceOf);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
-  const heldFor = heldForOthers(holds, gathered, managed);
+  const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
+  const heldFor = heldForOthers({ holds, ofObjects }, gathered, managed);
   const rules = replaceCarved(protectOthers(settled.rules, { managed, sourceOf, heldFor }));
   return {
     instance,
@@ -87,7 +88,7 @@ export function compileDesired(
     rules,
     compiledOrigins: origins.compiled,
     holds,
-    ofObjects: holdsOfBrokenReferences(gathered, drafts, nowMs),
+    ofObjects,
     dependsOnManaged: settled.hasConflicts || guestsAllow || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
@@ -144,13 +145,13 @@ export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<str
 
 /** What is on hold on the blocklist for objects of other namespaces than a guest's: no Allow entry of the guest may lift it. */
 function heldForOthers(
-  holds: readonly Hold[],
+  held: Pick<DesiredState, "holds" | "ofObjects">,
   gathered: Gathered,
   managed: Inventory["entries"] | undefined,
 ): (namespace: string) => readonly Entry[] {
-  if (managed === undefined || holds.length === 0) return () => [];
+  if (managed === undefined || (held.holds.length === 0 && held.ofObjects.isEmpty)) return () => [];
   const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
-  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
+  const index = new HoldIndex(held, { entries: managed }, existing);
   return (namespace) =>
     [...managed.blocklist].flatMap(([entry, { owners }]) =>
       readOwners(index.unreadable("blocklist", owners)).some(({ name }) => !name.startsWith(`${namespace}/`))

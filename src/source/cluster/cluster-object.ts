@@ -80,7 +80,10 @@ export function configMapKeysOf({ metadata, spec }: ClusterObject): string[] {
   return [...new Set(names)];
 }
 
-/** Whether a change may require a reconcile. A change of only the status does not, unless the status was wiped. */
+/**
+ * Whether a change may require a reconcile. A change of labels, of annotations that wafsync does not know or of only the status
+ * does not, unless the status was wiped.
+ */
 export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
   const { metadata: before, spec } = old;
   const { metadata: after } = next;
@@ -89,12 +92,17 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     before.generation !== after.generation ||
     spec !== next.spec ||
     before.deletionTimestamp !== after.deletionTimestamp ||
-    !sameJson(before.annotations ?? {}, after.annotations ?? {}) ||
-    !sameJson(before.labels ?? {}, after.labels ?? {}) ||
+    !sameJson(ownAnnotations(before), ownAnnotations(after)) ||
     // Only the removal of our finalizer matters: wafsync itself added it, and other finalizers do not concern it.
     (hasFinalizer(before) && !hasFinalizer(after)) ||
     isStatusWiped(old.status, next.status)
   );
+}
+
+function ownAnnotations({ annotations = {} }: KubeObjectMeta): [string, string][] {
+  return Object.entries(annotations)
+    .filter(([name]) => name.startsWith(`${apiGroup}/`))
+    .toSorted();
 }
 
 function hasFinalizer({ finalizers = [] }: KubeObjectMeta): boolean {

@@ -13,14 +13,14 @@ import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
-import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
-import { type ConfirmContext, findTerminatingCrd, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
-import { assembleGathered, namespacesOf, parseObjects } from "./gather-instance.ts";
+import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
+import { findTerminatingCrd } from "./confirm-instance.ts";
 import { InstanceChanges } from "./instance-changes.ts";
+import { InstanceGathering } from "./instance-gathering.ts";
 import { InstanceReferences } from "./instance-references.ts";
 import { parseInstance } from "./parse-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
-import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./unattached-objects.ts";
+import { type Unattached, UnattachedLookup } from "./unattached-objects.ts";
 
 const deleteTimeoutMs = 10_000;
 
@@ -33,6 +33,8 @@ export interface ClusterSourceOptions {
   readonly namespace: string | undefined;
   /** Called when something that concerns the instance has changed, even if it does not exist. Must return at once. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
+  /** Called when an object has changed that no run covers. Must return at once. */
+  readonly onUnattachedChange?: () => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
   readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
 }
@@ -60,10 +62,10 @@ export interface ClusterSource {
   instanceOf(ref: ResourceRef): ObjectName | undefined;
   /** Deletes an object if it is still the same one. Never rejects. */
   remove(object: ResourceMeta): Promise<void>;
-  /** Rules, origins and cache clears whose instance does not exist: those that name this instance, or all. */
-  unattached(instance?: ObjectName): Unattached[];
-  /** Objects that are invalid for this version of wafsync. Invalid rules and origins block removals. */
-  invalid(): InvalidObject[];
+  /** Every object that no run covers, and undefined in place of every other, so that the walk can be interrupted. */
+  unattached(): Iterable<Unattached | undefined>;
+  /** The same of one object, as it is now. */
+  unattachedNow(object: ResourceRef): Unattached | undefined;
   /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
   secretRefused(instance: ObjectName): void;
   /** Makes the next `gather` read the Secret and the ConfigMaps of the instance again. */
@@ -87,7 +89,7 @@ class WatchedCluster implements ClusterSource {
   readonly #keys: ApiKeys;
   readonly #references: InstanceReferences;
   readonly #rollouts: RolloutWatches;
-  readonly #broken: BrokenReferenceIndex;
+  readonly #gathering: InstanceGathering;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
@@ -99,7 +101,7 @@ class WatchedCluster implements ClusterSource {
       namespace,
       onObject: (kind, change) => {
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
-        this.#broken.objectChanged(change);
+        broken.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: (change) => this.#changes.configMapChanged(change),
@@ -107,10 +109,11 @@ class WatchedCluster implements ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.#watches;
-    this.#broken = new BrokenReferenceIndex(stores, namespace);
+    const broken = new BrokenReferenceIndex(stores, namespace);
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
     const texts = new AddressTexts({ api, clock, watched: stores.configMaps });
-    this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange });
+    const { onUnattachedChange = () => undefined } = options;
+    this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange, onUnattachedChange });
     this.#references = new InstanceReferences({
       clock,
       random,
@@ -128,6 +131,10 @@ class WatchedCluster implements ClusterSource {
       instances: () => this.#declaredInstances(),
       onRollout: (instance, reason) => this.#changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
+    });
+    this.#gathering = new InstanceGathering({
+      ...{ api, clock, namespace, broken },
+      ...{ watches: this.#watches, references: this.#references, rollouts: this.#rollouts },
     });
   }
 
@@ -162,53 +169,11 @@ class WatchedCluster implements ClusterSource {
   }
 
   async gather(name: ObjectName): Promise<Gathered | undefined> {
-    const instance = this.#instance(name);
-    if (instance === undefined) return undefined;
-    const { WafIpRule, WafOrigin, WafCacheClear } = this.#stores.byKind;
-    const key = nameKey(name);
-    const declared = parseObjects({
-      instance,
-      rules: WafIpRule.listBy("instance", key),
-      origins: WafOrigin.listBy("instance", key),
-      cacheClears: WafCacheClear.listBy("instance", key),
-      unreadable: this.#unreadable(),
-    });
-    const notBeforeMs = this.#options.clock.monotonicMs() - instance.resyncIntervalMs;
-    const freshness = { notBeforeMs, bypassWatch: false };
-    const read = await this.#references.read(instance, declared.rules, freshness);
-    const references = this.#references.follow(instance, read);
-    const { namespaces } = this.#stores;
-    const namespaceLabels = new Map<string, Readonly<Record<string, string>>>();
-    for (const namespace of namespacesOf(declared)) {
-      const object = namespaces?.get(namespace);
-      if (object !== undefined) namespaceLabels.set(namespace, object.metadata.labels ?? {});
-    }
-    return assembleGathered(instance, declared, references, { namespaceLabels, ...this.#surroundingsOf(instance) });
+    return await this.#gathering.gather(name);
   }
 
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
-    const { api, clock, namespace } = this.#options;
-    const startMs = clock.monotonicMs();
-    const context: ConfirmContext = {
-      api,
-      namespace,
-      stores: this.#stores,
-      onCrdTerminating: (kind) => this.#watches.markCrdTerminating(kind),
-    };
-    const confirmed = await readInstance(context, name);
-    if (!confirmed.ok) return { state: "Failed", problem: confirmed.problem };
-    if (confirmed.value === undefined) return { state: "Read", gathered: undefined };
-    const { instance } = confirmed.value;
-    const declared = parseObjects({ ...confirmed.value, unreadable: this.#unreadable() });
-    const freshness = { notBeforeMs: startMs, bypassWatch: true };
-    const read = await this.#references.read(instance, declared.rules, freshness);
-    const references = this.#references.follow(instance, read);
-    const [problem] = references.problems;
-    if (problem !== undefined) return { state: "Failed", problem };
-    const labels = await readNamespaceLabels(context, namespacesOf(declared));
-    if (!labels.ok) return { state: "Failed", problem: labels.problem };
-    const rest = { namespaceLabels: labels.value, ...this.#surroundingsOf(instance) };
-    return { state: "Read", gathered: assembleGathered(instance, declared, references, rest) };
+    return await this.#gathering.confirm(name);
   }
 
   version(instance: ObjectName): number {
@@ -236,12 +201,13 @@ class WatchedCluster implements ClusterSource {
     this.#options.onProblem?.(typeOfKind(kind).plural, deleted.fault);
   }
 
-  unattached(instance?: ObjectName): Unattached[] {
-    return unattachedObjects(this.#stores, this.#options.namespace, instance);
+  unattached(): Iterable<Unattached | undefined> {
+    return this.#unattachedLookup().all();
   }
 
-  invalid(): InvalidObject[] {
-    return invalidObjects(this.#stores);
+  unattachedNow(ref: ResourceRef): Unattached | undefined {
+    const object = this.objectOf(ref);
+    return object === undefined ? undefined : this.#unattachedLookup().find(ref.kind, object);
   }
 
   secretRefused(instance: ObjectName): void {
@@ -271,13 +237,8 @@ class WatchedCluster implements ClusterSource {
     return this.#watches.stores;
   }
 
-  /** What is only watched, never read afresh. */
-  #surroundingsOf(instance: DeclaredInstance) {
-    return {
-      workloads: this.#rollouts.sightsOf(instance),
-      gaps: this.#watches.gaps(),
-      brokenReferences: this.#broken.references(),
-    };
+  #unattachedLookup(): UnattachedLookup {
+    return new UnattachedLookup(this.#stores, this.#options.namespace);
   }
 
   #declaredInstances(): DeclaredInstance[] {
@@ -288,10 +249,5 @@ class WatchedCluster implements ClusterSource {
 
   #instance(name: ObjectName): DeclaredInstance | undefined {
     return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
-  }
-
-  #unreadable(): ClusterObject[] {
-    const { WafIpRule, WafOrigin } = this.#stores.byKind;
-    return [WafIpRule, WafOrigin].flatMap((store) => store.listBy("instance", unreadableInstance));
   }
 }

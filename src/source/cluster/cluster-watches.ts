@@ -188,6 +188,7 @@ const attachedIndexes = {
 };
 
 const instanceIndexes = {
+  namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
   baseUrl: (object: ClusterObject): string[] => {
     const instance = parseInstance(object);
     return instance === undefined ? [] : [instance.baseUrl];
