@@ -147,7 +147,10 @@ class Work implements OperatorWork {
       ...this.#options,
       onChange: (instance, reason) => {
         this.#changed.notify();
-        if (this.#isWorking) this.#wake(instance, reason);
+        if (!this.#isWorking) return;
+        const declared = this.#source.declared(instance);
+        if (declared !== undefined) this.#wafClients.pace(declared);
+        this.#wake(instance, reason);
       },
       onUnattachedChange: () => this.#changed.notify(),
       onProblem: (subject, { code, message: problem }) =>

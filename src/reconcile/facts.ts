@@ -19,6 +19,10 @@ export interface WritesDone {
 
 export const nothingDone: WritesDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0, adopted: 0 };
 
+export function writesOf({ added, removed, originsAdded, originsRemoved }: WritesDone): number {
+  return added + removed + originsAdded + originsRemoved;
+}
+
 export interface Pace {
   readonly done: number;
   readonly left: number;

@@ -21,6 +21,8 @@ export interface LaneRequest {
 
 /** A share in a lane. */
 export interface HeldLane extends Lane {
+  /** Asks for another least time between two calls, from now on. */
+  pace(minRequestIntervalMs: number): void;
   /** Refuses what still waits. Resolves when what runs has ended and, if nobody else holds the lane, its connection is closed. */
   release(): Promise<void>;
 }
@@ -56,8 +58,11 @@ export class LaneRegistry {
     const name = `${origin}${path} ${key.fingerprint()}`;
     const lane = this.#lanes.get(name) ?? this.#openLane(name, origin);
     const holder = {};
-    if (!this.#isClosed) lane.addHolder(holder, minRequestIntervalMs);
+    if (!this.#isClosed) lane.setHolder(holder, minRequestIntervalMs);
     return {
+      pace: (intervalMs) => {
+        if (!this.#isClosed) lane.setHolder(holder, intervalMs);
+      },
       run: async (turn, act) => await lane.run(holder, turn, act),
       pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
       release: async () => {

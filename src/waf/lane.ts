@@ -51,6 +51,8 @@ export class SerialLane {
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #isAwake = true;
+  /** Aborting it looks again whose turn it is. */
+  #sleeping: AbortController | undefined;
   #bulkHasYielded = false;
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
@@ -65,9 +67,10 @@ export class SerialLane {
     return this.#intervalsMs.size;
   }
 
-  /** The longest interval that a holder asks for counts for all. */
-  addHolder(holder: object, minRequestIntervalMs: number): void {
+  /** The longest interval that a holder asks for counts for all. Another one of a holder counts at once, also for a turn that waits. */
+  setHolder(holder: object, minRequestIntervalMs: number): void {
     this.#intervalsMs.set(holder, minRequestIntervalMs);
+    this.#sleeping?.abort();
   }
 
   /** Refuses what the holder has waiting. Resolves when nothing that it began still runs. */
@@ -141,7 +144,9 @@ export class SerialLane {
 
   #sleep(waitMs: number): void {
     this.#isAwake = false;
-    void this.#clock.sleep(waitMs, this.#closing.signal).then(() => this.#wake());
+    const sleeping = new AbortController();
+    this.#sleeping = sleeping;
+    void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
   }
 
   /** Whoever makes one call after the other asks for the next when the last is done: bulk turns let that come first. */

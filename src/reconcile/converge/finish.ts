@@ -6,7 +6,7 @@ import { advanceClearsAtEnd, removeOutlived } from "../cache-clear/advance-clear
 import { factsWithoutRead } from "../facts.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
-import { isTransient } from "../run-result.ts";
+import { isCutOff, isTransient } from "../run-result.ts";
 import type { RunResult } from "../run-result.ts";
 import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitOutcome } from "../status/emit-events.ts";
@@ -58,8 +58,7 @@ export async function finishRun(
   const facts = factsAt(ports, ending, result, wakeAtMs);
   const { version } = ending.kind === "Ran" ? ending.run.view : ending.declared;
   if (result.kind !== "Gone") emitEntryChanges(ports.status, facts, facts.changes);
-  // A run that was cut off has nothing else to report.
-  if (result.kind === "Interrupted" || result.kind === "Gone" || result.kind === "Outdated") {
+  if (isCutOff(result)) {
     return { result, facts, wakeAtMs, pendingClears: 0, version };
   }
   const clears = advanceClearsAtEnd(ports, memory.cacheClears, facts);
@@ -140,6 +139,7 @@ function wakeTime(
       return nowMs + Math.max(upwardBackOffDelayMs(options), askedMs);
     }
     case "Outdated":
+    case "Yielded":
       return nowMs;
     case "Interrupted":
     case "Gone":

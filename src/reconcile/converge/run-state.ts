@@ -9,7 +9,7 @@ import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInstance } from "../../plan/instance/plan.ts";
 import { summarizeLists } from "../../plan/instance/progress.ts";
-import type { Pace, RunFacts } from "../facts.ts";
+import { type Pace, type RunFacts, writesOf } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
@@ -29,7 +29,7 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 const confirmedForMs = 30_000;
 /** How often a run waits for declared objects that keep changing before it starts again. */
 const settleRoundsMax = 1_000;
-/** Fewer writes than this say nothing about the pace. */
+/** Fewer writes say nothing about the pace. */
 const paceFrom = 5;
 
 export interface RunStart {
@@ -54,7 +54,7 @@ export class Run {
   readonly domain: DomainCheck;
   readonly clears = new ClearSchedule();
   readonly progress: ProgressReporter;
-  readonly #startedMs: number;
+  readonly startedMs: number;
   readonly #followsSource: boolean;
   #view: View;
   #plan: Plan;
@@ -74,7 +74,7 @@ export class Run {
     this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
     this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, startedMs);
-    this.#startedMs = startedMs;
+    this.startedMs = startedMs;
     this.#followsSource = followsSource;
     this.#view = view;
     this.#stored = stored.inventory;
@@ -277,9 +277,8 @@ export class Run {
   }
 
   #pace(): Pace {
-    const { added, removed, originsAdded, originsRemoved } = this.ledger.done;
-    const done = added + removed + originsAdded + originsRemoved;
-    const tookMs = this.ports.clock.nowMs() - this.#startedMs;
+    const done = writesOf(this.ledger.done);
+    const tookMs = this.ports.clock.nowMs() - this.startedMs;
     return { done, left: this.left, perSecond: done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs };
   }
 

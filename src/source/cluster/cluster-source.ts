@@ -50,6 +50,8 @@ export interface ClusterSource {
   /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
   notReadyBecause(): string | undefined;
   health(): readonly WatchHealth[];
+  /** The instance as last seen; undefined if there is none, or if it is invalid. */
+  declared(instance: ObjectName): DeclaredInstance | undefined;
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
   gather(instance: ObjectName): Promise<Gathered | undefined>;
@@ -121,7 +123,7 @@ class WatchedCluster implements ClusterSource {
       keys: this.#keys,
       texts,
       changes: this.#changes,
-      instanceOf: (name) => this.#instance(name),
+      instanceOf: (name) => this.declared(name),
     });
     this.#rollouts = new RolloutWatches({
       api,
@@ -160,6 +162,10 @@ class WatchedCluster implements ClusterSource {
 
   health(): readonly WatchHealth[] {
     return this.#watches.health();
+  }
+
+  declared(name: ObjectName): DeclaredInstance | undefined {
+    return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
   }
 
   instances(): ObjectName[] {
@@ -245,9 +251,5 @@ class WatchedCluster implements ClusterSource {
     return this.#stores.byKind.WafInstance.list()
       .map(parseInstance)
       .filter((instance) => instance !== undefined);
-  }
-
-  #instance(name: ObjectName): DeclaredInstance | undefined {
-    return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
   }
 }
