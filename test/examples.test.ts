@@ -21,6 +21,13 @@ async function filesBelow(folder: string, ending: string): Promise<string[]> {
     .sort();
 }
 
+test("examples/sharing has valid documents only, which attach as they say", async () => {
+  const files = await filesBelow("examples/sharing", ".yaml");
+  const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
+  expect(files).toHaveLength(3);
+  expect(faultsOf(texts.flatMap(documentsOf))).toEqual([]);
+});
+
 describe.each(["directory", "cluster"])("examples/%s", (name) => {
   const folder = `examples/${name}`;
 

@@ -1,13 +1,12 @@
 // The CustomResourceDefinitions, made from the schemas of the kinds.
-import { type ResourceKind, resourceKinds } from "../model/resource.ts";
-import { kindDefinitions } from "./custom-resource.ts";
-import type { KindDefinition, PrinterColumn } from "./kind-definition.ts";
-import { apiGroup, apiVersionName, category, kinds } from "./kinds.ts";
+import { servedDefinitions } from "./custom-resource.ts";
+import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
+import { apiGroup, apiVersionName, category, kinds, recordKind } from "./kinds.ts";
 import { type CelRule, validationsKey } from "./schema-rules.ts";
 import { type StructuralSchema, structuralSchema } from "./structural-schema.ts";
 
 /** The schema of a whole object: what the API server lets through. */
-export function objectSchema(definition: KindDefinition): StructuralSchema {
+export function objectSchema(definition: ServedDefinition): StructuralSchema {
   const nameRules: CelRule[] = definition.nameRules.map(({ cel, message }) => ({ rule: cel, message }));
   return {
     description: definition.description,
@@ -21,17 +20,18 @@ export function objectSchema(definition: KindDefinition): StructuralSchema {
       kind: { description: `The kind of the object: \`${definition.kind}\`.`, type: "string" },
       metadata: { type: "object" },
       spec: structuralSchema(definition.spec),
-      status: structuralSchema(definition.status),
+      ...(definition.status !== undefined && { status: structuralSchema(definition.status) }),
     },
     ...(nameRules.length > 0 && { [validationsKey]: nameRules }),
   };
 }
 
 /** One CustomResourceDefinition, as plain data in the order in which it is written. */
-export function customResourceDefinition(kind: ResourceKind): Record<string, unknown> {
+export function customResourceDefinition(definition: ServedDefinition): Record<string, unknown> {
+  const { kind, selectableFields } = definition;
   const { plural, singular, shortName } = kinds[kind];
-  const definition = kindDefinitions[kind];
-  const { selectableFields } = definition;
+  // Whoever lists what was declared has no use for records.
+  const categories = kind === recordKind ? {} : { categories: [category] };
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -42,13 +42,13 @@ export function customResourceDefinition(kind: ResourceKind): Record<string, unk
     spec: {
       group: apiGroup,
       scope: "Namespaced",
-      names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], categories: [category] },
+      names: { kind, listKind: `${kind}List`, plural, singular, shortNames: [shortName], ...categories },
       versions: [
         {
           name: apiVersionName,
           served: true,
           storage: true,
-          subresources: { status: {} },
+          ...(definition.status !== undefined && { subresources: { status: {} } }),
           ...(selectableFields.length > 0 && { selectableFields: selectableFields.map((jsonPath) => ({ jsonPath })) }),
           additionalPrinterColumns: definition.printerColumns.map(printerColumn),
           schema: { openAPIV3Schema: objectSchema(definition) },
@@ -62,5 +62,7 @@ function printerColumn({ name, type, jsonPath, description, priority }: PrinterC
   return { name, type, jsonPath, description, ...(priority !== undefined && { priority }) };
 }
 
-export const customResourceDefinitionFiles: readonly { readonly kind: ResourceKind; readonly file: string }[] =
-  resourceKinds.map((kind) => ({ kind, file: `${kinds[kind].plural}.yaml` }));
+export const customResourceDefinitionFiles: readonly {
+  readonly definition: ServedDefinition;
+  readonly file: string;
+}[] = servedDefinitions.map((definition) => ({ definition, file: `${kinds[definition.kind].plural}.yaml` }));

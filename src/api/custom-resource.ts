@@ -1,11 +1,12 @@
-// The four kinds in one place: their definitions, and the objects that documents become.
+// All kinds in one place: their definitions, and the objects that documents become.
 import type { ResourceKind } from "../model/resource.ts";
 import type { apiVersion } from "./kinds.ts";
-import type { KindDefinition } from "./kind-definition.ts";
+import type { KindDefinition, ServedDefinition } from "./kind-definition.ts";
 import { type WafCacheClearSpec, type WafCacheClearStatus, wafCacheClearDefinition } from "./waf-cache-clear.ts";
 import { type WafInstanceSpec, type WafInstanceStatus, wafInstanceDefinition } from "./waf-instance.ts";
 import { type WafIpRuleSpec, type WafIpRuleStatus, wafIpRuleDefinition } from "./waf-ip-rule.ts";
 import { type WafOriginSpec, type WafOriginStatus, wafOriginDefinition } from "./waf-origin.ts";
+import { wafRecordDefinition } from "./waf-record.ts";
 
 export const kindDefinitions: Readonly<Record<ResourceKind, KindDefinition>> = {
   WafInstance: wafInstanceDefinition,
@@ -13,6 +14,9 @@ export const kindDefinitions: Readonly<Record<ResourceKind, KindDefinition>> = {
   WafOrigin: wafOriginDefinition,
   WafCacheClear: wafCacheClearDefinition,
 };
+
+/** Every kind that has a CRD and a reference page, in the order of both. */
+export const servedDefinitions: readonly ServedDefinition[] = [...Object.values(kindDefinitions), wafRecordDefinition];
 
 /** What wafsync reads of `metadata`. In a directory most of it is absent. */
 export interface ObjectMetadata {

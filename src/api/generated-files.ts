@@ -22,9 +22,9 @@ export function isGenerated(text: string): boolean {
 
 /** All generated files, always in the same order and with the same content. */
 export function generatedFiles(): GeneratedFile[] {
-  const definitions = customResourceDefinitionFiles.map(({ kind, file }) => ({
+  const definitions = customResourceDefinitionFiles.map(({ definition, file }) => ({
     path: `crds/${file}`,
-    text: header + stringify(customResourceDefinition(kind), { lineWidth: 100, aliasDuplicateObjects: false }),
+    text: header + stringify(customResourceDefinition(definition), { lineWidth: 100, aliasDuplicateObjects: false }),
   }));
   const resources = customResourceDefinitionFiles.map(({ file }) => file);
   const kustomization = { apiVersion: "kustomize.config.k8s.io/v1beta1", kind: "Kustomization", resources };

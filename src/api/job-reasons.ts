@@ -127,7 +127,7 @@ export const logsForwardedFact = {
     CursorUnavailable: {
       statuses: ["False"],
       meaning: "What was forwarded can't be read or recorded, so nothing more is forwarded.",
-      action: "Usually wait, it is tried again. If it stays, check the operator's rights on ConfigMaps.",
+      action: "Usually wait, it is tried again. If it stays, check the operator's rights on wafrecords.",
     },
     OutputUnavailable: {
       statuses: ["False"],

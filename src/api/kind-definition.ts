@@ -1,6 +1,7 @@
 // What the file of a kind says about it, beyond names: everything that its CRD and its reference page are made from.
 import type * as z from "zod";
 import type { ResourceKind } from "../model/resource.ts";
+import type { ServedKind } from "./kinds.ts";
 import type { SchemaRule } from "./schema-rules.ts";
 
 export interface PrinterColumn {
@@ -12,11 +13,12 @@ export interface PrinterColumn {
   readonly priority?: 1;
 }
 
-export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
-  readonly kind: ResourceKind;
+export interface ServedDefinition {
+  readonly kind: ServedKind;
   readonly description: string;
-  readonly spec: Spec;
-  readonly status: Status;
+  readonly spec: z.ZodType;
+  /** Undefined for a kind without a status. */
+  readonly status: z.ZodType | undefined;
   readonly printerColumns: readonly PrinterColumn[];
   /** JSON paths that `--field-selector` understands; at most eight. */
   readonly selectableFields: readonly string[];
@@ -24,11 +26,28 @@ export interface KindDefinition<Spec extends z.ZodType = z.ZodType, Status exten
   readonly nameRules: readonly SchemaRule<{ readonly metadata: { readonly name: string } }>[];
 }
 
+/** A kind that users declare. */
+export interface KindDefinition<
+  Spec extends z.ZodType = z.ZodType,
+  Status extends z.ZodType = z.ZodType,
+> extends ServedDefinition {
+  readonly kind: ResourceKind;
+  readonly spec: Spec;
+  readonly status: Status;
+}
+
 function conditionPath(type: string, field: "status" | "reason"): string {
   return `.status.conditions[?(@.type=="${type}")].${field}`;
 }
 
-/** The columns with which every table ends: is it well, and if not, why. */
+export const ageColumn: PrinterColumn = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+  description: "Time since the creation",
+};
+
+/** The columns with which the table of a declared kind ends: is it well, and if not, why. */
 export const closingColumns: readonly PrinterColumn[] = [
   { name: "Ready", type: "string", jsonPath: conditionPath("Ready", "status"), description: "Whether all is well" },
   {
@@ -38,7 +57,7 @@ export const closingColumns: readonly PrinterColumn[] = [
     description: "Why, as one word",
     priority: 1,
   },
-  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Time since the creation" },
+  ageColumn,
 ];
 
 export const instanceColumn: PrinterColumn = {

@@ -5,21 +5,27 @@ export const apiGroup = "wafsync.dev";
 export const apiVersionName = "v1alpha1";
 /** What stands in `apiVersion` of every document. */
 export const apiVersion = `${apiGroup}/${apiVersionName}`;
-/** `kubectl get wafsync` lists all four kinds. */
+/** `kubectl get wafsync` lists all kinds that users declare. */
 export const category = "wafsync";
 
+/** The kind that wafsync itself writes: what it must remember. Users declare none, and no folder holds any. */
+export const recordKind = "WafRecord";
+/** Every kind that has a CRD. */
+export type ServedKind = ResourceKind | typeof recordKind;
+
 export interface KindNames {
-  readonly kind: ResourceKind;
+  readonly kind: ServedKind;
   readonly plural: string;
   readonly singular: string;
   readonly shortName: string;
 }
 
-export const kinds: Readonly<Record<ResourceKind, KindNames>> = {
+export const kinds: Readonly<Record<ServedKind, KindNames>> = {
   WafInstance: { kind: "WafInstance", plural: "wafinstances", singular: "wafinstance", shortName: "wafi" },
   WafIpRule: { kind: "WafIpRule", plural: "wafiprules", singular: "wafiprule", shortName: "wafip" },
   WafOrigin: { kind: "WafOrigin", plural: "waforigins", singular: "waforigin", shortName: "wafo" },
   WafCacheClear: { kind: "WafCacheClear", plural: "wafcacheclears", singular: "wafcacheclear", shortName: "wafcc" },
+  WafRecord: { kind: "WafRecord", plural: "wafrecords", singular: "wafrecord", shortName: "wafrec" },
 };
 
 /** Asks for a reconcile now: any new value does. `status.lastHandledRequest` repeats the value that was heard. */

@@ -1,10 +1,9 @@
 // The reference docs, made from the schemas and from the data of the conditions, so that they can't fall behind.
-import { type ResourceKind, resourceKinds } from "../model/resource.ts";
 import type { ConditionFact } from "./condition-fact.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
-import { kindDefinitions } from "./custom-resource.ts";
-import type { PrinterColumn } from "./kind-definition.ts";
-import { apiVersion, category, kinds } from "./kinds.ts";
+import { servedDefinitions } from "./custom-resource.ts";
+import type { PrinterColumn, ServedDefinition } from "./kind-definition.ts";
+import { apiVersion, category, kinds, recordKind, type ServedKind } from "./kinds.ts";
 import { conditionFacts, conditionTypes } from "./reasons.ts";
 import { validationsKey } from "./schema-rules.ts";
 import type { StructuralSchema } from "./structural-schema.ts";
@@ -18,31 +17,34 @@ export interface ReferencePage {
 
 /** All pages of `docs/reference`. */
 export function referencePages(): ReferencePage[] {
-  const pages = resourceKinds.map((kind) => ({ file: pageFile(kind), text: kindPage(kind) }));
+  const pages = servedDefinitions.map((definition) => ({
+    file: pageFile(definition.kind),
+    text: kindPage(definition),
+  }));
   return [{ file: "README.md", text: overviewPage() }, ...pages, { file: "conditions.md", text: conditionsPage() }];
 }
 
-function pageFile(kind: ResourceKind): string {
+function pageFile(kind: ServedKind): string {
   return `${kind.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, "-").toLowerCase()}.md`;
 }
 
 function overviewPage(): string {
-  const rows = resourceKinds.map((kind) => [
+  const rows = servedDefinitions.map(({ kind, description }) => [
     `[${kind}](${pageFile(kind)})`,
     `\`${kinds[kind].shortName}\``,
-    kindDefinitions[kind].description,
+    description,
   ]);
   return page("Reference", [
-    `The custom resources of \`${apiVersion}\`. All are namespaced, and \`kubectl get ${category}\` lists them together.`,
+    `The custom resources of \`${apiVersion}\`. All are namespaced, and \`kubectl get ${category}\` lists those that you declare: all but \`${recordKind}\`.`,
     table(["Kind", "Short name", "What it is"], rows),
     "What came of an object stands in its conditions: see [conditions and reasons](conditions.md). What the operator measures is on the pages about [metrics](metrics.md) and [alerts](alerts.md).",
     "Durations are whole numbers with units, in descending order: `2d`, `1h30m`, `45s`, `250ms`.",
   ]);
 }
 
-function kindPage(kind: ResourceKind): string {
+function kindPage(definition: ServedDefinition): string {
+  const { kind } = definition;
   const { plural, shortName } = kinds[kind];
-  const definition = kindDefinitions[kind];
   const schema = objectSchema(definition);
   const columns = definition.printerColumns.map(columnRow);
   const fields = definition.selectableFields.map((path) => `\`${path.slice(1)}\``).join(", ");

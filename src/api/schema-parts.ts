@@ -75,7 +75,7 @@ export const instanceRef = withRules(
     namespace: namespaceName
       .optional()
       .describe(
-        "The namespace of the WafInstance, which must allow this one in `spec.allowedNamespaces`. Without it: the namespace of this object.",
+        "The namespace of the WafInstance, which must grant access to this one in `spec.access`. Without it: the namespace of this object.",
       ),
   }),
   [immutableRule],

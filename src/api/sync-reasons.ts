@@ -92,7 +92,7 @@ export const syncedFact = {
       statuses: ["False"],
       meaning:
         "The record of what wafsync added is damaged or was written by a newer version. Nothing is written until it can be read.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
     Contested: {
       statuses: ["False"],
@@ -137,7 +137,7 @@ export const removalsHeldFact = {
     InventoryUnreadable: {
       statuses: ["True"],
       meaning: "The record of what wafsync added can't be read, so what is its own is not known.",
-      action: "Restore the inventory ConfigMaps from a backup, or run the newer version.",
+      action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
   },
 } as const satisfies ConditionFact;

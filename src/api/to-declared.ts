@@ -39,6 +39,7 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     access: spec.access.map(grantOf),
     suspend: spec.suspend,
     resyncIntervalMs: spanMs(spec.resyncInterval),
+    consistencyWindowMs: spanMs(spec.consistencyWindow),
     requestTimeoutMs: spanMs(spec.requestTimeout),
     minRequestIntervalMs: spanMs(spec.minRequestInterval),
     policies: { blocklist: spec.blocklist.policy, allowlist: spec.allowlist.policy, origins: spec.origins.policy },

@@ -1,6 +1,7 @@
 // WafInstance: one API key, one WAF.
 import * as z from "zod";
 import { grant, grantsMax } from "./access-schema.ts";
+import { logForwarding } from "./log-forwarding.ts";
 import { baseUrl } from "./host-rules.ts";
 import { closingColumns, type KindDefinition } from "./kind-definition.ts";
 import {
@@ -14,7 +15,7 @@ import {
 } from "./schema-parts.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
-/** Instances give their name to ConfigMaps and labels, which must stay short. */
+/** Instances give their name to records and labels, which must stay short. */
 const instanceNameLengthMax = 63;
 
 const listPolicy = z
@@ -96,22 +97,6 @@ const cacheClear = z.strictObject({
     .describe("The time between two clears that follow rollouts. Later ones wait, and become one."),
 });
 
-const logs = z.strictObject({
-  enabled: z.boolean().default(false).describe("Whether blocked requests are forwarded."),
-  interval: durationBetween("10s", "1d").default("5m").describe("How often new entries are asked for."),
-  lookback: durationBetween("1h", "365d")
-    .default("2d")
-    .describe("How far back each query reaches, since entries arrive late. Entries that were handed on are left out."),
-  plan: z
-    .enum(["Basic", "CDN", "Advanced", "Professional", "Network", "Enterprise"])
-    .optional()
-    .describe("The plan of the WAF, which says how long the API keeps entries."),
-  output: z
-    .enum(["Stdout", "OTLP"])
-    .default("Stdout")
-    .describe("`Stdout`: JSON lines on standard output. `OTLP`: an OpenTelemetry collector."),
-});
-
 export const wafInstanceSpec = z
   .strictObject({
     baseUrl: baseUrl.describe(
@@ -140,6 +125,11 @@ export const wafInstanceSpec = z
     resyncInterval: durationBetween("1s", "1d")
       .default("5m")
       .describe("How often the lists are read again, to find and correct what others changed."),
+    consistencyWindow: durationBetween("0s", "1h")
+      .default("5s")
+      .describe(
+        "How long the WAF may take until its lists show a write, also one that timed out. An entry that no rule wants any more stays recorded as managed until its list was read without it twice, at least this long apart.",
+      ),
     requestTimeout: durationBetween("100ms", "5m")
       .default("10s")
       .describe("How long a call may take. A write never takes longer than 10 s, whatever is set here."),
@@ -159,7 +149,7 @@ export const wafInstanceSpec = z
       .describe("How the origins are kept."),
     guards: guards.prefault({}).describe("What protects against removing or blocking too much by mistake."),
     cacheClear: cacheClear.prefault({}).describe("When the cache is cleared without being asked."),
-    logs: logs.prefault({}).describe("Forwards new blocked requests."),
+    logs: logForwarding.prefault({}).describe("Forwards new blocked requests."),
     deletionPolicy: deletionPolicies
       .default("Retain")
       .describe(

@@ -42,6 +42,8 @@ export interface InstanceControllerOptions {
   readonly startRun: (instance: ObjectName, reasons: readonly string[]) => InstanceRun;
   /** Increases whenever something that concerns the instance has changed. */
   readonly version: (instance: ObjectName) => number;
+  /** What the first run of an instance remembers; nothing by default. */
+  readonly memoryOf?: (instance: ObjectName) => InstanceMemory;
   readonly clock: Clock;
   readonly random: () => number;
   readonly workers?: number;
@@ -112,12 +114,12 @@ export class InstanceController {
   }
 
   async #reconcile(key: string, name: ObjectName, reasons: readonly string[], park: Park): Promise<WorkResult> {
-    const { clock, startRun, measured } = this.#options;
+    const { clock, startRun, measured, memoryOf = newInstanceMemory } = this.#options;
     const { ports: given, onOutcome, onError } = startRun(name, reasons);
     const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
       (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.#queue.hasWaiting;
     const ports = { ...parkingPorts(given, park), isTurnOver };
-    const memory = this.#memories.get(key) ?? newInstanceMemory();
+    const memory = this.#memories.get(key) ?? memoryOf(name);
     this.#memories.set(key, memory);
     const formerBackOff = memory.backOff;
     const startMs = clock.monotonicMs();

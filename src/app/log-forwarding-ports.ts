@@ -3,7 +3,9 @@ import type { ApiServer } from "../kube/api-server.ts";
 import { nameKey } from "../model/resource.ts";
 import type { ForwardLogsPorts, LogStatusPort } from "../reconcile/logs/forward-ports.ts";
 import type { ClusterObject } from "../source/cluster/cluster-object.ts";
-import { LogRecordConfigMaps } from "../source/cluster/log-record-config-maps.ts";
+import { formerLogRecords, type FormerRecordsOptions } from "../source/cluster/config-map-records.ts";
+import { LogRecords } from "../source/cluster/log-records.ts";
+import { recordHolderOf } from "../source/cluster/record-object.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import type { LogOutputs } from "./log-outputs.ts";
@@ -12,6 +14,8 @@ import type { OperatorParts } from "./operator-ports.ts";
 export interface LogForwardingParts extends Omit<OperatorParts, "records"> {
   readonly api: ApiServer;
   readonly outputs: LogOutputs;
+  /** Where records of wafsync 0.1 are; undefined if they are not to be moved. */
+  readonly formerRecords: FormerRecordsOptions | undefined;
   /** What the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];
 }
@@ -21,9 +25,11 @@ export function logForwardingPorts(
   parts: LogForwardingParts,
 ): (status: LogStatusPort, log: Logger) => ForwardLogsPorts {
   const { api, clock, random, metrics, leadership, stopping, baseUrls, wafClients, outputs, source, gather } = parts;
-  const records = new LogRecordConfigMaps({
+  const { formerRecords } = parts;
+  const records = new LogRecords({
     api,
-    uidOf: (instance) => source.objectOf({ kind: "WafInstance", ...instance })?.metadata.uid,
+    holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
+    former: formerRecords === undefined ? undefined : formerLogRecords(formerRecords),
     // Entries that were forwarded before the process was asked to stop must still be recorded.
     mayWrite: () => leadership.mayRecord(),
   });

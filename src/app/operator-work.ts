@@ -55,6 +55,8 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
+  /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
+  readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
@@ -106,6 +108,8 @@ class Work implements OperatorWork {
 
   async whenSynced(signal: AbortSignal): Promise<void> {
     await this.#source.whenSynced(signal);
+    // If they can't be read in time, each instance reports why.
+    await this.#records.whenUsable(signal);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -166,6 +170,7 @@ class Work implements OperatorWork {
       mayWrite: () => leadership.mayWrite(),
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
+      onFormerRecord: (instance) => log.warn("obsolete record found", { instance: nameKey(instance) }),
     });
   }
 
@@ -230,6 +235,7 @@ class Work implements OperatorWork {
       ...this.#parts(),
       api: this.#options.api,
       outputs: this.#outputs,
+      formerRecords: this.#records.former,
       domainOf: (instance) => this.#domains.get(nameKey(instance)),
     });
     const controller = new LogForwardingController({

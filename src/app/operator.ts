@@ -28,6 +28,8 @@ export interface OperatorOptions {
   readonly lease: ObjectAddress | undefined;
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
+  /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
+  readonly migratesConfigMaps: boolean;
   readonly version: string;
   /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;

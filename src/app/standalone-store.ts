@@ -5,13 +5,16 @@ import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
 import type { InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
+import { createSeenFiles } from "../source/directory/seen-files.ts";
 import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
+import type { SeenStore } from "./seen-keeper.ts";
 
 export interface OpenedStore {
   readonly ok: true;
   readonly inventory: InventoryPort;
   readonly status: StatusPort;
+  readonly seen: SeenStore;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
   /** Whether there is a status of any other object. */
@@ -46,17 +49,23 @@ export async function openStore(
     remove: async (instance) => await files.remove(instance),
   };
   const problems: string[] = [];
-  const status = createStatusFiles({
-    state: opened.state,
-    clock,
-    onProblem: (problem) => {
-      if (problems.length < problemsMax) problems.push(problem);
-    },
-  });
+  const onProblem = (problem: string): void => {
+    if (problems.length < problemsMax) problems.push(problem);
+  };
+  const status = createStatusFiles({ state: opened.state, clock, onProblem });
+  const seenFiles = createSeenFiles(opened.state);
+  const report = (result: { readonly ok: true } | { readonly ok: false; readonly problem: string }): void => {
+    if (!result.ok) onProblem(result.problem);
+  };
   return {
     ok: true,
     inventory,
     status,
+    seen: {
+      read: async (instance) => await seenFiles.read(instance),
+      write: async (instance, seen) => report(await seenFiles.write(instance, seen)),
+      forget: async (instance) => report(await seenFiles.forget(instance)),
+    },
     known: async () => await listed(files),
     hasOthers: async (objects) => await status.hasOthers(objects),
     keepOnly: async (objects) => await status.keepOnly(objects),
@@ -90,6 +99,11 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
       read: (meta) => statuses.get(resourceKey(meta)) ?? written.read(meta),
       write: async (meta, status) => void statuses.set(resourceKey(meta), status),
       event: () => undefined,
+    },
+    seen: {
+      read: async (instance) => await createSeenFiles(state).read(instance),
+      write: async () => undefined,
+      forget: async () => undefined,
     },
     known: async () => await listed(files),
     hasOthers: async () => false,

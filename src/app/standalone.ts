@@ -8,10 +8,9 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { advanceClearsAtEnd } from "../reconcile/cache-clear/advance-clears.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
-import { reconcileInstance, previewInstance } from "../reconcile/converge/run.ts";
+import { previewInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { continuesOf } from "../model/continues.ts";
-import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
@@ -20,18 +19,15 @@ import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
+import { applyInstance } from "./apply-instance.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
+import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
 import type { Stopping } from "./stopping.ts";
 import { WafClients } from "./waf-clients.ts";
-
-/** `apply` gives up on an instance after this many failed runs in a row. */
-const failuresMax = 6;
-/** It also ends after this many runs for a pending cache clear; the deadline of each clear ends the wait sooner. */
-const clearRunsMax = 50;
 
 export interface StandaloneOptions {
   readonly directory: string;
@@ -168,11 +164,17 @@ export class Standalone {
   /** Keeps every instance in its declared state and follows changes of the files, until the process stops. */
   async follow(onFiles: () => void, onOutcome: (result: InstanceResult) => void): Promise<void> {
     const { clock, random, stopping } = this.#options;
+    const seen = new SeenKeeper(this.#store.seen);
+    await seen.take(this.#source.instances());
     const controller = new InstanceController({
       startRun: (instance) => ({
         ports: this.#ports,
-        onOutcome: (outcome) => onOutcome({ instance, outcome }),
+        onOutcome: (outcome) => {
+          seen.note(instance, outcome);
+          onOutcome({ instance, outcome });
+        },
       }),
+      memoryOf: (instance) => seen.memoryOf(instance),
       version: () => this.#source.version(),
       clock,
       random,
@@ -191,6 +193,7 @@ export class Standalone {
     }, stopping.stop);
     wakeAll("start");
     await running;
+    await seen.putBack();
   }
 
   /** Closes everything, the lock last. */
@@ -216,7 +219,7 @@ export class Standalone {
   }
 
   async #previewInstance(name: ObjectName): Promise<Preview | undefined> {
-    const memory = newInstanceMemory();
+    const memory = await memoryFor(this.#store.seen, name);
     const facts = await previewInstance(name, this.#ports, memory);
     if (facts === undefined) return undefined;
     const { due, waiting } = advanceClearsAtEnd(this.#ports, memory.cacheClears, facts);
@@ -225,24 +228,12 @@ export class Standalone {
   }
 
   async #applyInstance(instance: ObjectName): Promise<InstanceResult> {
-    const { clock, stopping, observer } = this.#options;
-    const memory = newInstanceMemory();
-    for (let failures = 0, clearRuns = 0; ;) {
-      const outcome = await reconcileInstance(instance, this.#ports, memory);
-      const { result, wakeAtMs, pendingClears } = outcome;
-      const isForClears = result.kind === "Done" && pendingClears > 0;
-      failures = hasFailedTransiently(outcome) ? failures + 1 : 0;
-      clearRuns += isForClears ? 1 : 0;
-      const runsAgain = isForClears ? clearRuns < clearRunsMax : failures > 0 && failures < failuresMax;
-      if (!runsAgain || wakeAtMs === undefined) return { instance, outcome };
-      const delayMs = Math.max(0, wakeAtMs - clock.nowMs());
-      const why = isForClears
-        ? `${pendingClears === 1 ? "1 cache clear is" : `${pendingClears} cache clears are`} pending`
-        : `${result.kind === "Failed" ? result.fault.message : "the lists keep changing"} (attempt ${failures} of ${failuresMax})`;
-      observer.waiting?.(instance, why, delayMs);
-      await clock.sleep(delayMs, stopping.stop);
-      if (stopping.stop.aborted) return { instance, outcome };
-    }
+    const { stopping, observer } = this.#options;
+    const seen = new SeenKeeper(this.#store.seen);
+    await seen.take([instance]);
+    const outcome = await applyInstance(instance, { ports: this.#ports, observer, stopping: stopping.stop, seen });
+    await seen.putBack();
+    return { instance, outcome };
   }
 
   #makePorts(source: DirectorySource, inventory: InventoryPort, status: StatusPort): ReconcilePorts {
@@ -278,12 +269,4 @@ export class Standalone {
       abandon: stopping.abandon,
     };
   }
-}
-
-/** Whether the next run may succeed without a change. It cannot after an invalid key, for example. */
-function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
-  if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
-  if (result.kind !== "Failed") return false;
-  const { code } = result.fault;
-  return code !== "BadApiKey" && code !== "MissingApiKey" && code !== "NotFound" && code !== "ContractBroken";
 }

@@ -1,7 +1,8 @@
 // `wafsync apply` and `wafsync run --once`: bring every WAF to its declared state and end.
 import { realClock } from "../async/clock.ts";
 import { nameKey } from "../model/resource.ts";
-import type { ReconcileObserver } from "../reconcile/ports.ts";
+import type { ResourceMeta } from "../model/resource.ts";
+import type { ObjectEvent, ReconcileObserver } from "../reconcile/ports.ts";
 import type { InstanceResult } from "../app/standalone.ts";
 import type { DirectoryOptions, Session } from "./directory-session.ts";
 import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
@@ -19,8 +20,16 @@ export interface ApplyOptions extends DirectoryOptions {
 export async function runApply(options: ApplyOptions): Promise<number> {
   const lines = new Map<string, StatusLine>();
   const cleared = new Map<string, number>();
+  const drift = new Map<string, string[]>();
   const how = {
     isDryRun: false,
+    // Of all events only this one: the result says everything else.
+    onEvent:
+      () =>
+      (meta: ResourceMeta, { reason, message }: ObjectEvent) => {
+        const name = nameKey(meta);
+        if (reason === "DriftDetected") drift.set(name, [...(drift.get(name) ?? []), `${reason}: ${message}`]);
+      },
     observer: (notes: Terminal): ReconcileObserver => ({
       ...progressObserver(lines, options.showsProgress ? notes : quiet(notes)),
       clearTried: (instance, _cause, isCleared) => {
@@ -36,7 +45,11 @@ export async function runApply(options: ApplyOptions): Promise<number> {
       isFaulty = await printFaults(session, printed);
     });
     for (const line of lines.values()) line.end();
-    const views = viewResults(session, results).map((view) => ({ ...view, cleared: cleared.get(nameKey(view)) ?? 0 }));
+    const views = viewResults(session, results).map((view) => ({
+      ...view,
+      cleared: cleared.get(nameKey(view)) ?? 0,
+      warnings: [...(drift.get(nameKey(view)) ?? []), ...view.warnings],
+    }));
     printResults(session, options, views);
     printTroubles(session, views);
     if (session.stopping.stop.aborted) {

@@ -2,7 +2,8 @@
 // able to change it: the folder is below the user's own cache folder, and never in a temporary folder that users share.
 // Without such a folder there is no cache: nothing fails, nothing is printed, and wafsync takes a little longer to start.
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
-import { enableCompileCache, getCompileCacheDir } from "node:module";
+// As a namespace: an old Node.js has neither of the two, and could not even load this file to be told so.
+import * as nodeModule from "node:module";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join } from "node:path";
 
@@ -22,10 +23,10 @@ const sticky = 0o1000;
 export function useCompileCache(program: string, cacheHome: string | undefined): void {
   // On Windows, the mode of a file does not say who can write to it.
   const user = process.geteuid?.();
-  if (user === undefined || getCompileCacheDir() !== undefined) return;
+  if (user === undefined || nodeModule.getCompileCacheDir() !== undefined) return;
   try {
     const folder = compileCacheFolder(program, cacheHome ?? join(homedir(), ".cache"), user);
-    if (folder !== undefined) enableCompileCache(folder);
+    if (folder !== undefined) nodeModule.enableCompileCache(folder);
   } catch {
     // The home folder does not exist, or the file system is full or read-only: wafsync starts without a cache.
   }

@@ -16,7 +16,7 @@ import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
-import { colour, terminalOn } from "./terminal.ts";
+import { colour, editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface DirectoryOptions {
   readonly from: string;
@@ -41,7 +41,7 @@ const defaultStateFolder = ".wafsync";
 
 /** Opens the directory, does the work, and closes everything; a signal stops the work within a second. */
 export async function withSession(
-  options: DirectoryOptions,
+  options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
     readonly observer?: (notes: Terminal) => ReconcileObserver;
@@ -52,8 +52,9 @@ export async function withSession(
   await requireFolder(options.from);
   const redactor = new Redactor();
   const stopping = createStopping(realClock);
-  const out = redacted(terminalOn(process.stdout), redactor);
-  const notes = redacted(terminalOn(process.stderr), redactor);
+  const redact = (text: string): string => redactor.redact(text);
+  const out = editedTerminal(terminalOn(process.stdout), redact);
+  const notes = editedTerminal(terminalOn(process.stderr), redact);
   const opened = await openStandalone({
     directory: options.from,
     stateDirectory: options.state ?? join(options.from, defaultStateFolder),
@@ -82,7 +83,7 @@ export async function withSession(
       paintNotes: (style, text) => colour(process.stderr, style, text),
     });
   } catch (error) {
-    throw redactError(error, (text) => redactor.redact(text));
+    throw redactError(error, redact);
   } finally {
     removeHandlers();
     await opened.standalone.close();
@@ -149,14 +150,5 @@ function stopOnSignals(stopping: StoppingControl): () => void {
   return () => {
     process.off("SIGINT", stop);
     process.off("SIGTERM", stop);
-  };
-}
-
-function redacted(terminal: Terminal, redactor: Redactor): Terminal {
-  return {
-    isInteractive: terminal.isInteractive,
-    columns: terminal.columns,
-    write: (text) => terminal.write(redactor.redact(text)),
-    line: (text = "") => terminal.line(redactor.redact(text)),
   };
 }

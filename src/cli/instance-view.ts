@@ -4,18 +4,18 @@ import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
-import type { Adoption, Operation } from "../model/operation.ts";
+import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
-import { asSentence } from "../model/sentence.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
-import { formerOwners } from "../reconcile/status/held-message.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
+import type { DifferenceView, OperationView } from "./operation-view.ts";
+import { viewHeld, viewOperations, viewRefused, viewUnmanaged, viewWaiting } from "./operation-view.ts";
 
 export interface ObjectView {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** `120/10000` for a rule, the state for an origin, the last handled trigger for a cache clear. */
+  /** `120/10000` or `expired` for a rule, the state for an origin, the last handled trigger for a cache clear. */
   readonly progress: string;
   readonly ready: string;
   readonly reason: string;
@@ -42,13 +42,6 @@ export interface EntryView {
   readonly place: string;
 }
 
-export interface OperationView {
-  readonly operation: Operation["kind"] | "Adopt" | "ClearCache";
-  readonly target: string;
-  readonly value: string;
-  readonly reason: string;
-}
-
 export interface InstanceView {
   readonly namespace: string;
   readonly name: string;
@@ -71,11 +64,20 @@ export interface InstanceView {
   readonly operations: readonly OperationView[];
   readonly held: readonly OperationView[];
   readonly approve: string | undefined;
+  /** Writes that the API refused. */
+  readonly refused: readonly DifferenceView[];
+  /** What waits for something outside. */
+  readonly waiting: readonly DifferenceView[];
+  /** Declared entries that another writer added: they stay when no rule wants them any more. */
+  readonly unmanaged: readonly DifferenceView[];
+  /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
+  readonly rejectedCount: number;
+  /** Entries that another writer removed and that are added again. */
+  readonly driftCount: number;
   readonly objects: readonly ObjectView[];
 }
 
 type Status = Readonly<Record<string, unknown>>;
-type Held = NonNullable<NonNullable<RunFacts["plan"]>["held"]>;
 
 /** What the facts do not contain. */
 export interface ObjectLook {
@@ -92,6 +94,7 @@ export function viewInstance(
 ): InstanceView {
   const { meta } = facts.gathered.instance;
   const { plan, observed } = facts;
+  const progress = rulesProgress(facts);
   const metas = [
     meta,
     ...facts.desired.rules.map(({ rule }) => rule.meta),
@@ -111,14 +114,15 @@ export function viewInstance(
     adopted: facts.done.adopted,
     warnings: [unrecordedMessage(facts)].filter((warning) => warning !== undefined),
     lists: facts.lists,
-    operations: [
-      ...pendingClears.map(viewClear),
-      ...(plan?.adoptions ?? []).map(viewAdoption),
-      ...[...(plan?.operations ?? []), ...(plan?.observedOnly ?? [])].map(viewOperation),
-    ],
-    held: plan === undefined ? [] : heldOperations(facts),
+    operations: viewOperations(facts, pendingClears),
+    held: viewHeld(facts),
     approve: plan?.held?.hash,
-    objects: metas.map((object) => viewObject(object, look)),
+    refused: viewRefused(facts),
+    waiting: viewWaiting(facts),
+    unmanaged: viewUnmanaged(facts),
+    rejectedCount: countRejected(facts),
+    driftCount: facts.drift.filter(({ change }) => change === "Vanished").length,
+    objects: metas.map((object) => viewObject(object, look, progress)),
   };
 }
 
@@ -136,7 +140,25 @@ export function viewResult(
   return { ...view, trouble: `${message}${hint}` };
 }
 
-function viewObject(meta: ResourceMeta, look: ObjectLook): ObjectView {
+/**
+ * How far each rule is by what the run knows, by `namespace/name`: a run that was cut off reports no status. Rejected entries
+ * count as declared.
+ */
+function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
+  if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
+  const { entries } = inventory;
+  return new Map(
+    desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, entries))]),
+  );
+}
+
+function countRejected({ desired, plan }: RunFacts): number {
+  const bySelf = desired.rules.reduce((count, { rejected }) => count + rejected.length, 0);
+  const origins = desired.compiledOrigins.filter(({ verdict }) => verdict !== "Accepted").length;
+  return bySelf + origins + (plan === undefined ? 0 : plan.refusals.size + plan.origins.refused.size);
+}
+
+function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<string, string>): ObjectView {
   const status = look.readStatus(meta);
   const conditions = (status?.["conditions"] ?? []) as readonly Condition[];
   const ready = findCondition(conditions, "Ready");
@@ -150,7 +172,8 @@ function viewObject(meta: ResourceMeta, look: ObjectLook): ObjectView {
   const rejected = entriesOf("rejected");
   const carved = entriesOf("carved");
   const counts = (status?.["entries"] ?? {}) as { readonly rejected?: number; readonly carved?: number };
-  const progress = status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
+  const counted = meta.kind === "WafIpRule" ? rules.get(nameKey(meta)) : undefined;
+  const progress = counted ?? status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
   return {
     kind: meta.kind,
     namespace: meta.namespace,
@@ -166,39 +189,4 @@ function viewObject(meta: ResourceMeta, look: ObjectLook): ObjectView {
     carvedCount: counts.carved ?? carved.length,
     carved,
   };
-}
-
-export function viewOperation(operation: Operation): OperationView {
-  const { kind, reason } = operation;
-  if (kind === "AddEntry") return { operation: kind, target: operation.list, value: operation.entry, reason };
-  if (kind === "RemoveEntry") return { operation: kind, target: operation.list, value: operation.spelling, reason };
-  return { operation: kind, target: `${operation.type.toLowerCase()} origin`, value: operation.host, reason };
-}
-
-function viewAdoption({ list, entry, rules }: Adoption): OperationView {
-  const reason = `on the list already, adopted for WafIpRule ${rules.join(", ")} without a call`;
-  return { operation: "Adopt", target: list, value: entry, reason };
-}
-
-function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
-  const what = trigger === undefined ? "not handled yet" : `trigger ${trigger} is not handled yet`;
-  return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
-}
-
-function heldOperations({ plan }: RunFacts): OperationView[] {
-  const views: OperationView[] = [];
-  for (const list of ["blocklist", "allowlist"] as const) {
-    for (const removal of plan?.held?.removals[list] ?? []) {
-      views.push({ operation: "RemoveEntry", target: list, value: removal.entry, reason: whyOnHold(removal) });
-    }
-  }
-  for (const removal of plan?.held?.origins ?? []) {
-    views.push({ operation: "RemoveOrigin", target: "origin", value: removal.host, reason: whyOnHold(removal) });
-  }
-  return views;
-}
-
-function whyOnHold({ holds, owners }: Omit<Held["origins"][number], "host">): string {
-  const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
-  return `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
 }

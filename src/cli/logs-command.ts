@@ -22,7 +22,7 @@ import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
 import { StatusLine } from "./status-line.ts";
-import { terminalOn } from "./terminal.ts";
+import { editedTerminal, terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
@@ -30,8 +30,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const request = readLogRequest(options, today);
   const source = await findLogSource(options);
   const { key } = source;
-  const terminal = terminalOn(process.stderr);
-  const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
+  const notes = editedTerminal(terminalOn(process.stderr), (text) => key.redact(text));
   const showsRows = request.isFollowing || (request.file === undefined && process.stdout.isTTY);
   const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
@@ -90,7 +89,7 @@ async function runWith(
       ports,
       perPage: request.perPage,
       filter: request.filter,
-      format: createLogFormat(request.format, isTerminal),
+      format: createLogFormat(request.format, isTerminal, () => terminalOn(process.stdout).columns),
       output,
       checkpoint:
         file === undefined

@@ -23,6 +23,7 @@ export interface OperatorCommandOptions {
   readonly leaseName: string;
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
+  readonly migrateConfigMapRecords: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
   readonly host?: string;
@@ -77,6 +78,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       allowInsecureHttp: options.allowInsecureHttp,
       allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
     },
+    migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),
     ports: { host: options.host, healthPort: options.healthPort, metricsPort: options.metricsPort },

@@ -1,12 +1,18 @@
 // `wafsync plan`: shows what would change, and why. Reads the WAF and writes nothing.
-import type { DirectoryOptions } from "./directory-session.ts";
+import { stripVTControlCharacters } from "node:util";
+import type { DirectoryOptions, Session } from "./directory-session.ts";
 import { noInstance, printFaults, printTroubles, withSession } from "./directory-session.ts";
-import type { InstanceView } from "./instance-view.ts";
 import { viewResult } from "./instance-view.ts";
-import { planLines } from "./print-instance.ts";
+import { planMarkdown } from "./plan-markdown.ts";
+import { differsFromDeclared, isPartial } from "./plan-summary.ts";
+import { planLines } from "./print-plan.ts";
+
+export interface PlanOptions extends Omit<DirectoryOptions, "output"> {
+  readonly output: DirectoryOptions["output"] | "markdown";
+}
 
 /** @returns 0 if there is nothing to do, 1 if there are changes, 2 if files or an API are faulty, 130 if it was stopped. */
-export async function runPlan(options: DirectoryOptions): Promise<number> {
+export async function runPlan(options: PlanOptions): Promise<number> {
   return await withSession(options, { isDryRun: true }, async (session) => {
     const { standalone, out, paint } = session;
     const previews = await standalone.preview();
@@ -15,17 +21,24 @@ export async function runPlan(options: DirectoryOptions): Promise<number> {
       return 130;
     }
     const views = previews.map(({ facts, pendingClears }) => viewResult(facts, standalone, pendingClears));
-    const isFaulty = await printFaults(session);
+    const faults: string[] = [];
+    const isFaulty = await printFaults(alsoInto(faults, session));
+    if (views.length === 0) faults.push(noInstance(isFaulty, "plan"));
     if (options.output === "json") out.line(JSON.stringify({ instances: views }, undefined, 2));
+    else if (options.output === "markdown") out.line(planMarkdown(views, faults));
     else for (const view of views) for (const line of planLines(view, paint, isFaulty)) out.line(line);
     printTroubles(session, views);
     if (views.length === 0) session.notes.line(noInstance(isFaulty, "plan"));
-    if (isFaulty || views.length === 0 || views.some(isWrong)) return 2;
-    return views.some(({ operations, held }) => operations.length + held.length > 0) ? 1 : 0;
+    if (isFaulty || views.length === 0 || views.some((view) => view.trouble !== undefined || isPartial(view))) return 2;
+    return views.some(differsFromDeclared) ? 1 : 0;
   });
 }
 
-/** Invalid parts are not in the plan, so the plan is not that of the whole folder. */
-function isWrong({ trouble, objects }: InstanceView): boolean {
-  return trouble !== undefined || objects.some(({ isAccepted }) => !isAccepted);
+/** Keeps what is noted, without colours, for a comment that has to stand alone. */
+function alsoInto(lines: string[], session: Session): Session {
+  const line = (text = ""): void => {
+    lines.push(stripVTControlCharacters(text));
+    session.notes.line(text);
+  };
+  return { ...session, notes: { ...session.notes, line } };
 }

@@ -2,6 +2,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
+import { listNames } from "../model/declared.ts";
 import type { DayRange } from "../plan/logs/cursor.ts";
 import { addressesToBlock, assessClients } from "./report/report-clients.ts";
 import type { LogPlan } from "../plan/logs/retention.ts";
@@ -19,7 +20,7 @@ import type { ReportEnd } from "./report/collect-report.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
 import { StatusLine } from "./status-line.ts";
-import { terminalOn } from "./terminal.ts";
+import { editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface ReportOptions extends LogSourceOptions {
   readonly from: string;
@@ -40,8 +41,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
   if (options.output !== standardOutput) await checkReportFile(options.output);
   const source = await findLogSource(options);
   const { key } = source;
-  const terminal = terminalOn(process.stderr);
-  const notes = { ...terminal, line: (text = "") => terminal.line(key.redact(text)) };
+  const notes = editedTerminal(terminalOn(process.stderr), (text) => key.redact(text));
   const progress = new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = options.plan ?? source.plan;
@@ -58,13 +58,16 @@ export async function runReport(options: ReportOptions): Promise<number> {
       notes.line("Stopped. No report was written.");
       return 130;
     }
-    const unlisted = end.blocklist.ok ? undefined : `cannot read the blocklist: ${end.blocklist.fault.message}`;
-    if (unlisted !== undefined) notes.line(`warning: ${unlisted}`);
-    const warnings = [retention, unlisted, ...watch.warnings].filter((text) => text !== undefined);
+    const unread = listNames.flatMap((list) => {
+      const read = end[list];
+      return read.ok ? [] : [`cannot read the ${list}: ${read.fault.message}`];
+    });
+    for (const text of unread) notes.line(`warning: ${text}`);
+    const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
     await write(end, options, source, warnings);
     const where = options.output === standardOutput ? "" : ` is in ${options.output}`;
     notes.line(`A report of ${countWords(end.report.total)} blocked requests${where}.`);
-    return watch.isWhole && end.blocklist.ok ? 0 : 1;
+    return watch.isWhole && unread.length === 0 ? 0 : 1;
   } finally {
     progress.clear();
     process.off("SIGINT", stop).off("SIGTERM", stop);
@@ -93,13 +96,16 @@ async function collect(
 }
 
 async function write(
-  { report, blocklist, domain }: Extract<ReportEnd, { state: "Done" }>,
+  { report, blocklist, allowlist, domain }: Extract<ReportEnd, { state: "Done" }>,
   { top, output }: ReportOptions,
   { key, instance }: LogSource,
   warnings: readonly string[],
 ): Promise<void> {
   const summary = report.summary(top);
-  const clients = assessClients(summary.clients.items, blocklist.ok ? blocklist.value : undefined);
+  const clients = assessClients(summary.clients.items, {
+    blocklist: blocklist.ok ? blocklist.value : undefined,
+    allowlist: allowlist.ok ? allowlist.value : undefined,
+  });
   // The chart library is large, and not needed before there is something to draw.
   const { reportPage } = await import("./report/report-page.ts");
   const madeAtMs = realClock.nowMs();

@@ -1,11 +1,16 @@
 // One line that says how far a long piece of work is: redrawn in place on a terminal, a plain line now and then elsewhere.
 import type { Clock } from "../async/clock.ts";
+import { shortened } from "../model/sentence.ts";
 import { durationInWords } from "../reconcile/status/trouble.ts";
 import { countWords } from "./count-words.ts";
 import type { Terminal } from "./terminal.ts";
 
 const clearLine = "\r\u001B[2K";
-const barWidth = 24;
+const barWidthMax = 24;
+/** A shorter bar shows nothing. */
+const barWidthMin = 5;
+/** Of the label, however narrow the terminal is. */
+const labelWidthMin = 4;
 const columnsMin = 20;
 const redrawIntervalMs = 100;
 const plainIntervalMs = 5_000;
@@ -60,7 +65,7 @@ export class StatusLine {
     if (nowMs - this.#drawnMs < (this.#terminal.isInteractive ? redrawIntervalMs : plainIntervalMs)) return;
     this.#drawnMs = nowMs;
     if (this.#terminal.isInteractive) this.#redraw();
-    else this.#terminal.line(this.#text(false));
+    else this.#terminal.line(this.#text(undefined));
   }
 
   /** The work waits, and will continue without help. */
@@ -87,21 +92,40 @@ export class StatusLine {
 
   #redraw(): void {
     this.#isShown = true;
-    this.#terminal.write(`${clearLine}${this.#text(true).slice(0, Math.max(columnsMin, this.#terminal.columns - 1))}`);
+    const width = Math.max(columnsMin, this.#terminal.columns - 1);
+    this.#terminal.write(`${clearLine}${this.#text(width).slice(0, width)}`);
   }
 
-  #text(withBar: boolean): string {
-    const progress = `${this.#label} ${this.#done === 0 ? "" : this.#counts(withBar)}`.trim();
-    return [progress, ...this.#pace(), this.#note].filter((part) => part !== "").join("  ");
+  /** @param width what the line has to fit into, for which the bar and then the label get shorter; undefined: no bar */
+  #text(width: number | undefined): string {
+    const counts = this.#done === 0 ? "" : this.#counts();
+    const rest = [counts, ...this.#pace(), this.#note].filter((part) => part !== "").join("  ");
+    const gap = this.#label === "" || rest === "" ? "" : " ";
+    const whole = `${this.#label}${counts === "" ? gap.repeat(2) : gap}`;
+    if (width === undefined) return `${whole}${rest}`;
+    const room = width - whole.length - rest.length;
+    if (room >= 0) return `${whole}${this.#bar(room)}${rest}`;
+    const labelWidth = Math.max(labelWidthMin, this.#label.length + room);
+    return `${shortened(this.#label, labelWidth)}${gap}${rest}`;
   }
 
-  #counts(withBar: boolean): string {
+  /** Nothing if there is no room for it, or no total to show a share of. */
+  #bar(room: number): string {
+    const width = Math.min(barWidthMax, room - 1);
+    if (this.#total === undefined || this.#done === 0 || width < barWidthMin) return "";
+    const filled = Math.round(this.#share() * width);
+    return `${"█".repeat(filled)}${"░".repeat(width - filled)} `;
+  }
+
+  #share(): number {
+    const total = Math.max(this.#total ?? 0, this.#done);
+    return total === 0 ? 0 : this.#done / total;
+  }
+
+  #counts(): string {
     if (this.#total === undefined) return `${countWords(this.#done)}${this.#unit}`;
     const total = Math.max(this.#total, this.#done);
-    const share = total === 0 ? 0 : this.#done / total;
-    const filled = Math.round(share * barWidth);
-    const bar = withBar ? `${"█".repeat(filled)}${"░".repeat(barWidth - filled)} ` : "";
-    return `${bar}${countWords(this.#done)}/${countWords(total)}${this.#unit} ${Math.floor(share * 100)} %`;
+    return `${countWords(this.#done)}/${countWords(total)}${this.#unit} ${Math.floor(this.#share() * 100)} %`;
   }
 
   #pace(): string[] {

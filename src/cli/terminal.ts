@@ -4,6 +4,7 @@ import { styleText } from "node:util";
 export interface Terminal {
   /** Whether it is a terminal, so that progress may be redrawn in place. */
   readonly isInteractive: boolean;
+  /** Its width now: it may be resized. */
   readonly columns: number;
   write(text: string): void;
   line(text?: string): void;
@@ -16,11 +17,27 @@ export function colour(stream: NodeJS.WriteStream, style: Style, text: string): 
   return styleText(style, text, { stream });
 }
 
+const columnsDefault = 100;
+
 export function terminalOn(stream: NodeJS.WriteStream): Terminal {
   return {
     isInteractive: stream.isTTY,
-    columns: stream.columns || 100,
+    get columns() {
+      return stream.columns || columnsDefault;
+    },
     write: (text) => void stream.write(text),
     line: (text = "") => void stream.write(`${text}\n`),
+  };
+}
+
+/** The same terminal with every text passed through `edit`. A copy by `...` would keep the width of this moment. */
+export function editedTerminal(terminal: Terminal, edit: (text: string) => string): Terminal {
+  return {
+    isInteractive: terminal.isInteractive,
+    get columns() {
+      return terminal.columns;
+    },
+    write: (text) => terminal.write(edit(text)),
+    line: (text = "") => terminal.line(edit(text)),
   };
 }

@@ -92,6 +92,8 @@ export interface DeclaredInstance {
   readonly access: readonly Grant[];
   readonly suspend: boolean;
   readonly resyncIntervalMs: number;
+  /** How long a list may take to show a write. */
+  readonly consistencyWindowMs: number;
   readonly requestTimeoutMs: number;
   readonly minRequestIntervalMs: number;
   readonly policies: {

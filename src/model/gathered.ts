@@ -32,6 +32,8 @@ export interface BrokenReference {
   readonly problem: string;
   /** File and line of the reference; empty in a cluster. */
   readonly place: string;
+  /** It refers to the instance that this one continues, which it was attached to. */
+  readonly isOfFormer?: true;
 }
 
 export interface BrokenReferences {

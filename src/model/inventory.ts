@@ -17,6 +17,8 @@ export interface OwnedEntry {
   readonly manner: Manner;
   /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
+  /** When nobody wanted it any more and a read first did not show it: another read decides whether it is given up. */
+  readonly missingSinceMs?: number;
 }
 
 export interface OwnedOrigin {

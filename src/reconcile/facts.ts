@@ -3,6 +3,7 @@ import type { Gathered } from "../model/gathered.ts";
 import type { Inventory } from "../model/inventory.ts";
 import type { Observed } from "../model/observed.ts";
 import type { DesiredState } from "../plan/instance/desired.ts";
+import type { DriftedEntry } from "../plan/instance/drift.ts";
 import type { Plan } from "../plan/instance/plan.ts";
 import type { EntryChange } from "./entry-changes.ts";
 import type { RunResult } from "./run-result.ts";
@@ -30,6 +31,14 @@ export interface Pace {
   readonly perSecond: number | undefined;
 }
 
+/** Fewer writes than this say nothing about the pace. */
+const paceFrom = 5;
+
+export function paceOf(writes: WritesDone, left: number, tookMs: number): Pace {
+  const done = writesOf(writes);
+  return { done, left, perSecond: done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs };
+}
+
 export interface RunFacts {
   readonly gathered: Gathered;
   readonly desired: DesiredState;
@@ -48,6 +57,8 @@ export interface RunFacts {
   readonly changes: readonly EntryChange[];
   /** Declared entries that were on the lists when there was no record yet: they count as foreign. */
   readonly unrecorded: number;
+  /** What another writer had changed against the declared state when the run began. */
+  readonly drift: readonly DriftedEntry[];
   readonly pace: Pace | undefined;
   /** Why the run is waiting at the moment. */
   readonly waiting: string | undefined;
@@ -72,6 +83,7 @@ export function factsWithoutRead(
     done: nothingDone,
     changes: [],
     unrecorded: 0,
+    drift: [],
     pace: undefined,
     waiting: undefined,
     nowMs: moment.nowMs,

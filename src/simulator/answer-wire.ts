@@ -16,6 +16,8 @@ export interface AnswerWire {
   reset(): void;
   /** The request stays open until the client hangs up. */
   hang(): void;
+  /** Resolves when the client has hung up. */
+  hungUp(): Promise<void>;
 }
 
 /** @param onAnswer is called once, with the status that is about to be sent, or undefined for a torn connection */
@@ -49,6 +51,9 @@ export function makeAnswerWire(response: ServerResponse, onAnswer: (status: numb
     },
     hang() {
       // Nothing to do: the server has no time-out for its own answers.
+    },
+    async hungUp() {
+      if (!response.closed) await once(response, "close");
     },
   };
 }

@@ -99,6 +99,7 @@ function readFaultEffect(value: unknown): FaultEffect {
     delayMs: "natural",
     domain: "string",
     bytes: "natural",
+    writes: "natural",
   });
   const { status } = rest;
   if (status !== undefined && (status < 200 || status > 599))

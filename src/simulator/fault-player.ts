@@ -5,9 +5,11 @@ import type { Answer } from "./answer.ts";
 import type { AnswerWire } from "./answer-wire.ts";
 import { isAfterEffect } from "./fault-rule.ts";
 import type { FaultEffect } from "./fault-rule.ts";
+import { listNames } from "./simulated-waf.ts";
 import type { SimulatorWorld } from "./simulator-world.ts";
 
 const hugeBytesByDefault = 64 * 1024 * 1024;
+const lateMsByDefault = 2_000;
 const otherDomain = "another-waf.example.test";
 const errorPage =
   "<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n";
@@ -22,10 +24,34 @@ export async function playFault(
   signal: AbortSignal,
 ): Promise<void> {
   const trueAnswer = isAfterEffect(effect) ? performRequest(request, world) : undefined;
+  if (effect.kind === "Late") return await performLater(effect, request, wire, world, signal);
   if (effect.kind === "Slow") await world.clock.sleep(effect.delayMs ?? 0, signal);
   if (effect.kind === "HugeBody") await wire.huge(effect.bytes ?? hugeBytesByDefault);
-  else if (trueAnswer !== undefined && spoilAnswer(effect, trueAnswer, wire)) return;
+  else if (effect.kind === "StaleList" && trueAnswer !== undefined) {
+    wire.json(staleAnswer(effect, request, trueAnswer, world));
+  } else if (trueAnswer !== undefined && spoilAnswer(effect, trueAnswer, wire)) return;
   else replaceAnswer(effect, request, wire, world.clock.nowMs());
+}
+
+async function performLater(
+  effect: FaultEffect,
+  request: ApiRequest,
+  wire: AnswerWire,
+  world: SimulatorWorld,
+  signal: AbortSignal,
+): Promise<void> {
+  await wire.hungUp();
+  await world.clock.sleep(effect.delayMs ?? lateMsByDefault, signal);
+  if (!signal.aborted) performRequest(request, world);
+}
+
+/** Other answers than those of lists are never old. */
+function staleAnswer(effect: FaultEffect, { path, waf }: ApiRequest, answer: Answer, world: SimulatorWorld): Answer {
+  const name = listNames.find((list) => path === `/api/${list}_ips`);
+  if (name === undefined || waf === undefined || answer.status !== 200) return answer;
+  const { delayMs, writes = 1 } = effect;
+  const since = delayMs === undefined ? {} : { sinceMs: world.clock.nowMs() - delayMs };
+  return { ...answer, body: waf.lists[name].shownBefore(world.settings.spelling, { writes, ...since }) };
 }
 
 /** The kinds that need the true answer. @returns whether it was one of them */

@@ -17,6 +17,8 @@ export const faultKinds = [
   "WrongDomain",
   "HugeBody",
   "ListAsObject",
+  "StaleList",
+  "Late",
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
@@ -29,6 +31,8 @@ export type FaultKind = (typeof faultKinds)[number];
  * - `TruncatedBody`: fewer bytes than announced, then the connection closes. `CutJson`: half of the JSON, well framed.
  * - `NotJson`: a text with status 200. `WrongDomain`: the true answer, under `domain`. `HugeBody`: `bytes` (64 MiB) of JSON.
  * - `ListAsObject`: an array comes as an object with numbered fields.
+ * - `StaleList`: a list as it was `delayMs` ago, or else before its last `writes` (1) changes.
+ * - `Late`: no answer; the request does its work `delayMs` (2000) after the client hung up.
  */
 export interface FaultEffect {
   readonly kind: FaultKind;
@@ -45,6 +49,7 @@ export interface FaultEffect {
   readonly delayMs?: number;
   readonly domain?: string;
   readonly bytes?: number;
+  readonly writes?: number;
 }
 
 /** All that is given must fit. */
@@ -73,6 +78,7 @@ const needTrueAnswer: ReadonlySet<FaultKind> = new Set([
   "CutJson",
   "WrongDomain",
   "ListAsObject",
+  "StaleList",
 ]);
 const afterByDefault: ReadonlySet<FaultKind> = new Set([...needTrueAnswer, "NotJson", "HugeBody"]);
 

@@ -11,7 +11,7 @@ export function readList(list: ListName): Handler {
 export function addAddress(list: ListName): Handler {
   return (call) => {
     const ip = requiredParameter(call, "ip");
-    return answerOf(call, call.waf.lists[list].add(ip), `${ip} was added to the ${list}`);
+    return answerOf(call, call.waf.lists[list].add(ip, call.nowMs), `${ip} was added to the ${list}`);
   };
 }
 
@@ -19,7 +19,8 @@ export function removeAddress(list: ListName): Handler {
   return (call) => {
     const { spelling, deletionSpelling } = call.settings;
     const ip = requiredParameter(call, "ip");
-    const change = call.waf.lists[list].remove(ip, deletionSpelling === "Shown" ? spelling : undefined);
+    const shownIn = deletionSpelling === "Shown" ? spelling : undefined;
+    const change = call.waf.lists[list].remove(ip, shownIn, call.nowMs);
     if (change === "OtherSpelling") call.waf.counters.deletionsInOtherSpelling += 1;
     return answerOf(call, change, `${ip} was removed from the ${list}`);
   };

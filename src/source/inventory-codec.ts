@@ -1,4 +1,4 @@
-// Encodes an inventory as named sections of plain text, the shape of a ConfigMap's data, so that people can read and grep it.
+// Encodes an inventory as named sections of plain text, as a WafRecord has it, so that people can read and grep it.
 // Every section is present, even if it is empty, and consists of sorted lines: equal inventories give equal text, and
 // truncated text is detected. Invalid text is rejected as a whole, because with a partial inventory wafsync would forget
 // which entries it manages.

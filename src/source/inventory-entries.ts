@@ -12,6 +12,9 @@ import { decodeTime, encodeTime } from "./inventory-lines.ts";
 
 const idLength = 10;
 const noTime = "-";
+/** What may follow an entry on its line. */
+const suffixPattern =
+  /^(?: (?<id>[0-9a-z]{10}))?(?: retained-by=(?<retainedBy>\S+))?(?: missing-since=(?<missing>\S+))?$/;
 
 type Provenance = Pick<OwnedEntry, "owners" | "sinceMs" | "manner">;
 
@@ -38,7 +41,9 @@ export class EntryWriter {
     if (known !== undefined) return known;
     const id = this.#idOf(record);
     const retained = record.retainedBy === undefined ? "" : ` retained-by=${encodeWord(record.retainedBy)}`;
-    const suffix = `${id === undefined ? "" : ` ${id}`}${retained}`;
+    const { missingSinceMs } = record;
+    const missing = missingSinceMs === undefined ? "" : ` missing-since=${encodeTime(missingSinceMs)}`;
+    const suffix = `${id === undefined ? "" : ` ${id}`}${retained}${missing}`;
     this.#suffixes.set(record, suffix);
     return suffix;
   }
@@ -85,12 +90,19 @@ export class EntryReader {
   #recordOf(suffix: string): OwnedEntry | null {
     const known = this.#records.get(suffix);
     if (known !== undefined) return known;
-    const groups = /^(?: (?<id>[0-9a-z]{10}))?(?: retained-by=(?<retainedBy>\S+))?$/.exec(suffix)?.groups;
-    const retainedBy = decodeWord(groups?.["retainedBy"]);
-    const provenance = this.#rows.get(groups?.["id"] ?? "") ?? unknownProvenance;
-    const record = groups === undefined || retainedBy === null ? null : { ...provenance, retainedBy };
+    const record = this.#readSuffix(suffix);
     this.#records.set(suffix, record);
     return record;
+  }
+
+  #readSuffix(suffix: string): OwnedEntry | null {
+    const groups = suffixPattern.exec(suffix)?.groups;
+    const retainedBy = decodeWord(groups?.["retainedBy"]);
+    const missing = groups?.["missing"];
+    const missingSinceMs = missing === undefined ? undefined : decodeTime(missing);
+    if (groups === undefined || retainedBy === null || missingSinceMs === null) return null;
+    const provenance = this.#rows.get(groups["id"] ?? "") ?? unknownProvenance;
+    return { ...provenance, retainedBy, ...(missingSinceMs === undefined ? {} : { missingSinceMs }) };
   }
 }
 

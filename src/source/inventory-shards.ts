@@ -1,4 +1,4 @@
-// Splits the text of an inventory into shards for stores of limited size (ConfigMaps), and joins them again. Rendezvous
+// Splits the text of an inventory into shards for stores of limited size (WafRecords), and joins them again. Rendezvous
 // hashing assigns lines to shards: an additional shard only receives lines, and a removed last shard only gives lines away.
 // Each shard has the rows of owners that its entries need. So a crash between the writes loses nothing if the writer keeps
 // one order: write the shards from the last to the first, and only then delete those that are no longer needed.

@@ -35,6 +35,7 @@ test("an instance has every default filled in", () => {
     access: [],
     suspend: false,
     resyncInterval: "5m",
+    consistencyWindow: "5s",
     requestTimeout: "10s",
     minRequestInterval: "0s",
     blocklist: { policy: "Additive" },

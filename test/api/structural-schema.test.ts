@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { objectSchema } from "../../src/api/custom-resource-definition.ts";
-import { kindDefinitions } from "../../src/api/custom-resource.ts";
+import { customResourceDefinition, objectSchema } from "../../src/api/custom-resource-definition.ts";
+import { kindDefinitions, servedDefinitions } from "../../src/api/custom-resource.ts";
 import { validationsKey } from "../../src/api/schema-rules.ts";
 import { type StructuralSchema, schemaAt, structuralSchema } from "../../src/api/structural-schema.ts";
 import { resourceKinds } from "../../src/model/resource.ts";
@@ -43,8 +43,8 @@ function costBound({ schema, placesMax }: PlacedSchema, rule: string): number {
 
 const forbidden = ["anyOf", "oneOf", "allOf", "not", "$ref", "pattern", "uniqueItems", "nullable", "definitions"];
 
-describe.each(resourceKinds)("the schema of %s", (kind) => {
-  const nodes = walk(kind, objectSchema(kindDefinitions[kind]));
+describe.each(servedDefinitions)("the schema of $kind", (definition) => {
+  const nodes = walk(definition.kind, objectSchema(definition));
   const rules = nodes.flatMap((node) =>
     (node.schema[validationsKey] ?? []).map(({ rule, message }) => ({ node, rule, message })),
   );
@@ -84,13 +84,21 @@ describe.each(resourceKinds)("the schema of %s", (kind) => {
     const transitions = rules.filter(({ rule }) => rule.includes("oldSelf")).map(({ node }) => node.path);
     expect(transitions.filter((path) => path.includes("[]"))).toEqual([]);
   });
+});
 
-  test("starts the status with a generation that was never observed", () => {
-    const status = schemaAt(objectSchema(kindDefinitions[kind]), ["status"]);
-    expect(status).toMatchObject({ default: { observedGeneration: -1 } });
-    expect(status?.properties?.["observedGeneration"]).toMatchObject({ type: "integer", default: -1 });
-    expect(status?.properties?.["conditions"]).toMatchObject({ "x-kubernetes-list-map-keys": ["type"] });
-  });
+test.each(resourceKinds)("the status of %s starts with a generation that was never observed", (kind) => {
+  const status = schemaAt(objectSchema(kindDefinitions[kind]), ["status"]);
+  expect(status).toMatchObject({ default: { observedGeneration: -1 } });
+  expect(status?.properties?.["observedGeneration"]).toMatchObject({ type: "integer", default: -1 });
+  expect(status?.properties?.["conditions"]).toMatchObject({ "x-kubernetes-list-map-keys": ["type"] });
+});
+
+test("WafRecord has no status, and is not among what users declare", () => {
+  const [record] = servedDefinitions.filter(({ kind }) => kind === "WafRecord");
+  expect(Object.keys(objectSchema(record!).properties ?? {})).toEqual(["apiVersion", "kind", "metadata", "spec"]);
+  const { spec } = customResourceDefinition(record!) as { spec: { names: object; versions: object[] } };
+  expect(spec.names).not.toHaveProperty("categories");
+  expect(spec.versions[0]).not.toHaveProperty("subresources");
 });
 
 test("lists of addresses are atomic, 10,000 items of 43 characters, with rules on the items and none on the list", () => {

@@ -67,6 +67,7 @@ test("an instance with nothing but what it needs declares all defaults", () => {
     access: [],
     suspend: false,
     resyncIntervalMs: 300_000,
+    consistencyWindowMs: 5_000,
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },

@@ -111,7 +111,11 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
   test("a call that runs at SIGTERM is ended and recorded, and no other is begun", async () => {
     const namespace = await createNamespace(cluster, "stop");
     const [view] = simulator.wafs();
-    await createAll(cluster, keySecret(namespace, key), instance(namespace, simulator.baseUrl));
+    await createAll(
+      cluster,
+      keySecret(namespace, key),
+      instance(namespace, simulator.baseUrl, { deletionPolicy: "Delete" }),
+    );
     const process = await start();
     await hasReason(instance(namespace, simulator.baseUrl), "Ready", "Ready");
     simulator.settings.latencyMs = slow(1_000);
@@ -141,7 +145,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
       parameters: ["--namespace", "wafsync-system", "--leader-elect"],
       environment: { POD_NAMESPACE: "wafsync-system" },
     });
-    const mine = instance("wafsync-system", simulator.baseUrl);
+    const mine = instance("wafsync-system", simulator.baseUrl, { deletionPolicy: "Delete" });
     const far = rule("wafsync-system", "far", ["198.51.100.1"], { instanceRef: { name: "waf", namespace: "default" } });
     await createAll(cluster, keySecret("wafsync-system", key), mine, far);
     await createAll(cluster, rule("wafsync-system", "near", ["198.51.100.2"]));

@@ -99,7 +99,7 @@ describe("the bundle", () => {
     const { code, packages, kibibytes, files, builtins } = await loadedBy(["plan", ...folder.from]);
     expect(code).toBe(1);
     expect(packages).toEqual(directory);
-    expect(kibibytes).toBeLessThan(1300);
+    expect(kibibytes).toBeLessThan(1400);
     expect(files).toBeLessThan(25);
     expect(builtins).toContain("node:net");
     expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);

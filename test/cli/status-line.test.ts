@@ -112,3 +112,29 @@ test("Elsewhere a wait is a plain line of its own, with what it is about", () =>
   new StatusLine(terminal, createVirtualClock()).wait("Trying again in 2 s.");
   expect(written()).toBe("shop/main: waiting 2 s: no connection\nTrying again in 2 s.\n");
 });
+
+test("On a narrow terminal the bar gets shorter, and then the label: speed and time left stay", async () => {
+  const clock = createVirtualClock();
+  let columns = 100;
+  const shown = screen(true);
+  const terminal: Terminal = {
+    ...shown.terminal,
+    get columns() {
+      return columns;
+    },
+  };
+  const line = new StatusLine(terminal, clock, { label: "shop/main" });
+  const drawnAt = async (width: number): Promise<string> => {
+    columns = width;
+    await clock.advance(100);
+    line.advance(10, { left: 3_000 });
+    return shown.current();
+  };
+  await clock.advance(1000);
+  await drawnAt(100);
+  const atSixty = await drawnAt(60);
+  expect(atSixty).toHaveLength(59);
+  expect(atSixty).toMatch(/^shop\/main [█░]{5,} 20\/3,020 0 % {2}\d+\/s {2}.* left$/);
+  expect(await drawnAt(50)).toMatch(/^shop\/main 30\/3,030 0 % {2}\d+\/s {2}.* left$/);
+  expect(await drawnAt(42)).toMatch(/^shop\S*… 40\/3,040 1 % {2}\d+\/s {2}.* left$/);
+});

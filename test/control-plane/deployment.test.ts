@@ -109,7 +109,8 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       ["patch", "wafinstances.wafsync.dev"],
       ["delete", "wafcacheclears.wafsync.dev"],
       ["get", "secrets"],
-      ["update", "configmaps"],
+      ["watch", "configmaps"],
+      ["update", "wafrecords.wafsync.dev"],
       ["create", "events"],
       ["list", "namespaces"],
       ["watch", "deployments.apps"],
@@ -122,6 +123,11 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       ["watch", "secrets"],
       ["update", "secrets"],
       ["patch", "wafiprules.wafsync.dev"],
+      ["create", "configmaps"],
+      ["update", "configmaps"],
+      ["patch", "configmaps"],
+      ["delete", "configmaps"],
+      ["watch", "wafrecords.wafsync.dev"],
       ["delete", "wafinstances.wafsync.dev"],
       ["create", "wafiprules.wafsync.dev"],
       ["get", "pods"],
@@ -150,6 +156,11 @@ await describeWithControlPlane("deploy/kustomize", (cluster) => {
       expect(await may("view", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(false);
       expect(await may("edit", "create", "wafiprules.wafsync.dev", elsewhere)).toBe(true);
       expect(await may("edit", "create", "wafinstances.wafsync.dev", elsewhere)).toBe(false);
+      for (const role of ["view", "edit", "admin"]) {
+        for (const verb of ["get", "create", "patch", "delete"]) {
+          expect([role, verb, await may(role, verb, "wafrecords.wafsync.dev", elsewhere)]).toEqual([role, verb, false]);
+        }
+      }
     });
   });
 });

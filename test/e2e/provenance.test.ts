@@ -21,7 +21,7 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   waf.add("blocklist", addresses);
   await folder.files.write("rule.yaml", ruleDocument("office", { addresses }));
   const without = await runWafsync(["plan", ...folder.from]);
-  expect(without.code).toBe(0);
+  expect(without.code).toBe(1);
   expect(without.stdout).toContain(
     "warning: There is no record of earlier runs, and 2 declared entries are on the lists already",
   );

@@ -110,6 +110,9 @@ await describeOperator(
     test("the definitions deleted and installed again: nothing is removed, and what is declared again is ours again", async () => {
       await restartOperator();
       const { cluster } = world();
+      const owned = await world().newInstance("owned", { deletionPolicy: "Delete" });
+      await world().apply(rule(owned.namespace, "owned", ["203.0.113.1"]));
+      await world().allReady(owned.namespace);
       await cluster.expectKubectl(["delete", "-k", definitionsDirectory, `--timeout=${slow(60)}s`]);
       await world().eventually(
         "it is not ready",
@@ -123,11 +126,17 @@ await describeOperator(
         instance(namespace, world().simulator.baseUrl),
         rule(namespace, "constant", addresses(50)),
         rule(namespace, "another", ["203.0.113.205"]),
+        instance(owned.namespace, world().simulator.baseUrl, { deletionPolicy: "Delete" }),
+        rule(owned.namespace, "owned", ["203.0.113.1"]),
       );
       await world().eventually("the new rule is blocked", () => waf.view.blocklist.length === 51, 90_000);
       await world().allReady(namespace, 90_000);
       expect((await world().read("WafInstance", namespace, "waf"))?.status).toMatchObject({
         blocklist: { live: 51, managed: 51, foreign: 0 },
+      });
+      await world().allReady(owned.namespace, 90_000);
+      expect((await world().read("WafInstance", owned.namespace, "waf"))?.status).toMatchObject({
+        blocklist: { live: 1, managed: 1, foreign: 0 },
       });
       await world().eventually("it is ready", async () => (await world().operator.health("/readyz")).status === 200);
       expect(removals()).toBe(removalsBefore);

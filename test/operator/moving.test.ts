@@ -57,6 +57,11 @@ await describeOperator("an instance under another name", (world) => {
       const former = conditionOf(await world().read("WafInstance", namespace, "waf"), "Synced");
       return former?.reason === "Continued" && former.message.includes(`${target}/front`);
     });
+    // Its rules still refer to the former instance: nothing of theirs is removed meanwhile.
+    await world().eventually("the new instance holds removals", async () => {
+      const held = conditionOf(await world().read("WafInstance", target, "front"), "RemovalsHeld");
+      return held?.message.includes(`continues WafInstance ${namespace}/waf, which the object refers to`) === true;
+    });
     await world().apply(...all(target, "front"));
     await synced(target, "front", 1_413);
     await world().remove(...all(namespace), instance(namespace, ""));

@@ -67,10 +67,9 @@ async function declareAtRandom(world: OperatorWorld, namespace: string, random: 
   return wanted;
 }
 
-/** What the ConfigMaps of the inventory name. */
+/** What the inventory names. */
 async function owned(world: OperatorWorld, namespace: string): Promise<Set<string>> {
-  const body = await world.requests.expect({ path: `/api/v1/namespaces/${namespace}/configmaps` });
-  const maps = (body as { items: { metadata: { name: string }; data?: Record<string, string> }[] }).items;
-  const inventories = maps.filter(({ metadata }) => metadata.name.includes("wafsync-inventory"));
-  return new Set(inventories.flatMap(({ data }) => JSON.stringify(data).match(/203\.0\.113\.\d+/g) ?? []));
+  const body = await world.requests.expect({ path: `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafrecords` });
+  const records = (body as { items: { spec: object }[] }).items;
+  return new Set(records.flatMap(({ spec }) => JSON.stringify(spec).match(/203\.0\.113\.\d+/g) ?? []));
 }

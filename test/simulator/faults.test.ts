@@ -124,6 +124,45 @@ test("a list comes as an object with numbered fields", async () => {
   });
 });
 
+test("a list comes as it was before its last writes, or some time ago; edits behind the API's back are never hidden", async () => {
+  let nowMs = now;
+  await withSimulator({ clock: { ...clock, nowMs: () => nowMs } }, async ({ read, write, simulator }) => {
+    const shown = async (effect: Omit<FaultEffect, "kind">): Promise<unknown> => {
+      simulator.addFaults({ effect: { kind: "StaleList", ...effect } });
+      return (await read("/api/blocklist_ips")).json;
+    };
+    simulator.waf(apiKey).add("blocklist", ["192.0.2.9"]);
+    await write("POST", "/api/blocklist_ip", { ip });
+    nowMs += 3_000;
+    await write("POST", "/api/blocklist_ip", { ip: "192.0.2.2" });
+    await write("DELETE", "/api/blocklist_ip", { ip });
+    expect(await shown({})).toEqual(["192.0.2.9", "192.0.2.2", ip]);
+    expect(await shown({ writes: 2 })).toEqual(["192.0.2.9", ip]);
+    expect(await shown({ delayMs: 2_000 })).toEqual(["192.0.2.9", ip]);
+    expect(await shown({ delayMs: 60_000 })).toEqual(["192.0.2.9"]);
+    expect((await read("/api/blocklist_ips")).json).toEqual(["192.0.2.9", "192.0.2.2"]);
+  });
+});
+
+test("a late write takes effect after the client has given up", async () => {
+  const arrived = Promise.withResolvers<void>();
+  const slept = Promise.withResolvers<number>();
+  const late = { nowMs: () => now, sleep: async (delayMs: number) => slept.resolve(delayMs) };
+  await withSimulator({ clock: late, onRequest: () => arrived.resolve() }, async (caller) => {
+    const giveUp = new AbortController();
+    caller.simulator.addFaults({ effect: { kind: "Late", delayMs: 1_500 } });
+    const form = { api_key: apiKey, ip };
+    const sent = caller.call("POST", "/api/blocklist_ip", { form, signal: giveUp.signal });
+    await arrived.promise;
+    expect(caller.simulator.waf(apiKey).blocklist).toEqual([]);
+    giveUp.abort();
+    await expect(sent).rejects.toMatchObject({ name: "AbortError" });
+    expect(await slept.promise).toBe(1_500);
+    await caller.read("/api/origins");
+    await expectEffect(caller, true);
+  });
+});
+
 test("a huge body has the size that was asked for, and is given up when the client hangs up", async () => {
   await withSimulator({}, async (caller) => {
     const reply = await writeThrough(caller, { kind: "HugeBody", bytes: 3_000_000 });
@@ -149,7 +188,7 @@ test("a slow answer is the true one, after the delay", async () => {
 });
 
 test("every kind can be played at every endpoint, and none breaks the simulator", async () => {
-  const quiet: ReadonlySet<FaultKind> = new Set(["Timeout", "Reset", "TruncatedBody"]);
+  const quiet: ReadonlySet<FaultKind> = new Set(["Timeout", "Reset", "TruncatedBody", "Late"]);
   await withSimulator({}, async ({ read, call, write, simulator }) => {
     for (const kind of faultKinds.filter((one) => !quiet.has(one))) {
       simulator.addFaults({ times: 5, effect: { kind, bytes: 1000, body: "x" } });

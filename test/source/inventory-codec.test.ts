@@ -36,7 +36,14 @@ const entryMap = fc
   .array(
     fc.tuple(
       anyEntry,
-      fc.record({ owners: anyOwners, sinceMs: maybe(anyTime), manner: anyManner, retainedBy: maybe(anyName) }),
+      fc
+        .record({ owners: anyOwners, sinceMs: maybe(anyTime), manner: anyManner, retainedBy: maybe(anyName) })
+        .chain((record) =>
+          fc.oneof(
+            fc.constant(record),
+            anyTime.map((missingSinceMs) => ({ ...record, missingSinceMs })),
+          ),
+        ),
     ),
     { maxLength: 20 },
   )

@@ -19,6 +19,11 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials", false)
+    .option(
+      "--migrate-config-map-records",
+      "for one start after version 0.1: move its records from ConfigMaps into WafRecords",
+      false,
+    )
     .addOption(
       new Option("--log-level <level>", "lowest level to log")
         .choices(["debug", "info", "warn", "error", "silent"])

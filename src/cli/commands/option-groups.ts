@@ -20,7 +20,7 @@ export function collect(text: string, before: readonly string[] = []): readonly 
 }
 
 /** Adds the options that `withSession` reads. */
-export function withDirectoryOptions(command: Command): Command {
+export function withDirectoryOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
   return command
     .requiredOption(
       "-f, --from <directory>",
@@ -29,7 +29,7 @@ export function withDirectoryOptions(command: Command): Command {
     .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"));
+    .addOption(new Option("-o, --output <format>", "how to print").choices(formats).default("table"));
 }
 
 /** Adds the options that `findLogSource` reads. */

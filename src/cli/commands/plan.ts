@@ -4,11 +4,11 @@ import type { SetExitCode } from "./option-groups.ts";
 import { withDirectoryOptions } from "./option-groups.ts";
 
 export function addPlanCommand(program: Command, setExitCode: SetExitCode): void {
-  withDirectoryOptions(program.command("plan"))
+  withDirectoryOptions(program.command("plan"), ["table", "json", "markdown"])
     .description("Show what would be changed, and why. Writes nothing.")
     .addHelpText(
       "after",
-      "\nExamples:\n  $ wafsync plan -f waf/ && echo 'in sync'\n  $ wafsync plan -f waf/ --state /var/lib/wafsync -o json\n\nExit codes: 0 nothing to do, 1 there are changes, 2 something is wrong.\n",
+      "\nExamples:\n  $ wafsync plan -f waf/ && echo 'in sync'\n  $ wafsync plan -f waf/ --state /var/lib/wafsync -o json\n  $ wafsync plan -f waf/ -o markdown > comment.md\n\nExit codes: 0 nothing to do, 1 something is not as declared or will be changed, 2 something is wrong.\n",
     )
     .action(async (options) => {
       const { runPlan } = await import("../plan-command.ts");

@@ -18,8 +18,11 @@ export interface LogFormat {
   end(isEmpty: boolean): string;
 }
 
-/** @param isTerminal whether a terminal will show it */
-export function createLogFormat(name: LogFormatName, isTerminal: boolean): LogFormat {
+/**
+ * @param isTerminal whether a terminal will show it
+ * @param widthOfLine how wide that terminal is at this moment
+ */
+export function createLogFormat(name: LogFormatName, isTerminal: boolean, widthOfLine?: () => number): LogFormat {
   switch (name) {
     case "ndjson":
       return { start: "", rows: (entries) => entries.map((entry) => `${jsonLineOf(entry)}\n`).join(""), end: () => "" };
@@ -37,7 +40,7 @@ export function createLogFormat(name: LogFormatName, isTerminal: boolean): LogFo
         end: () => "",
       };
     case "table":
-      return createTable();
+      return createTable(isTerminal ? widthOfLine : undefined);
   }
 }
 
@@ -65,32 +68,90 @@ function withoutControls(entry: LogEntry): LogEntry {
 interface Column {
   readonly title: string;
   readonly width: number;
+  /** What a narrow terminal can do without. */
+  readonly isOptional?: boolean;
   readonly cell: (entry: LogEntry) => string;
 }
 
 const columns: readonly Column[] = [
   { title: "TIME", width: 20, cell: ({ timestamp }) => timestamp.replace(/\.\d+(?=Z$)/, "") },
   { title: "CLIENT", width: 15, cell: ({ client_ip }) => client_ip },
-  { title: "COUNTRY", width: 7, cell: ({ country }) => country ?? "-" },
-  { title: "METHOD", width: 6, cell: ({ http_method }) => http_method },
+  { title: "COUNTRY", width: 7, isOptional: true, cell: ({ country }) => country ?? "-" },
+  { title: "METHOD", width: 7, isOptional: true, cell: ({ http_method }) => http_method },
   { title: "STATUS", width: 6, cell: ({ http_status }) => String(http_status) },
-  { title: "REASON", width: 26, cell: ({ block_reason }) => block_reason },
+  { title: "REASON", width: 32, cell: ({ block_reason }) => block_reason },
   { title: "PATH", width: 0, cell: ({ request_path }) => request_path },
 ];
 const cellLengthMax = 120;
+const clientWidthMax = 39;
+const gap = "   ";
+/** A terminal that is narrower than this has no optional columns. */
+const wideFrom = 100;
+/** The reason makes room for the path, as far as this. */
+const reasonWidthMin = 16;
+const pathWidthWanted = 40;
 
-/** The widths are fixed, since rows are printed before the last of them is known. */
-function createTable(): LogFormat {
-  const line = (cells: readonly string[]): string =>
-    `${cells
-      .map((cell, index) => cell.padEnd(columns[index]?.width ?? 0))
-      .join("   ")
-      .trimEnd()}\n`;
+/**
+ * The columns are laid out before the first row, since rows are printed before the last of them is known; only the client's
+ * gets wider, with the first IPv6 address. A terminal cuts longer cells, so that the columns stay aligned.
+ * @param widthOfLine of the terminal at this moment; undefined where nothing is cut
+ */
+function createTable(widthOfLine: (() => number) | undefined): LogFormat {
+  const layout = layoutFor(widthOfLine?.());
+  const widths = layout.map(({ width }) => width);
+  const line = (cells: readonly string[]): string => {
+    const padded = cells.map((cell, index) => paddedCell(cell, widths[index] ?? 0, widthOfLine !== undefined));
+    const text = padded.join(gap).trimEnd();
+    return `${widthOfLine === undefined ? text : fitted(text, widthOfLine())}\n`;
+  };
+  const clientColumn = layout.findIndex(({ title }) => title === "CLIENT");
   return {
-    start: line(columns.map(({ title }) => title)),
-    rows: (entries) => entries.map((entry) => line(columns.map(({ cell }) => printableCell(cell(entry))))).join(""),
+    start: line(layout.map(({ title }) => title)),
+    rows: (entries) => {
+      const clients = entries.map(({ client_ip }) => Math.min(clientWidthMax, client_ip.length));
+      widths[clientColumn] = clients.reduce((a, b) => Math.max(a, b), widths[clientColumn] ?? 0);
+      return entries.map((entry) => line(layout.map(({ cell }) => printableCell(cell(entry))))).join("");
+    },
     end: (isEmpty) => (isEmpty ? "No blocked requests.\n" : ""),
   };
+}
+
+function layoutFor(lineWidth: number | undefined): readonly Column[] {
+  if (lineWidth === undefined) return columns;
+  const shown = columns.filter(({ isOptional }) => isOptional !== true || lineWidth >= wideFrom);
+  const taken = shown.reduce((sum, { width }) => sum + width + gap.length, 0) - gap.length;
+  const missing = Math.max(0, taken + pathWidthWanted - lineWidth);
+  return shown.map((column) =>
+    column.title === "REASON" ? { ...column, width: Math.max(reasonWidthMin, column.width - missing) } : column,
+  );
+}
+
+function paddedCell(cell: string, width: number, isCut: boolean): string {
+  const text = isCut && width > 0 ? fitted(cell, width) : cell;
+  return text + " ".repeat(Math.max(0, width - cellsOf(text)));
+}
+
+/** The text in at most so many cells of a terminal, with an ellipsis if something is cut. */
+function fitted(text: string, width: number): string {
+  if (cellsOf(text) <= width) return text;
+  let kept = "";
+  let cells = 1;
+  for (const character of text) {
+    cells += cellsOf(character);
+    if (cells > width) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+const wide =
+  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
+
+/** How many cells of a terminal the text takes. */
+function cellsOf(text: string): number {
+  let cells = 0;
+  for (const character of text) cells += /\p{M}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;
+  return cells;
 }
 
 function printableCell(text: string): string {

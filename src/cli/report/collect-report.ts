@@ -1,4 +1,5 @@
-// Reads what a report is made of: the blocked requests of the days, whose WAF it is, and its blocklist, once.
+// Reads what a report is made of: the blocked requests of the days, whose WAF it is, and its lists, once.
+import type { ListName } from "../../model/declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { OriginsRead, WafFault, WafResult } from "../../model/waf-result.ts";
@@ -13,7 +14,7 @@ import type { LogWatch } from "../logs/log-watch.ts";
 export interface ReportPorts extends LogReaderPorts {
   readonly waf: LogPort & {
     readOrigins(options?: CallOptions): Promise<WafResult<OriginsRead>>;
-    readList(list: "blocklist", options?: CallOptions): Promise<WafResult<readonly string[]>>;
+    readList(list: ListName, options?: CallOptions): Promise<WafResult<readonly string[]>>;
   };
 }
 
@@ -23,6 +24,7 @@ export type ReportEnd =
       readonly report: LogReport;
       readonly domain: string | undefined;
       readonly blocklist: WafResult<readonly string[]>;
+      readonly allowlist: WafResult<readonly string[]>;
     }
   | { readonly state: "Stopped" }
   | { readonly state: "Failed"; readonly fault: WafFault };
@@ -56,9 +58,10 @@ export async function collectReport(
     }
   }
   const blocklist = await waf.readList("blocklist", { signal: stopping });
+  const allowlist = await waf.readList("allowlist", { signal: stopping });
   const origins = await waf.readOrigins({ signal: stopping });
   if (stopping.aborted) return { state: "Stopped" };
-  return { state: "Done", report, domain: origins.ok ? origins.value.domain : undefined, blocklist };
+  return { state: "Done", report, domain: origins.ok ? origins.value.domain : undefined, blocklist, allowlist };
 }
 
 /** Before anything is cut: a part of a key would not be found. */

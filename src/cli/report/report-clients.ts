@@ -1,38 +1,65 @@
-// Which clients of blocked requests are on the blocklist already, and which a rule could add.
+// Which clients of blocked requests are on the lists already, and which a rule could block.
 import type { Entry } from "../../model/entry.ts";
 import { isOpaque } from "../../model/entry.ts";
+import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex, observeSpellings } from "../../model/entry-set.ts";
+import { specialPurposeObjection } from "../../plan/lists/special-purpose.ts";
 import type { ClientCount } from "./report-statistics.ts";
 
 /**
- * - `Listed`: `by` is the widest entry of the list that contains the address. `Unknown`: the list could not be read.
- * - `NoAddress`: what the log has for a client is no IP address, so no rule can name it.
+ * - `Listed`, `Allowed`: `by` is the widest entry of the blocklist, or else of the allowlist, that contains the address.
+ * - `Unknown`: one of the lists could not be read.
+ * - `NoAddress`: what the log has for a client is no single IP address, so no rule should name it.
  */
 export type ListState =
-  | { readonly state: "Listed"; readonly by: Entry }
+  | { readonly state: "Listed" | "Allowed"; readonly by: Entry }
   | { readonly state: "NotListed" | "NoAddress" | "Unknown" };
 
 export interface AssessedClient extends ClientCount {
   readonly blocklist: ListState;
 }
 
-/** @param spellings What the blocklist shows; undefined if it could not be read. */
-export function assessClients(
-  clients: readonly ClientCount[],
-  spellings: readonly string[] | undefined,
-): AssessedClient[] {
-  const index = spellings && new NetworkIndex(observeSpellings(spellings).keys());
-  return clients.map((client) => ({ ...client, blocklist: stateOf(client.entry, index) }));
+/** What the lists show; undefined for one that could not be read. */
+export interface ReadLists {
+  readonly blocklist: readonly string[] | undefined;
+  readonly allowlist: readonly string[] | undefined;
 }
 
-/** The addresses that are surely not on the list, in the order of the clients. */
+export function assessClients(clients: readonly ClientCount[], { blocklist, allowlist }: ReadLists): AssessedClient[] {
+  const listed = indexOf(blocklist);
+  const allowed = indexOf(allowlist);
+  return clients.map((client) => ({ ...client, blocklist: stateOf(client.entry, listed, allowed) }));
+}
+
+/**
+ * The addresses that are surely on neither list, in the order of the clients. Private, loopback and other special-purpose
+ * addresses are left out: they are no clients on the public Internet, and wafsync would reject them.
+ */
 export function addressesToBlock(clients: readonly AssessedClient[]): Entry[] {
-  return clients.filter(({ blocklist }) => blocklist.state === "NotListed").map(({ entry }) => entry);
+  return clients
+    .filter(({ blocklist, entry }) => blocklist.state === "NotListed" && isPublic(entry))
+    .map(({ entry }) => entry);
 }
 
-function stateOf(entry: Entry, index: NetworkIndex | undefined): ListState {
-  if (isOpaque(entry)) return { state: "NoAddress" };
-  if (index === undefined) return { state: "Unknown" };
-  const by = index.containing(entry);
-  return by === undefined ? { state: "NotListed" } : { state: "Listed", by };
+function isPublic(entry: Entry): boolean {
+  return specialPurposeObjection(entry, headOf(entry)) === undefined;
+}
+
+function indexOf(spellings: readonly string[] | undefined): NetworkIndex | undefined {
+  return spellings && new NetworkIndex(observeSpellings(spellings).keys());
+}
+
+function stateOf(entry: Entry, listed: NetworkIndex | undefined, allowed: NetworkIndex | undefined): ListState {
+  if (isOpaque(entry) || !isAddress(entry)) return { state: "NoAddress" };
+  const listedBy = listed?.containing(entry);
+  if (listedBy !== undefined) return { state: "Listed", by: listedBy };
+  const allowedBy = allowed?.containing(entry);
+  if (allowedBy !== undefined) return { state: "Allowed", by: allowedBy };
+  return { state: listed === undefined || allowed === undefined ? "Unknown" : "NotListed" };
+}
+
+/** The log of a WAF names one client in each row; a network there would block everybody in it. */
+function isAddress(entry: Entry): boolean {
+  const { family, prefixLength } = headOf(entry);
+  return prefixLength === (family === "ipv4" ? 32 : 128);
 }

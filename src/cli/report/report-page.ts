@@ -41,7 +41,7 @@ export function reportPage(data: ReportData): string {
           ${warningsOf(data.warnings)} ${tilesOf(data)} ${summary.total === 0 ? emptySection() : chartSections(summary)}
           ${summary.total === 0 ? [] : [clientSection(data), ruleSection(data.suggestedRule), reasonSection(summary), pathSection(summary)]}
           <p class="quiet">
-            Made by wafsync ${version} at ${timeWords(madeAtMs)} UTC. The blocklist is the one of this time.
+            Made by wafsync ${version} at ${timeWords(madeAtMs)} UTC. The lists are those of this time.
           </p>
         </main>
         ${trusted(scriptElement)}
@@ -164,6 +164,8 @@ function listMark({ entry, blocklist }: AssessedClient): Markup {
   switch (blocklist.state) {
     case "Listed":
       return html`<span class="mark listed">${blocklist.by === entry ? "listed" : `listed by ${blocklist.by}`}</span>`;
+    case "Allowed":
+      return html`<span class="quiet">${blocklist.by === entry ? "allowed" : `allowed by ${blocklist.by}`}</span>`;
     case "NotListed":
       return html`<span class="mark open">not listed</span>`;
     case "NoAddress":

@@ -29,7 +29,8 @@ export function holdsOfObjects(gathered: Gathered, rules: readonly CompiledRule[
       const problem = invalidObjects.get(key);
       if (problem !== undefined) return [{ scope: { kind: "Object", object: key }, reason: problem }];
       const broken = objects.get(key) ?? (existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined);
-      if (broken === undefined || isOver(broken, nowMs) || !mayAttach(gathered, ref)) return [];
+      if (broken === undefined || isOver(broken, nowMs)) return [];
+      if (broken.isOfFormer !== true && !mayAttach(gathered, ref)) return [];
       return [holdOf(broken, key)];
     },
   };

@@ -104,7 +104,8 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
   const { blocklist, allowlist, origins } = instance.policies;
   const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
   return {
-    instance: { ...instance, policies },
+    // The record goes with the instance, so nothing is given up later.
+    instance: { ...instance, policies, consistencyWindowMs: 0 },
     lists: { blocklist: new Map(), allowlist: new Map() },
     origins: new Map(),
     rules: [],

@@ -43,8 +43,17 @@ export function draftRule(
   const id = nameKey(meta);
   const expiresAtMs = expiryOf(rule);
   const base = {
-    ...{ rule, id, list, isOwners: isOwnersOf(instance, rule), isAttached: true },
-    ...{ parts: [], rejected: [], carved: [], expired: false, entries: new Set<Entry>(), expiresAtMs },
+    rule,
+    id,
+    list,
+    isOwners: isOwnersOf(instance, rule),
+    isAttached: true,
+    parts: [],
+    rejected: [],
+    carved: [],
+    expired: false,
+    entries: new Set<Entry>(),
+    expiresAtMs,
   };
   if (attachment.state !== "Allowed") {
     if (attachment.state === "Unknown") {

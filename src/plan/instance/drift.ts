@@ -3,7 +3,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { DesiredState } from "./desired.ts";
-import type { Observed, ObservedEntries } from "../../model/observed.ts";
+import type { Observed, SeenLists } from "../../model/observed.ts";
 
 export interface DriftedEntry {
   readonly list: ListName;
@@ -12,10 +12,7 @@ export interface DriftedEntry {
   readonly change: "Vanished" | "Reappeared";
 }
 
-export interface LastSeen {
-  /** A different domain is another WAF, not drift. */
-  readonly domain: string;
-  readonly lists: Readonly<Record<ListName, ObservedEntries>>;
+export interface LastSeen extends SeenLists {
   /** What wafsync itself removed since this process started, as far as it remembers. */
   readonly removed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
 }

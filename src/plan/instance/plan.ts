@@ -52,6 +52,8 @@ export interface Plan {
   readonly inventoryChanged: boolean;
   /** Nothing but owners changed in it, which follows from what is declared and not from what the lists show. */
   readonly onlyOwnersChanged: boolean;
+  /** When the lists have to be read again, to give up entries that they do not show; undefined if there are none. */
+  readonly lookAgainMs: number | undefined;
 }
 
 export interface PlanInput {
@@ -65,6 +67,8 @@ export interface PlanInput {
 
 interface ListDraft {
   readonly adds: readonly WantedAdd[];
+  /** How many wanted entries the list does not show, whether they can be added now or not. */
+  readonly missing: number;
   /** Before the guards. */
   readonly removals: readonly Entry[];
   readonly retained: readonly Entry[];
@@ -92,6 +96,7 @@ export function planInstance(input: PlanInput): Plan {
     holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
     ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
     size: observed.lists[list].size + drafts[list].adds.length,
+    sizeMax: observed.lists[list].size + drafts[list].missing,
   }));
   const decision = decideRemovals(
     { ...requests, origins: originRemovals(originsInput) },
@@ -115,6 +120,7 @@ export function planInstance(input: PlanInput): Plan {
     inventory: next.inventory,
     inventoryChanged: next.change !== "None",
     onlyOwnersChanged: next.change === "Owners",
+    lookAgainMs: next.lookAgainMs,
   };
 }
 
@@ -134,8 +140,11 @@ function draftList(
   };
   const live = observed.lists[list];
   const adds: WantedAdd[] = [];
+  let missing = 0;
   for (const [entry, rules] of desired.lists[list]) {
-    if (live.has(entry) || paused.has(entry)) continue;
+    if (live.has(entry)) continue;
+    missing += 1;
+    if (paused.has(entry)) continue;
     if (refusals.size > 0 && standing(`${list} +${entry}`, () => versionOfRules(rules))) continue;
     adds.push({ list, entry, rules });
   }
@@ -149,7 +158,7 @@ function draftList(
   const possible = removals.filter(
     (entry) => !paused.has(entry) && !(live.get(entry) ?? []).every((text) => standing(`${list} -${text}`, () => "")),
   );
-  return { adds, removals: possible, retained, refused };
+  return { adds, missing, removals: possible, retained, refused };
 }
 
 interface Split {
@@ -224,6 +233,7 @@ function nextInventory(
   readonly inventory: Inventory;
   readonly change: ListOwnership["change"];
   readonly adoptions: readonly Adoption[];
+  readonly lookAgainMs: number | undefined;
 } {
   const ownership = eachList((list): ListOwnership =>
     writesTo(list)
@@ -237,15 +247,19 @@ function nextInventory(
             (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,
           ),
           unreadable: (owners) => holds.unreadable(list, owners),
+          readAtMs: observed.readAtMs[list],
+          windowMs: desired.instance.consistencyWindowMs,
           nowMs,
         })
-      : { owned: inventory.entries[list], change: "None", adopted: [] },
+      : { owned: inventory.entries[list], change: "None", adopted: [], lookAgainMs: undefined },
   );
   const refusals = withoutEnded(inventory.refusals, nowMs);
   const originChange = writesTo("origins") ? origins.change : "None";
   const others = refusals !== inventory.refusals || decision.approval?.hash !== inventory.approval?.hash;
   const changes = [ownership.blocklist.change, ownership.allowlist.change, originChange, others ? "Entries" : "None"];
-  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [] };
+  const looks = listNames.flatMap((list) => ownership[list].lookAgainMs ?? []);
+  const lookAgainMs = looks.length === 0 ? undefined : Math.min(...looks);
+  if (changes.every((change) => change === "None")) return { inventory, change: "None", adoptions: [], lookAgainMs };
   return {
     inventory: {
       ...inventory,
@@ -257,6 +271,7 @@ function nextInventory(
     },
     change: changes.includes("Entries") ? "Entries" : "Owners",
     adoptions: listNames.flatMap((list) => adoptionsOf(list, ownership[list].adopted, desired)),
+    lookAgainMs,
   };
 }
 

@@ -107,6 +107,11 @@ export function ruleProgress(
   return { desired: wanted + awaited, synced, pending: wanted - synced - refused.length, awaited, foreign, refused };
 }
 
+/** `120/10000`, or `expired`: rejected entries count as declared. */
+export function progressText(rule: CompiledRule, { synced, desired }: RuleProgress): string {
+  return rule.expired ? "expired" : `${synced}/${desired + rule.rejected.length}`;
+}
+
 /** The entries of an expired rule that are managed and still on the WAF, although no rule wants them. */
 export function entriesLeft(
   rule: CompiledRule,

@@ -9,6 +9,7 @@
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
 import type { Entry } from "../../model/entry.ts";
+import { inThousands } from "../../model/sentence.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
@@ -89,7 +90,7 @@ function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, lef
     list,
     entry,
     rules: [first.id, ...others.map(({ id }) => id)],
-    reason: `wanted by WafIpRule ${first.id}${also} (${left} to add${priority})`,
+    reason: `wanted by WafIpRule ${first.id}${also} (${inThousands(left)} to add${priority})`,
   };
 }
 

@@ -20,13 +20,16 @@ export interface ListOwnership {
   readonly change: "None" | "Owners" | "Entries";
   /** Entries that the list shows already and that become managed. */
   readonly adopted: readonly Entry[];
+  /** When the list has to be read again, to give up what it does not show; undefined if there is nothing. */
+  readonly lookAgainMs: number | undefined;
 }
 
 /**
  * Works out the ownership of one list.
  *
  * - `adds` will be managed. What is wanted and managed stays managed, with its owners brought up to date.
- * - What nobody wants and the list does not show is forgotten, and so is what a deleted rule retained.
+ * - What nobody wants and the list did not show twice is forgotten, and so is what a deleted rule retained. One read may be
+ *   older than the last write, and a write that timed out may still take effect: an entry that was forgotten would stay.
  */
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
@@ -36,23 +39,32 @@ export function ownEntries(input: {
   readonly retained: readonly Entry[];
   /** Those of the recorded owners that can't be asked now, and so stay. */
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
+  /** When the list was read. */
+  readonly readAtMs: number;
+  /** How far apart two reads have to be. */
+  readonly windowMs: number;
   readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, observed, adds, retained, unreadable, nowMs } = input;
+  const { owned, wanted, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
   const records = new Records(unreadable, nowMs);
   const dropped = new Set(retained);
   const next = new Map<Entry, OwnedEntry>();
   let change: ListOwnership["change"] = "None";
+  let lookAgainMs: number | undefined;
+  const wasMissing = ({ missingSinceMs }: OwnedEntry): boolean =>
+    windowMs === 0 || (missingSinceMs !== undefined && readAtMs - missingSinceMs >= windowMs);
   for (const [entry, before] of owned) {
     const rules = wanted.get(entry);
     // What something unreadable wanted last stays known, also if it is not on the list: nothing else tells what it wants.
-    const isAwaited = (): boolean => unreadable(before.owners) !== unknownOwners;
-    if (rules === undefined && (dropped.has(entry) || (!observed.has(entry) && !isAwaited()))) {
+    const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
+    if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {
       change = "Entries";
       continue;
     }
-    const record = rules === undefined ? before : records.updated(before, rules, entry);
-    if (record !== before && change === "None") change = "Owners";
+    const record = rules === undefined ? records.unwanted(before, isMissing) : records.updated(before, rules, entry);
+    if (record.missingSinceMs !== before.missingSinceMs) change = "Entries";
+    else if (record !== before && change === "None") change = "Owners";
+    lookAgainMs = earlier(lookAgainMs, record.missingSinceMs);
     next.set(entry, record);
   }
   const take = (entry: Entry, manner: Manner): void => {
@@ -63,7 +75,12 @@ export function ownEntries(input: {
   for (const entry of adds) take(entry, "Added");
   const adopted = adoptable(wanted, observed, next);
   for (const entry of adopted) take(entry, "Adopted");
-  return { owned: change === "None" ? owned : next, change, adopted };
+  const atMs = lookAgainMs === undefined ? undefined : lookAgainMs + windowMs;
+  return { owned: change === "None" ? owned : next, change, adopted, lookAgainMs: atMs };
+}
+
+function earlier(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || (b !== undefined && b < a) ? b : a;
 }
 
 /** Makes the records of entries: one object for all entries of which the same is recorded. */
@@ -74,10 +91,28 @@ class Records {
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
   /** The latest successor of a record: what changes nearly always changes for all entries that share it. */
   readonly #successors = new Map<OwnedEntry, OwnedEntry>();
+  /** The same for entries that nobody wants, by whether they are missing. */
+  readonly #missing = new Map<OwnedEntry, OwnedEntry>();
+  readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
   constructor(unreadable: (owners: EntryOwners) => EntryOwners, nowMs: number) {
     this.#unreadable = unreadable;
     this.#nowMs = nowMs;
+  }
+
+  /** Of an entry that nobody wants: notes since when it is missing. The same object if nothing changed. */
+  unwanted(before: OwnedEntry, isMissing: boolean): OwnedEntry {
+    const { missingSinceMs } = before;
+    // A time in the future is that of a clock that was set back.
+    if (isMissing ? missingSinceMs !== undefined && missingSinceMs <= this.#nowMs : missingSinceMs === undefined) {
+      return before;
+    }
+    const successors = isMissing ? this.#missing : this.#found;
+    const known = successors.get(before);
+    if (known !== undefined) return known;
+    const record = isMissing ? { ...before, missingSinceMs: this.#nowMs } : found(before);
+    successors.set(before, record);
+    return record;
   }
 
   /** The same object if the rules that want it are the same. */
@@ -89,7 +124,7 @@ class Records {
     if (isOf(before, next)) return before;
     const known = this.#successors.get(before);
     if (known !== undefined && isOf(known, next)) return known;
-    const record = { ...before, ...next };
+    const record = { ...found(before), ...next };
     this.#successors.set(before, record);
     return record;
   }
@@ -106,7 +141,13 @@ class Records {
 }
 
 function isOf(record: OwnedEntry, { owners, retainedBy }: WantedBy): boolean {
-  return record.owners === owners && record.retainedBy === retainedBy;
+  return record.owners === owners && record.retainedBy === retainedBy && record.missingSinceMs === undefined;
+}
+
+/** The record of an entry that is not missing. */
+function found(record: OwnedEntry): OwnedEntry {
+  const { missingSinceMs: _, ...rest } = record;
+  return rest;
 }
 
 function adoptable(

@@ -21,6 +21,8 @@ export interface RemovalRequest {
    * give another answer half-way.
    */
   readonly size: number;
+  /** The same with what is wanted and not planned, such as what the API refused: it may be there, and only not shown yet. */
+  readonly sizeMax: number;
 }
 
 /** A removal on hold. */
@@ -80,7 +82,7 @@ export function decideRemovals(
   const isUncovered = (hold: Hold): boolean =>
     hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
-    const { holdsOn, ownersOf, size } = requests[list];
+    const { holdsOn, ownersOf } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
@@ -90,7 +92,7 @@ export function decideRemovals(
       else if (isApproved) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    if (exceeds(fresh.length, size, guards)) removals[list].unshift(...fresh);
+    if (exceeds(fresh.length, requests[list], guards)) removals[list].unshift(...fresh);
     else for (const { entry } of fresh) allowed[list].add(entry);
   }
   const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));
@@ -142,10 +144,14 @@ function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins
   return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
 }
 
-function exceeds(count: number, size: number, guards: Guards | undefined): boolean {
+function exceeds(
+  count: number,
+  { size, sizeMax }: Pick<RemovalRequest, "size" | "sizeMax">,
+  guards: Guards | undefined,
+): boolean {
   if (count === 0 || guards === undefined) return false;
   if (count > guards.maxRemovals) return true;
-  return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
+  return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;
 }
 
 /**

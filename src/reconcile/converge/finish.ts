@@ -50,10 +50,7 @@ export async function finishRun(
     return { result, facts: undefined, wakeAtMs: undefined, pendingClears: 0, version: ending.version };
   }
   const result = ending.kind === "BackedOff" ? (memory.backOff?.result ?? { kind: "Unsettled" }) : ending.result;
-  const wakeAtMs =
-    ending.kind === "BackedOff"
-      ? memory.backOff?.untilMs
-      : noteResult(ports, memory, ending.kind === "Ran" ? ending.run.view : ending.declared, result);
+  const wakeAtMs = ending.kind === "BackedOff" ? memory.backOff?.untilMs : noteResult(ports, memory, ending, result);
   if (ending.kind === "Ran") rememberLists(memory, ending.run, result);
   const facts = factsAt(ports, ending, result, wakeAtMs);
   const { version } = ending.kind === "Ran" ? ending.run.view : ending.declared;
@@ -85,13 +82,15 @@ function factsAt(
 function noteResult(
   ports: ReconcilePorts,
   memory: InstanceMemory,
-  declared: Declared,
+  ending: Extract<Ending, { kind: "Ran" | "Unread" }>,
   result: RunResult,
 ): number | undefined {
+  const declared = ending.kind === "Ran" ? ending.run.view : ending.declared;
   const hasFailed = isTransient(result);
   memory.failures = hasFailed ? memory.failures + 1 : 0;
   if (result.kind === "Failed") ports.observer.failed?.(declared.gathered.instance.meta, result.fault);
-  const wakeAtMs = wakeTime(ports, memory, declared, result);
+  const lookAgainMs = ending.kind === "Ran" ? ending.run.plan.lookAgainMs : undefined;
+  const wakeAtMs = wakeTime(ports, memory, declared, result, lookAgainMs);
   memory.backOff =
     wakeAtMs !== undefined && hasFailed
       ? { untilMs: wakeAtMs, result, attempted: attemptIn(declared.gathered) }
@@ -115,12 +114,13 @@ function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: 
   return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
 }
 
-/** When to run again without being asked: the next expiry or resync, or a backoff after a failure. */
+/** When to run again without being asked: the next expiry, resync or second look, or a backoff after a failure. */
 function wakeTime(
   { clock, random }: ReconcilePorts,
   memory: InstanceMemory,
   { gathered, desired }: Declared,
   result: RunResult,
+  lookAgainMs: number | undefined,
 ): number | undefined {
   const nowMs = clock.nowMs();
   const resyncMs = nowMs + gathered.instance.resyncIntervalMs;
@@ -128,7 +128,7 @@ function wakeTime(
     case "Done": {
       const { arrivedAtMs } = memory;
       const arrivalMs = arrivedAtMs !== undefined && arrivedAtMs > nowMs ? arrivedAtMs : resyncMs;
-      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs, arrivalMs);
+      return Math.min(resyncMs, desired.nextExpiryMs ?? resyncMs, lookAgainMs ?? resyncMs, arrivalMs);
     }
     case "Blocked":
     case "Failed":

@@ -31,8 +31,8 @@ export interface InstanceMemory {
   failures: number;
   /** While the instance backs off: until when, from what, and for which key and address. */
   backOff: BackOff | undefined;
-  /** This process has read the declared state where it lives: its caches are no older than the process. */
-  hasConfirmed: boolean;
+  /** The cache showed what a fresh read of this process showed: it is no older than the process. */
+  hasCaughtUp: boolean;
   /** The lists as the last run left them. */
   lastSeen: LastSeen | undefined;
   /** What wafsync removed itself, oldest first, at most `removedMax` of a list. */
@@ -61,7 +61,7 @@ export function newInstanceMemory(): InstanceMemory {
   return {
     failures: 0,
     backOff: undefined,
-    hasConfirmed: false,
+    hasCaughtUp: false,
     lastSeen: undefined,
     removed: { blocklist: new Set(), allowlist: new Set() },
     olderRefusals: new Map(),

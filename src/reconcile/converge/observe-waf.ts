@@ -1,4 +1,5 @@
 // Reads what the WAF shows, one call after another. Anything but the documented shape is a fault, never an empty list.
+import type { Clock } from "../../async/clock.ts";
 import type { ListName } from "../../model/declared.ts";
 import { observeSpellings } from "../../model/entry-set.ts";
 import type { WafResult } from "../../model/waf-result.ts";
@@ -10,12 +11,15 @@ import type { CallOptions, WafPort } from "../ports.ts";
 export async function observeWaf(
   waf: WafPort,
   desired: DesiredState,
+  clock: Pick<Clock, "nowMs">,
   options: CallOptions,
 ): Promise<WafResult<Observed>> {
   const origins = await waf.readOrigins(options);
   if (!origins.ok) return origins;
+  const blocklistAtMs = clock.nowMs();
   const blocklist = await observeList(waf, "blocklist", desired, options);
   if (!blocklist.ok) return blocklist;
+  const allowlistAtMs = clock.nowMs();
   const allowlist = await observeList(waf, "allowlist", desired, options);
   if (!allowlist.ok) return allowlist;
   return {
@@ -24,6 +28,7 @@ export async function observeWaf(
       domain: origins.value.domain,
       primaryOrigin: origins.value.primary,
       lists: { blocklist: blocklist.value, allowlist: allowlist.value },
+      readAtMs: { blocklist: blocklistAtMs, allowlist: allowlistAtMs },
     },
   };
 }
@@ -37,4 +42,10 @@ export async function observeList(
   const read = await waf.readList(list, options);
   if (!read.ok) return read;
   return { ok: true, value: observeSpellings(read.value, desired.lists[list]) };
+}
+
+/** The same after one list was read again. */
+export function withListRead(observed: Observed, list: ListName, entries: ObservedEntries, atMs: number): Observed {
+  const { lists, readAtMs } = observed;
+  return { ...observed, lists: { ...lists, [list]: entries }, readAtMs: { ...readAtMs, [list]: atMs } };
 }

@@ -9,7 +9,8 @@ import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInstance } from "../../plan/instance/plan.ts";
 import { summarizeLists } from "../../plan/instance/progress.ts";
-import { type Pace, type RunFacts, writesOf } from "../facts.ts";
+import { paceOf } from "../facts.ts";
+import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
@@ -19,18 +20,16 @@ import { ClearSchedule } from "./clear-schedule.ts";
 import { DomainCheck } from "./domain-check.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import { observeList } from "./observe-waf.ts";
+import { observeList, withListRead } from "./observe-waf.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { View } from "./view.ts";
-import { countUnmanaged, isSameWaf, orphansEntries } from "./view.ts";
+import { countUnmanaged, isSameWaf, orphansEntries, showsSame } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
 /** How often a run waits for declared objects that keep changing before it starts again. */
 const settleRoundsMax = 1_000;
-/** Fewer writes say nothing about the pace. */
-const paceFrom = 5;
 
 export interface RunStart {
   readonly name: ObjectName;
@@ -65,6 +64,8 @@ export class Run {
   readonly #unrecorded: number;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
   #confirmedMs: number | undefined;
+  /** The view comes from a fresh read, and not from a cache. */
+  #isRead = false;
 
   constructor({ name, ports, memory, waf, startedMs, view, stored, followsSource }: RunStart) {
     this.name = name;
@@ -136,13 +137,17 @@ export class Run {
     const ended = this.#endedBy(gathered);
     if (ended !== undefined || gathered === undefined) return ended;
     this.#confirmedMs = undefined;
+    this.#isRead = false;
     this.see({ version, gathered });
     return undefined;
   }
 
-  /** True once this process has read the declared state where it lives, or if nothing that is declared matters any more. */
+  /**
+   * True if this run has read the declared state where it lives, or the cache of this process has caught up with such a read, or
+   * nothing that is declared matters any more.
+   */
   get isFresh(): boolean {
-    return this.memory.hasConfirmed || !this.#followsSource;
+    return this.#isRead || this.memory.hasCaughtUp || !this.#followsSource;
   }
 
   /** Whether the declared state is fresh enough: a removal needs a recent read, any other write one since the process started. */
@@ -189,9 +194,10 @@ export class Run {
     if (confirmed.state === "Read") {
       const ended = this.#endedBy(confirmed.gathered);
       if (ended !== undefined || confirmed.gathered === undefined) return ended;
+      this.memory.hasCaughtUp ||= !this.#isRead && showsSame(gathered, confirmed.gathered);
       gathered = confirmed.gathered;
-      this.memory.hasConfirmed = true;
-    } else if (!this.memory.hasConfirmed) {
+      this.#isRead = true;
+    } else if (!this.isFresh) {
       const message = `Nothing is written before the declared objects were read where they live. ${confirmed.problem}`;
       return { kind: "Blocked", blocker: "Unconfirmed", message };
     } else {
@@ -204,10 +210,10 @@ export class Run {
   /** Reads the lists that are unread since a write, plans again from what they show, and records what follows. */
   async readAgain(): Promise<RunResult | undefined> {
     for (const list of this.ledger.unread) {
+      const atMs = this.ports.clock.nowMs();
       const read = await observeList(this.waf, list, this.#view.desired, { signal: this.ports.abandon });
       if (!read.ok) return resultOfFault(read.fault);
-      const { observed } = this.#view;
-      const view = { ...this.#view, observed: { ...observed, lists: { ...observed.lists, [list]: read.value } } };
+      const view = { ...this.#view, observed: withListRead(this.#view.observed, list, read.value, atMs) };
       this.#view = { ...view, inventory: this.ledger.listRead(list, read.value, view, this.ports.clock.nowMs()) };
     }
     this.see({});
@@ -252,7 +258,7 @@ export class Run {
     phase: RunFacts["phase"],
     ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
   ): RunFacts {
-    const { gathered, desired, inventory } = this.#view;
+    const { gathered, desired, inventory, drift } = this.#view;
     const observed = this.ledger.shown(this.#view.observed);
     const { plan, left } = this;
     const remaining = plan.operations.slice(plan.operations.length - left);
@@ -269,17 +275,12 @@ export class Run {
       done: this.ledger.done,
       changes: this.ledger.changes(),
       unrecorded: this.#unrecorded,
-      pace: this.#pace(),
+      drift,
+      pace: paceOf(this.ledger.done, left, this.ports.clock.nowMs() - this.startedMs),
       waiting: this.progress.waiting,
       nowMs: this.ports.clock.nowMs(),
       retryAtMs: ended?.retryAtMs,
     };
-  }
-
-  #pace(): Pace {
-    const done = writesOf(this.ledger.done);
-    const tookMs = this.ports.clock.nowMs() - this.startedMs;
-    return { done, left: this.left, perSecond: done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs };
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */

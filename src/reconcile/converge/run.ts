@@ -157,7 +157,7 @@ async function begin(
   await reportFacts(ports, memory, factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
   // Observe the WAF, and make sure that it is the right one.
   const waf = ports.openWaf(instance, admission.key);
-  const read = await observeWaf(waf, declared.desired, { signal: ports.abandon });
+  const read = await observeWaf(waf, declared.desired, ports.clock, { signal: ports.abandon });
   if (!read.ok) return ended(resultOfFault(read.fault));
   const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
@@ -187,12 +187,12 @@ function blocked(blocker: Extract<RunResult, { kind: "Blocked" }>["blocker"], me
   return { kind: "Blocked", blocker, message };
 }
 
-function withDrift({ status, clock }: ReconcilePorts, { lastSeen }: InstanceMemory, view: View): View {
+function withDrift({ status, clock }: ReconcilePorts, { lastSeen }: InstanceMemory, view: Omit<View, "drift">): View {
   const { gathered, desired, observed, inventory } = view;
   const drift = findDrift(desired, observed, lastSeen);
   emitDrift(status, gathered.instance.meta, drift);
   const disputes = noteDisputes(inventory.disputes, drift, clock.nowMs());
-  return disputes === inventory.disputes ? view : { ...view, inventory: { ...inventory, disputes } };
+  return { ...view, drift, inventory: disputes === inventory.disputes ? inventory : { ...inventory, disputes } };
 }
 
 /** Records, applies and verifies, until a verification finds nothing left to do. */

@@ -3,7 +3,9 @@ import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Inventory } from "../../model/inventory.ts";
+import { resourceKey } from "../../model/resource.ts";
 import type { Observed } from "../../model/observed.ts";
+import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import { attemptOf } from "../../plan/access/admit-instance.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
@@ -20,6 +22,8 @@ export interface View extends Declared {
   /** The WAF as last read. The writes since are in the ledger. */
   readonly observed: Observed;
   readonly inventory: Inventory;
+  /** What another writer had changed when the run began. */
+  readonly drift: readonly DriftedEntry[];
 }
 
 /** Names everything that an attempt depends on besides the WAF; see `attemptOf`. */
@@ -60,4 +64,19 @@ export function countUnmanaged({ desired, observed }: View, { entries }: Invento
     }
   }
   return count;
+}
+
+/** True if a cache shows the same version of every object as a fresh read. */
+export function showsSame(cached: Gathered, read: Gathered): boolean {
+  return cached === read || versionsIn(cached) === versionsIn(read);
+}
+
+function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string {
+  const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears];
+  const versions = objects.map(({ meta }) => {
+    const { uid, generation, annotations, deleting } = meta;
+    return JSON.stringify([resourceKey(meta), uid, generation, annotations, deleting]);
+  });
+  const texts = rules.flatMap((rule) => rule.texts.map((text) => JSON.stringify(text)));
+  return [...versions, ...texts].toSorted().join("\n");
 }

@@ -6,7 +6,7 @@ import type { ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
-import { ruleProgress } from "../../plan/instance/progress.ts";
+import { progressText, ruleProgress } from "../../plan/instance/progress.ts";
 import { describeCarved } from "../../plan/lists/compiled-rule.ts";
 import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
 import { shortened } from "../../model/sentence.ts";
@@ -73,7 +73,7 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
       ...(rule.carved.length === 0 ? {} : { carved: rule.carved.length }),
       ...(foreign === 0 ? {} : { foreign }),
     },
-    progress: rule.expired ? "expired" : `${synced}/${desired + rule.rejected.length}`,
+    progress: progressText(rule, progress),
   };
 }
 

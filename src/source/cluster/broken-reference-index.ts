@@ -2,7 +2,9 @@
 // before, which only its inventory knows. Looked for again after changes of objects, and only then.
 import type { ObjectChange } from "../../kube/reflector.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
-import { resourceKey } from "../../model/resource.ts";
+import { continuesOf } from "../../model/continues.ts";
+import type { DeclaredInstance } from "../../model/declared.ts";
+import { nameKey, resourceKey } from "../../model/resource.ts";
 import type { ClusterObject } from "./cluster-object.ts";
 import { isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
@@ -23,10 +25,29 @@ export class BrokenReferenceIndex {
     if (change.type !== "Changed" || isMeaningfulChange(change.old, change.object)) this.#known = undefined;
   }
 
-  /** The same object until something changes. */
-  references(): BrokenReferences {
+  /** The same object until something changes, unless the instance continues another one. */
+  references({ meta }: DeclaredInstance): BrokenReferences {
     this.#known ??= { objects: this.#find(), existing: undefined };
-    return this.#known;
+    const continues = continuesOf(meta);
+    if (continues.state !== "Named") return this.#known;
+    const behind = this.#refersTo(nameKey(continues.former), nameKey(meta));
+    return { ...this.#known, objects: new Map([...this.#known.objects, ...behind]) };
+  }
+
+  /** Objects that still refer to the instance that another one continues. Only that one may ask: nobody else is concerned. */
+  #refersTo(former: string, successor: string): Map<string, BrokenReference> {
+    const { byKind } = this.#stores;
+    const problem = `WafInstance ${successor} continues WafInstance ${former}, which the object refers to.`;
+    const objects = new Map<string, BrokenReference>();
+    for (const kind of ["WafIpRule", "WafOrigin"] as const) {
+      for (const object of byKind[kind].listBy("instance", former)) {
+        const parsed = parseObject(kind, object);
+        if (!parsed.ok) continue;
+        const { declared } = parsed;
+        objects.set(resourceKey(declared.meta), { declared, problem, place: "", isOfFormer: true });
+      }
+    }
+    return objects;
   }
 
   #find(): Map<string, BrokenReference> {

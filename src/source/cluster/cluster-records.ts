@@ -5,14 +5,22 @@ import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { eventApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
+import { isRecord } from "../../kube/kube-object.ts";
 import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import type { ClusterSource } from "./cluster-source.ts";
 import { type ClusterStatus, createClusterStatus } from "./cluster-status.ts";
+import { findFormerInventories, formerInventories, formerInventoryMessage } from "./config-map-records.ts";
+import type { FormerRecordsOptions } from "./config-map-records.ts";
 import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
-import { createInventoryConfigMaps, type InventoryConfigMaps } from "./inventory-config-maps.ts";
+import { createInventoryRecords, type InventoryRecords } from "./inventory-records.ts";
+import { metaOfObject } from "./parse-object.ts";
+import { recordHolderOf } from "./record-object.ts";
 
 const sweepIntervalMs = 300_000;
+/** An API server that has just accepted a CRD needs a moment for its storage. */
+const usableDelayMs = 500;
+const usableAttemptsMax = 60;
 const notAllowed = "This process may not write: it is stopping, or it does not hold the Lease.";
 
 export interface ClusterRecordsOptions {
@@ -30,10 +38,14 @@ export interface ClusterRecordsOptions {
   readonly onEventDropped: (reason: EventDropReason) => void;
   /** Called when the inventory of an instance that no longer exists was deleted. */
   readonly onInventoryDeleted: (instance: ObjectName) => void;
+  /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
+  readonly migratesConfigMaps: boolean;
+  /** Called when ConfigMaps with a record of wafsync 0.1 were found that can't be moved or removed. */
+  readonly onFormerRecord: (instance: ObjectName) => void;
 }
 
 export interface ClusterRecords {
-  readonly inventory: Pick<InventoryConfigMaps, "load" | "save" | "remove">;
+  readonly inventory: Pick<InventoryRecords, "load" | "save" | "remove">;
   readonly lifecycle: {
     /** Adds the finalizer. Call it before the first write to the WAF. Returns undefined, or why it could not be added. */
     ensureFinalizer(instance: ResourceMeta): Promise<string | undefined>;
@@ -41,6 +53,10 @@ export interface ClusterRecords {
     removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   };
   readonly status: ClusterStatus;
+  /** Where records of wafsync 0.1 are; undefined if they are not to be moved. */
+  readonly former: FormerRecordsOptions | undefined;
+  /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
+  whenUsable(signal: AbortSignal): Promise<void>;
   /** Periodically deletes inventories whose instance no longer exists, until the signal aborts. Never rejects. */
   tidyUp(signal: AbortSignal): Promise<void>;
   /** Accepts no more events, and waits at most this long until the queued ones are written. */
@@ -55,18 +71,22 @@ class Records implements ClusterRecords {
   readonly inventory: ClusterRecords["inventory"];
   readonly lifecycle: ClusterRecords["lifecycle"];
   readonly status: ClusterStatus;
+  readonly former: FormerRecordsOptions | undefined;
   readonly #options: ClusterRecordsOptions;
-  readonly #inventories: InventoryConfigMaps;
+  readonly #inventories: InventoryRecords;
   readonly #events: EventRecorder;
 
   constructor(options: ClusterRecordsOptions) {
     this.#options = options;
     const { api, clock, random, source, podName, mayWrite, namespace, onEventDropped } = options;
     const objectOf = source.objectOf.bind(source);
-    this.#inventories = createInventoryConfigMaps({
+    this.former = options.migratesConfigMaps ? this.#former() : undefined;
+    this.#inventories = createInventoryRecords({
       api,
-      uidOf: (instance) => objectOf({ kind: "WafInstance", ...instance })?.metadata.uid,
+      holderOf: (instance) => recordHolderOf(objectOf({ kind: "WafInstance", ...instance })),
       mayWrite,
+      wasUninstalled: () => source.hasGaps(),
+      former: this.former === undefined ? undefined : formerInventories(this.former),
       ...(namespace === undefined ? {} : { namespace }),
     });
     this.#events = new EventRecorder({
@@ -82,8 +102,18 @@ class Records implements ClusterRecords {
     this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
   }
 
+  async whenUsable(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; attempt < usableAttemptsMax && !signal.aborted; attempt += 1) {
+      if (await this.#inventories.isUsable()) return;
+      await this.#options.clock.sleep(usableDelayMs, signal);
+    }
+  }
+
   async tidyUp(signal: AbortSignal): Promise<void> {
-    const { clock, source, mayWrite, onInventoryDeleted } = this.#options;
+    const { api, namespace, clock, source, mayWrite, onInventoryDeleted } = this.#options;
+    if (this.former === undefined && mayWrite()) {
+      for (const instance of await findFormerInventories(api, namespace)) this.#reportFormer(instance, undefined);
+    }
     while (!signal.aborted) {
       // Sleep first, so that after a restart all objects are listed before the first sweep.
       await clock.sleep(sweepIntervalMs, signal);
@@ -97,6 +127,27 @@ class Records implements ClusterRecords {
 
   async close(flushMs: number): Promise<void> {
     await this.#events.stop(flushMs);
+  }
+
+  #former(): FormerRecordsOptions {
+    const { api, source } = this.#options;
+    return {
+      api,
+      // Tenants can't write the status of an instance. Whoever restored it without one has to adopt its entries.
+      wasSynced: (instance) => {
+        const status = source.objectOf({ kind: "WafInstance", ...instance })?.status;
+        return isRecord(status) && typeof status["lastSyncTime"] === "string";
+      },
+      onKept: (instance, problem) => this.#reportFormer(instance, problem),
+    };
+  }
+
+  #reportFormer(instance: ObjectName, kept: string | undefined): void {
+    const object = this.#options.source.objectOf({ kind: "WafInstance", ...instance });
+    this.#options.onFormerRecord(instance);
+    if (object === undefined) return;
+    const message = formerInventoryMessage(instance, kept);
+    this.status.event(metaOfObject("WafInstance", object), { type: "Warning", reason: "ObsoleteRecord", message });
   }
 
   #inventory(): ClusterRecords["inventory"] {
@@ -119,6 +170,9 @@ class Records implements ClusterRecords {
       },
       removeFinalizer: async (instance) => {
         if (!mayWrite()) return notAllowed;
+        // Whatever record there still is stays.
+        const problem = await this.#inventories.detach(instance);
+        if (problem !== undefined) return problem;
         const outcome = await finalizers.releaseFinalizer(instance);
         return outcome.state === "Failed" ? outcome.problem : undefined;
       },

@@ -94,7 +94,7 @@ export class InstanceGathering {
     const watched = {
       workloads: rollouts.sightsOf(instance),
       gaps: watches.gaps(),
-      brokenReferences: broken.references(),
+      brokenReferences: broken.references(instance),
     };
     return assembleGathered(instance, declared, references, { namespaceLabels, ...watched });
   }

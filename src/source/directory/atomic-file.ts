@@ -1,7 +1,7 @@
 // Writes files so that a reader, or the next start after a crash, sees either the whole old or the whole new content:
 // temporary file, fsync, rename, fsync of the folder. Expected failures have Node's error codes.
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 const temporarySuffix = ".wafsync-tmp";
@@ -45,6 +45,18 @@ export async function removeLeftOvers(folder: string): Promise<void> {
 export async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first !== undefined) await syncFolder(dirname(first));
+}
+
+/** Rejects with ELOOP if one of the paths is a symbolic link. Paths that do not exist are fine. */
+export async function refuseLinks(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const stats = await lstat(path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+      throw error;
+    });
+    if (stats === undefined) return;
+    if (stats.isSymbolicLink()) throw Object.assign(new Error("symbolic link"), { code: "ELOOP", path });
+  }
 }
 
 async function exists(path: string): Promise<boolean> {

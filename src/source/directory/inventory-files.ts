@@ -108,7 +108,7 @@ function fileOf({ namespace, name }: ObjectName): FilePath {
 
 function formatFile(instance: ObjectName, inventory: Inventory): string {
   const record = { instance: nameKey(instance), ...encodeInventory(inventory) };
-  return `# What wafsync added to this WAF. It writes the file itself: stop it before you edit.\n${stringify(record, { lineWidth: 0 })}`;
+  return `# What wafsync manages on this WAF. wafsync writes this file: do not edit it.\n${stringify(record, { lineWidth: 0 })}`;
 }
 
 type ParsedFile =

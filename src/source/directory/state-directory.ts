@@ -1,8 +1,9 @@
-// The folder with inventory and status when there is no cluster. Only one process at a time may use it.
+// The folder with inventory and status when there is no cluster. Only one process at a time may use it. Symbolic links are not
+// followed, neither to the folder nor below it: the folder often comes from a repository, and must not lead out of itself.
 import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
-import { makeFolder, removeFileDurably, removeLeftOvers, writeFileAtomically } from "./atomic-file.ts";
+import { makeFolder, refuseLinks, removeFileDurably, removeLeftOvers, writeFileAtomically } from "./atomic-file.ts";
 import { type ProcessLock, lockFolder } from "./process-lock.ts";
 
 const nameLengthMax = 255;
@@ -44,6 +45,7 @@ export async function openStateDirectory(options: {
 }): Promise<OpenedState> {
   const path = resolve(options.path);
   try {
+    await refuseLinks([path]);
     const isNew = await isMissing(path);
     await makeFolder(path);
     const lock = await lockFolder(path, options.processId, options.clock);
@@ -150,6 +152,7 @@ class LockedDirectory implements StateDirectory {
   ): Promise<{ ok: true; value: T } | { ok: false; problem: string; code: string | undefined }> {
     const path = this.pathOf(file);
     try {
+      await refuseLinks([this.path, ...file.map((_, index) => this.pathOf(file.slice(0, index + 1)))]);
       return { ok: true, value: await act(path) };
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -179,6 +182,8 @@ function reasonOf(error: unknown): string {
       return "there is no space left";
     case "EFBIG":
       return "it is too big";
+    case "ELOOP":
+      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which could lead anywhere: replace it by a folder or file`;
     case "ENOTDIR":
     case "EEXIST":
       return "a file is in the place of a folder";

@@ -84,6 +84,48 @@ describe("the table", () => {
     expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThan(260);
   });
 
+  const entries = [
+    row("/short"),
+    row("/long".repeat(50), { block_reason: "Remote Command Execution 932160" }),
+    row("/語語語".repeat(40), {
+      block_reason: "A reason that is longer than any column",
+      client_ip: "2001:db8::1:2:3:4",
+    }),
+  ];
+
+  test.each([60, 80, 100, 140, 200])("is aligned on a terminal of %i columns, and never wider than it", (width) => {
+    const format = createLogFormat("table", true, () => width);
+    const text = format.start + format.rows(entries.slice(0, 2), true);
+    const [header = "", first = "", second = ""] = text.split("\n");
+    expect([first.indexOf("/short"), second.indexOf("/long")]).toEqual([
+      header.indexOf("PATH"),
+      header.indexOf("PATH"),
+    ]);
+    expect(second).toHaveLength(width);
+    expect(second.endsWith("…")).toBe(true);
+    expect(second.length - header.indexOf("PATH")).toBeGreaterThanOrEqual(width < 80 ? 1 : 10);
+  });
+
+  test("counts two cells for a CJK character, and follows a terminal that is resized", () => {
+    let width = 140;
+    const format = createLogFormat("table", true, () => width);
+    const [, , wide = ""] = format.rows(entries, true).split("\n");
+    expect(wide.length + (wide.match(/語/gu)?.length ?? 0)).toBeLessThanOrEqual(140);
+    width = 60;
+    expect(
+      Math.max(
+        ...format
+          .rows(entries.slice(0, 2), false)
+          .split("\n")
+          .map((line) => line.length),
+      ),
+    ).toBe(60);
+  });
+
+  test("is not cut where no terminal shows it", () => {
+    expect(createLogFormat("table", false, () => 60).rows(entries, true)).toContain("longer than any column   /");
+  });
+
   test("says when there is nothing", () => {
     expect(print("table", [])).toMatch(/^TIME .*\nNo blocked requests\.\n$/);
   });

@@ -116,6 +116,24 @@ describe("the report", () => {
     );
   });
 
+  test("suggests nobody whom the allowlist lets in, and no network, private or loopback address", async () => {
+    await using world = await logWorld({ now });
+    const clients = ["198.51.100.7", "0.0.0.0/0", "::/0", "10.0.0.0/8", "10.1.2.3", "127.0.0.1", "203.0.113.10"];
+    const timestamp = "2026-06-11T05:30:00Z";
+    addRows(
+      world,
+      clients.map((client_ip) => row("/", { client_ip, timestamp })),
+    );
+    world.simulator.waf(logKey).add("allowlist", ["198.51.100.0/24"]);
+    const { code, stdout } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    pages.push(stdout);
+    expect(code).toBe(0);
+    expect(tableOf(stdout, "clients").find(([client]) => client === "198.51.100.7")?.[5]).toBe(
+      "allowed by 198.51.100.0/24",
+    );
+    expect((parse(ruleOf(stdout)) as { spec: { addresses: string[] } }).spec.addresses).toEqual(["203.0.113.10"]);
+  });
+
   test("suggests a rule that wafsync takes, also where it doesn't know the name of the instance", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 50 });
     const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--output", "-"), { environment });

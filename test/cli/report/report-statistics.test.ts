@@ -194,7 +194,10 @@ describe("the blocklist", () => {
   ]);
 
   test("has a client by itself, by a network in any spelling, or not at all", () => {
-    const assessed = assessClients(clients.items, ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"]);
+    const assessed = assessClients(clients.items, {
+      blocklist: ["192.0.2.1/32", "198.51.100.99/24", "rubbish", "2001:db8:1::/48"],
+      allowlist: [],
+    });
     expect(Object.fromEntries(assessed.map(({ entry, blocklist }) => [entry, blocklist]))).toEqual({
       "192.0.2.1": { state: "Listed", by: "192.0.2.1" },
       "198.51.100.7": { state: "Listed", by: "198.51.100.0/24" },
@@ -204,8 +207,36 @@ describe("the blocklist", () => {
     expect(addressesToBlock(assessed)).toEqual(["2001:db8::1"]);
   });
 
+  test("leaves out of a rule whom the allowlist has, and what is no client of the public Internet", () => {
+    const rows = [
+      "198.51.100.7",
+      "203.0.113.9",
+      "10.0.0.9",
+      "127.0.0.1",
+      "0.0.0.0/0",
+      "::/0",
+      "10.0.0.0/8",
+      "192.0.2.0/24",
+      "fd00::1",
+      "::1",
+      "203.0.113.10",
+    ];
+    const { clients } = summed(
+      1,
+      rows.map((client_ip) => [{ client_ip }, 0] as const),
+    );
+    const lists = { blocklist: [], allowlist: ["198.51.100.0/24", "203.0.113.9"] };
+    const assessed = assessClients(clients.items, lists);
+    const states = new Map(assessed.map(({ entry, blocklist }) => [String(entry), blocklist]));
+    expect(states.get("198.51.100.7")).toEqual({ state: "Allowed", by: "198.51.100.0/24" });
+    expect(states.get("203.0.113.9")).toEqual({ state: "Allowed", by: "203.0.113.9" });
+    expect(states.get("0.0.0.0/0")).toEqual({ state: "NoAddress" });
+    expect(addressesToBlock(assessed)).toEqual(["203.0.113.10"]);
+    expect(addressesToBlock(assessClients(clients.items, { blocklist: [], allowlist: undefined }))).toEqual([]);
+  });
+
   test("that could not be read leaves it unknown, and nothing is to be blocked", () => {
-    const assessed = assessClients(clients.items, undefined);
+    const assessed = assessClients(clients.items, { blocklist: undefined, allowlist: [] });
     expect(assessed.map(({ blocklist }) => blocklist.state).toSorted()).toEqual([
       "NoAddress",
       "Unknown",

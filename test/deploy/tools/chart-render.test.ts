@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Helm } from "../../support/deploy/chart.ts";
+import { customResourceDefinitionFiles as generatedDefinitions } from "../../../src/api/custom-resource-definition.ts";
 import { chartFolder, createHelm, objectsIn, valueSets } from "../../support/deploy/chart.ts";
 import { describeWithTools } from "../../support/deploy/tools-suite.ts";
 
@@ -39,6 +40,22 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
     await expect(helm.render(values)).rejects.toThrow(said);
   });
 
+  test("lets the operator change ConfigMaps only for the move of old records", async () => {
+    const rightsOn = async (values: object): Promise<unknown[]> =>
+      objectsIn(await helm.render(values))
+        .filter(({ kind, metadata }) => kind === "ClusterRole" && metadata.name === "wafsync-operator")
+        .flatMap(({ rules }) => rules as { resources: string[]; verbs: string[] }[])
+        .filter(({ resources }) => resources.includes("configmaps"))
+        .map(({ verbs }) => verbs);
+    expect(await rightsOn({})).toEqual([["get", "list", "watch"]]);
+    const moving = { operator: { migrateConfigMapRecords: true } };
+    expect(await rightsOn(moving)).toEqual([
+      ["get", "list", "watch"],
+      ["patch", "delete"],
+    ]);
+    expect(await helm.render(moving)).toContain("- --migrate-config-map-records");
+  });
+
   test("refuses a Kubernetes that is too old", async () => {
     const ended = await helm.run(["template", "wafsync", chartFolder, "--kube-version", "1.30"]);
     expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining("requires kubeVersion: >=1.31.0-0")]);
@@ -65,7 +82,7 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
       objectsIn(await helm.render(values))
         .filter(({ kind }) => kind === "CustomResourceDefinition")
         .map(({ metadata }) => metadata.annotations?.["helm.sh/resource-policy"]);
-    expect(await definitions({})).toEqual(["keep", "keep", "keep", "keep"]);
-    expect(await definitions({ crds: { keep: false } })).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await definitions({})).toEqual(generatedDefinitions.map(() => "keep"));
+    expect(await definitions({ crds: { keep: false } })).toEqual(generatedDefinitions.map(() => undefined));
   });
 });

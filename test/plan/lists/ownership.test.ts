@@ -4,6 +4,7 @@ import { operationKey } from "../../../src/model/operation.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
 import { entry, nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
+import type { OwnedEntry } from "../../../src/model/inventory.ts";
 import { anOwnedEntry } from "../../support/builders/owned.ts";
 
 const one = "192.0.2.1";
@@ -45,8 +46,55 @@ describe("An entry", () => {
     });
   });
 
-  test("that is gone from the list and wanted by nobody is forgotten", () => {
-    expect(outcome({ inventory: { blocklist: [one] } })).toEqual({ operations: [], owned: {} });
+  describe("that is gone from the list and wanted by nobody", () => {
+    const missing = { ...anOwnedEntry(), missingSinceMs: nowMs };
+    const record = (of: Partial<OwnedEntry>): object => ({
+      entries: { blocklist: new Map([[entry(one), { ...anOwnedEntry(), ...of }]]), allowlist: new Map() },
+    });
+    const later = (byMs: number, readByMs = byMs) => ({
+      nowMs: nowMs + byMs,
+      observed: { readAtMs: nowMs + readByMs },
+    });
+    const recorded = (situation: Situation) => {
+      const { inventory, lookAgainMs } = planOf(situation);
+      return { record: inventory.entries.blocklist.get(entry(one)), lookAgainMs };
+    };
+
+    test("stays managed after one read without it, since a list may be older than the last write", () => {
+      expect(recorded({ inventory: { blocklist: [one] } })).toEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
+    });
+
+    test("is given up by a read that is later by the consistency window, and not by planning again later", () => {
+      const inventory = record(missing);
+      expect(recorded({ inventory, ...later(4_999) })).toEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
+      expect(recorded({ inventory, ...later(60_000, 4_999) }).record).toEqual(missing);
+      expect(recorded({ inventory, ...later(5_000) })).toEqual({ record: undefined, lookAgainMs: undefined });
+    });
+
+    test("is removed if it appears within the window, and the next read without it is the first one again", () => {
+      const at = later(3_000);
+      const shown = { inventory: record(missing), ...at, observed: { ...at.observed, blocklist: [one] } };
+      expect(outcome(shown).operations).toEqual([`blocklist -${one}`]);
+      expect(recorded(shown)).toEqual({ record: anOwnedEntry(), lookAgainMs: undefined });
+    });
+
+    test("is not missing any more once a rule wants it", () => {
+      const plan = planOf({
+        gathered: { rules: [blocking("a", [one])] },
+        inventory: record(missing),
+        ...later(60_000),
+      });
+      expect(plan.operations.map(operationKey)).toEqual([`blocklist +${one}`]);
+      expect(plan.inventory.entries.blocklist.get(entry(one))).not.toHaveProperty("missingSinceMs");
+      expect(plan.lookAgainMs).toBeUndefined();
+    });
+
+    test("is given up at once if the instance says so, and counts from now if the clock was set back", () => {
+      const instance = anInstance({ consistencyWindowMs: 0 });
+      expect(recorded({ gathered: { instance }, inventory: { blocklist: [one] } }).record).toBeUndefined();
+      const ahead = record({ missingSinceMs: nowMs + 3_600_000 });
+      expect(recorded({ inventory: ahead }).record).toEqual(missing);
+    });
   });
 
   test("that is ours and gone is added again while a rule wants it", () => {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { unknownOwners } from "../../../src/model/entry-owners.ts";
 import type { Approval } from "../../../src/model/inventory.ts";
+import { versionOfRules } from "../../../src/plan/lists/refusals.ts";
 import type { HeldRemoval, OriginRemoval } from "../../../src/plan/lists/removal-guard.ts";
 import { hashRemovals } from "../../../src/plan/lists/removal-guard.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
-import { entry, planOf } from "../../support/builders/gathered.ts";
+import { desiredOf, entry, nowMs, planOf } from "../../support/builders/gathered.ts";
 
 /** A list of `kept` declared entries, and `removed` of ours that nobody wants. */
 function removing(
@@ -76,6 +77,20 @@ describe("The guard on plans", () => {
       expect(after.held?.hash).toBe(before.held?.hash);
     }
   });
+});
+
+test("A list counts as one of ten entries if it may have them: a refused addition may be there already", () => {
+  const refusal = { operation: "blocklist +192.0.2.1", message: "on the list already", refusedAtMs: nowMs };
+  const rules = [blocking("a", ["192.0.2.1"])];
+  const version = versionOfRules(desiredOf({ rules }).rules);
+  const shown = addresses(9);
+  const situation: Situation = {
+    gathered: { rules },
+    observed: { blocklist: shown },
+    inventory: { blocklist: shown.slice(0, 5), refusals: [{ ...refusal, wantedBy: version }] },
+  };
+  expect(planOf(situation).held?.removals.blocklist).toHaveLength(5);
+  expect(planOf({ ...situation, gathered: {} }).held).toBeUndefined();
 });
 
 describe("An approval", () => {

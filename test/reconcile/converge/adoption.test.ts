@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { viewInstance } from "../../../src/cli/instance-view.ts";
-import { planLines } from "../../../src/cli/print-instance.ts";
+import { planLines } from "../../../src/cli/print-plan.ts";
 import { addresses, anInstance, anOrigin, blocking } from "../../support/builders/declare.ts";
 import { planOf } from "../../support/builders/gathered.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
@@ -75,21 +75,22 @@ describe("What a plan prints", () => {
     const text = await printed(worldOfForeign());
     expect(text).toContain("= blocklist  198.18.0.0");
     expect(text).toContain("on the list already, adopted for WafIpRule edge/office without a call");
-    expect(text).toContain(
-      "Plan: 0 to add, 0 to remove, 1413 to adopt without a call, one call for each other change.",
-    );
+    expect(text).toContain("Plan: 0 to add, 0 to remove, 1,413 to adopt without a call.");
   });
 
   test("warns if there is no record and declared entries are on the lists", async () => {
     const world = worldOfForeign(blocking("office", addresses(foreign)));
     const warning =
-      "There is no record of earlier runs, and 1413 declared entries are on the lists already: they count as foreign";
+      "There is no record of earlier runs, and 1,413 declared entries are on the lists already: they count as foreign";
     expect(await printed(world)).toContain(`warning: ${warning}`);
     await world.pass();
     expect(messages(world, "RecordMissing")).toEqual([expect.stringContaining(warning)]);
     await world.pass();
     expect(messages(world, "RecordMissing")).toHaveLength(1);
-    expect(await printed(world)).toContain("Nothing to do: the WAF is as declared.");
+    const later = await printed(world);
+    expect(later).toContain("satisfied by an unmanaged entry, which stays when no rule wants it any more");
+    expect(later).toContain("… and 1,408 more like these");
+    expect(later).toContain("Plan: 0 to add, 0 to remove, 1,413 already there and not managed.");
   });
 });
 

@@ -46,7 +46,9 @@ function busyWorld(): ConvergeWorld {
   return world;
 }
 
-function expectDeclared(world: ConvergeWorld): void {
+async function expectDeclared(world: ConvergeWorld): Promise<void> {
+  await world.clock.advance(world.declared().instance.consistencyWindowMs);
+  await world.passesUntilDone();
   expect(world.waf.lists.blocklist.toSorted()).toEqual([...addresses(6), "203.0.113.9"].toSorted());
   expect([...world.owned().entries.blocklist.keys()].toSorted()).toEqual(addresses(6).map(entry).toSorted());
   expect(world.waf.origins.get("a.example")).toBe("Alternate");
@@ -63,7 +65,7 @@ describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
     world.waf.failOn({ on: "Write", nth, ...fault });
     await world.passesUntilDone();
     if (kind === "a 400 without an effect") await passRefusals(world);
-    expectDeclared(world);
+    await expectDeclared(world);
     const calls = world.waf.writes().length;
     await world.pass();
     expect(world.waf.writes()).toHaveLength(calls);
@@ -74,14 +76,14 @@ describe.each(Object.entries(kinds))("After %s", (kind, fault) => {
     world.waf.failOn({ on: "Write", nth: 4, times: 3, ...fault });
     await world.passesUntilDone();
     if (kind === "a 400 without an effect") await passRefusals(world);
-    expectDeclared(world);
+    await expectDeclared(world);
   });
 
   test.each([1, 2, 3, 4])("at read %d the declared state is reached", async (nth) => {
     const world = busyWorld();
     world.waf.failOn({ on: "Read", nth, ...fault });
     await world.passesUntilDone();
-    expectDeclared(world);
+    await expectDeclared(world);
   });
 });
 
@@ -103,7 +105,7 @@ describe("A process that is killed while it records", () => {
       };
       if (saves === 0) world.inventory.failNext(fault, ...before);
       await world.passesUntilDone();
-      expectDeclared(world);
+      await expectDeclared(world);
     }
   });
 });

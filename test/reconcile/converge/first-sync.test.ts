@@ -101,6 +101,7 @@ describe("A first sync", () => {
     world.declare({ rules: [] });
     await world.pass();
     expect(world.waf.lists.blocklist).toEqual(["192.0.2.1", "203.0.113.9"]);
+    await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 

@@ -88,6 +88,21 @@ describe("A new process", () => {
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
+  test("adds nothing that its cache still declares in a later run, after a fresh read in the first one", async () => {
+    const world = await staleWorld();
+    await world.pass();
+    await world.pass();
+    expect(world.source.confirmCount).toBe(2);
+    expect(world.waf.writes()).toEqual([]);
+    world.source.thawCache();
+    world.declare({ rules: [blocking("new", ["192.0.2.2"])] });
+    await world.pass();
+    world.declare({ rules: [blocking("new", ["192.0.2.2", "192.0.2.3"])] });
+    await world.pass();
+    expect(world.source.confirmCount).toBe(3);
+    expect(world.waf.lists.blocklist).toEqual(["192.0.2.2", "192.0.2.3"]);
+  });
+
   test("writes nothing while it can't read the declared state where it lives, and says so", async () => {
     const world = await staleWorld();
     world.source.thawCache();
@@ -430,6 +445,7 @@ describe("Under way", () => {
     await world.pass();
     expect(world.waf.count("AddEntry")).toBe(5);
     expect(world.waf.lists.blocklist).toEqual([]);
+    await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 
@@ -676,6 +692,7 @@ describe("A rule that goes", () => {
     const world = new ConvergeWorld();
     world.inventory.put(world.instance, anInventory({ blocklist: addresses(3) }));
     await world.pass();
+    await world.lookAgain();
     expect(world.waf.writes()).toEqual([]);
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
@@ -720,6 +737,7 @@ describe("What can't be told from a list", () => {
     await world.clock.advanceUntil(isOver, 60_000);
     expect((await promise).result).toEqual({ kind: "Done" });
     expect(world.waf.lists.blocklist).toEqual([]);
+    await world.lookAgain();
     expect(world.owned().entries.blocklist.size).toBe(0);
   });
 

@@ -1,10 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
-import { type StateDirectory, openStateDirectory } from "../../../src/source/directory/state-directory.ts";
+import {
+  type StateDirectory,
+  openStateDirectory,
+  viewStateDirectory,
+} from "../../../src/source/directory/state-directory.ts";
 import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
 
 async function open(path: string, processId = process.pid): ReturnType<typeof openStateDirectory> {
@@ -81,6 +85,66 @@ describe("the state directory", () => {
     const kept = await opened(join(scratch.path, "kept"));
     expect(await readdir(kept.path)).not.toContain(".gitignore");
     await kept.release();
+  });
+
+  describe("does not follow symbolic links", () => {
+    test("to the folder itself", async () => {
+      await using scratch = await scratchDirectory({ "elsewhere/kept.txt": "kept" });
+      for (const target of ["elsewhere", "missing"]) {
+        const link = join(scratch.path, `link-to-${target}`);
+        await symlink(join(scratch.path, target), link);
+        const problem = expect.stringContaining(`${link} is a symbolic link`);
+        expect(await open(link)).toEqual({ ok: false, problem });
+        expect(await viewStateDirectory(link).read(["kept.txt"], 100)).toMatchObject({ ok: false, problem });
+      }
+      expect(await readdir(join(scratch.path, "elsewhere"))).toEqual(["kept.txt"]);
+    });
+
+    test("to a folder or a file in it, to read, to write, to append or to list", async () => {
+      await using scratch = await scratchDirectory({ "elsewhere/main.yaml": "kept", "state/inventory/x": "" });
+      const elsewhere = join(scratch.path, "elsewhere");
+      const state = await opened(join(scratch.path, "state"));
+      await symlink(elsewhere, state.pathOf(["inventory", "shop"]));
+      await symlink(join(elsewhere, "main.yaml"), state.pathOf(["events.ndjson"]));
+      const inShop = ["inventory", "shop", "main.yaml"];
+      const problem = expect.stringMatching(/(?:shop|events\.ndjson) is a symbolic link/);
+      expect(await state.read(inShop, 100)).toMatchObject({ ok: false, problem });
+      expect(await state.write(inShop, "changed")).toMatchObject({ ok: false, problem });
+      expect(await state.write(["inventory", "shop", "new.yaml"], "new")).toMatchObject({ ok: false, problem });
+      expect(await state.remove(inShop)).toMatchObject({ ok: false, problem });
+      expect(await state.list(["inventory", "shop"])).toMatchObject({ ok: false, problem });
+      expect(await state.append(["events.ndjson"], "line", 100, ["older"])).toMatchObject({ ok: false, problem });
+      expect(await state.read(["events.ndjson"], 100)).toMatchObject({ ok: false, problem });
+      expect(await readdir(elsewhere)).toEqual(["main.yaml"]);
+      expect(await readFile(join(elsewhere, "main.yaml"), "utf8")).toBe("kept");
+      await state.release();
+    });
+
+    test("on the way to it", async () => {
+      await using scratch = await scratchDirectory({ "real/x": "" });
+      await symlink(join(scratch.path, "real"), join(scratch.path, "home"));
+      const state = await opened(join(scratch.path, "home/state"));
+      expect(await state.write(["a"], "text")).toEqual({ ok: true, value: undefined });
+      await state.release();
+    });
+  });
+
+  test("makes everything for its owner alone, whatever the umask is", async () => {
+    await using scratch = await scratchDirectory();
+    const former = process.umask(0);
+    try {
+      const state = await opened(join(scratch.path, "new/state"));
+      await state.write(["a", "b", "c.yaml"], "text");
+      await state.append(["events.ndjson"], "line\n", 100, ["older"]);
+      const entries = await readdir(state.path, { recursive: true });
+      const modes = await Promise.all(entries.map(async (entry) => (await stat(join(state.path, entry))).mode & 0o077));
+      expect(entries.length).toBeGreaterThan(5);
+      expect(new Set(modes)).toEqual(new Set([0]));
+      expect((await stat(join(scratch.path, "new"))).mode & 0o077).toBe(0);
+      await state.release();
+    } finally {
+      process.umask(former);
+    }
   });
 
   test("refuses files that are too big, and names that lead out of it", async () => {

@@ -21,6 +21,13 @@ export async function installDefinitions(cluster: ClusterAccess): Promise<void> 
     const ended = await cluster.runKubectl(["wait", "--for=condition=Established", "--timeout=10s", ...names]);
     return ended.code === 0 ? true : undefined;
   });
+  // Right after that, the server still answers that the storage of a kind initializes.
+  await waitFor("the storage of the kinds of wafsync", establishedMs, async () => {
+    const plurals = names.map((name) => name.slice(name.indexOf("/") + 1).split(".")[0]);
+    const paths = plurals.map((plural) => `/apis/wafsync.dev/v1alpha1/${plural}?limit=1`);
+    const answers = await Promise.all(paths.map((path) => cluster.request({ path })));
+    return answers.every(({ status }) => status === 200) ? true : undefined;
+  });
 }
 
 /** Creates a namespace and gives its name: the prefix and something random. */

@@ -82,6 +82,7 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
     access: [openGrant],
     suspend: false,
     resyncIntervalMs: 300_000,
+    consistencyWindowMs: 5_000,
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive", ...policies },

@@ -199,6 +199,11 @@ const instanceCases: FaultyCase[] = [
     ],
   },
   {
+    title: "a consistency window that is too long",
+    document: instanceDocument({ consistencyWindow: "61m" }),
+    faults: ["spec.consistencyWindow: write a duration of at least 0s and at most 1h"],
+  },
+  {
     title: "a request time-out that is too short",
     document: instanceDocument({ requestTimeout: "99ms" }),
     faults: ["spec.requestTimeout: write a duration of at least 100ms and at most 5m"],
@@ -356,6 +361,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       ],
       suspend: true,
       resyncInterval: "1h30m",
+      consistencyWindow: "1m30s",
       requestTimeout: "100ms",
       minRequestInterval: "1m",
       blocklist: { policy: "Exclusive" },

@@ -43,6 +43,8 @@ export interface ObservedOverrides {
   readonly primary?: string;
   readonly blocklist?: readonly string[];
   readonly allowlist?: readonly string[];
+  /** When both lists were read. */
+  readonly readAtMs?: number;
 }
 
 /** What a WAF shows, with the lists in the spellings that it uses. */
@@ -55,6 +57,7 @@ export function observed(overrides: ObservedOverrides = {}): Observed {
       blocklist: observeSpellings(overrides.blocklist ?? []),
       allowlist: observeSpellings(overrides.allowlist ?? []),
     },
+    readAtMs: { blocklist: overrides.readAtMs ?? nowMs, allowlist: overrides.readAtMs ?? nowMs },
   };
 }
 

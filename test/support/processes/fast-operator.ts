@@ -16,6 +16,7 @@ const { state } = await runOperator({
   namespace: undefined,
   lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
   podName: "wafsync-fast",
+  migratesConfigMaps: false,
   baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
   version: "0.0.0",
   ports: { host: "127.0.0.1", healthPort: 0, metricsPort: 0 },

@@ -41,7 +41,7 @@ export interface Knowledge {
 
 /** A fresh read counts for 30 s; the call itself, and its turn in the lane, may take a while longer. */
 const confirmedForMs = 30_000;
-const callMsMax = 20_000;
+export const callMsMax = 20_000;
 /** From the plan of a run to its report. */
 const runMsMax = 600_000;
 
@@ -51,6 +51,8 @@ export class Ledger {
   readonly #ownOrigins = new Set<string>();
   readonly #approved: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #approvedOrigins = new Set<string>();
+  /** When an inventory was last deleted with its instance. */
+  #forgottenMs = 0;
   /** What was said to be on hold, by the hash that approves it. */
   readonly #reported = new Map<string, Readonly<Record<ListName | "origins", readonly string[]>>>();
   /** The hashes that a person gave, and those that were acted on. */
@@ -71,18 +73,34 @@ export class Ledger {
   }
 
   /** As it is on the WAF, and where that does not tell, as it is recorded. */
-  readonly holderOf = (entry: Entry): ListName | undefined => {
+  readonly holderOf = (entry: Entry): ListName | undefined =>
+    this.#holderBy(entry, (list) => this.#owners[list].get(entry) === "Ours");
+
+  #holderBy(entry: Entry, shows: (list: ListName) => boolean): ListName | undefined {
     const onlyOne = (has: (list: ListName) => boolean): ListName | undefined => {
       const lists = listNames.filter(has);
       return lists.length === 1 ? lists[0] : undefined;
     };
     const { entries } = this.#inventory();
-    const isOurs = (list: ListName): boolean => entries[list].has(entry) && this.#owners[list].get(entry) === "Ours";
-    return onlyOne(isOurs) ?? onlyOne((list) => entries[list].has(entry));
-  };
+    return onlyOne((list) => entries[list].has(entry) && shows(list)) ?? onlyOne((list) => entries[list].has(entry));
+  }
 
   #wanted(gathered: Gathered, atMs: number) {
     return wantedEntries(gathered, atMs, this.holderOf);
+  }
+
+  /** Who holds an entry is judged by the WAF, or by what the process was shown of it, which may be older. */
+  #wantedIn(
+    mode: "Either" | "Both",
+    { gathered, atMs, seen }: { readonly gathered: Gathered; readonly atMs: number; readonly seen: Knowledge["seen"] },
+    list: ListName,
+    entry: Entry,
+  ): boolean {
+    const byWaf = this.#wanted(gathered, atMs)[list].has(entry);
+    if (byWaf === (mode === "Either")) return byWaf;
+    const holderSeen = (one: Entry): ListName | undefined =>
+      this.#holderBy(one, (name) => seen[name]?.has(one) === true);
+    return wantedEntries(gathered, atMs, holderSeen)[list].has(entry);
   }
 
   isOurOrigin(host: string): boolean {
@@ -104,26 +122,57 @@ export class Ledger {
   }
 
   /** A call of wafsync had this effect. */
-  changedByUs(change: WafChange, instance: string, knowledge: Knowledge | undefined): void {
+  changedByUs(
+    change: WafChange,
+    instance: string,
+    knowledge: Knowledge | undefined,
+    declared: readonly Gathered[],
+  ): void {
     const gathered = knowledge?.gathered;
     if (knowledge === undefined || gathered === undefined) {
       this.violation(`${describe(change)} was done for ${instance}, of which nothing was known`);
       return;
     }
-    const { instance: declared } = gathered;
     const complain = (why: string): void => this.violation(`${describe(change)}, though ${why}`);
-    if (declared.suspend && change.kind !== "CacheCleared") complain("the instance is suspended");
-    if (change.kind === "Added") this.#judgeAdd(change, gathered, complain);
+    if (gathered.instance.suspend && change.kind !== "CacheCleared") complain("the instance is suspended");
+    if (change.kind === "Added") this.#judgeAdd(change, knowledge, [gathered, ...declared], complain);
     else if (change.kind === "Removed") this.#judgeRemoval(change, knowledge, complain);
-    else if (isOfOrigin(change)) this.#judgeOrigin(change, knowledge, complain);
+    else if (isOfOrigin(change)) this.#judgeOrigin(change, knowledge, declared, complain);
   }
 
-  #judgeAdd({ list, entry }: EntryChange, gathered: Gathered, complain: (why: string) => void): void {
-    if (gathered.instance.policies[list] === "Observe") complain("the policy is Observe");
-    if (isForbidden(gathered, list, entry)) complain("a guard forbids it");
-    if (!this.#wanted(gathered, this.#nowMs() - callMsMax)[list].has(entry)) {
-      if (!this.#wanted(gathered, this.#nowMs())[list].has(entry)) complain("no rule wants it");
+  /** A call of wafsync that nobody waited for any more had this effect. Instances that went since left it behind. */
+  changedLate(change: WafChange, sentAtMs: number): void {
+    if (change.kind !== "Added" && change.kind !== "Removed") return;
+    const { kind, list, entry } = change;
+    if (kind === "Removed") {
+      if (!this.#waf.has(list, entry)) this.#owners[list].delete(entry);
+      return;
     }
+    const isLeft = this.#forgottenMs >= sentAtMs;
+    if (!isLeft && !this.#inventory().entries[list].has(entry))
+      this.violation(`${entry} appeared on the ${list} by a late write of wafsync, and the inventory forgot it`);
+    this.#owners[list].set(entry, isLeft ? "Others" : "Ours");
+  }
+
+  /**
+   * Judged by what the process knew, and by what was declared on the API server: nobody who was unblocked before the process
+   * began is blocked again by its old cache.
+   */
+  #judgeAdd(
+    { list, entry }: EntryChange,
+    { seen }: Knowledge,
+    [known, ...declared]: readonly [Gathered, ...Gathered[]],
+    complain: (why: string) => void,
+  ): void {
+    const mayWant = (gathered: Gathered): boolean =>
+      [this.#nowMs() - callMsMax, this.#nowMs()].some((atMs) =>
+        this.#wantedIn("Either", { gathered, atMs, seen }, list, entry),
+      );
+    if (known.instance.policies[list] === "Observe") complain("the policy is Observe");
+    if (isForbidden(known, list, entry)) complain("a guard forbids it");
+    if (!mayWant(known)) complain("no rule wants it");
+    else if (!declared.some((gathered) => mayWant(gathered) && !isForbidden(gathered, list, entry)))
+      complain("no rule that was declared since the process began wants it");
     if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
     this.#owners[list].set(entry, "Ours");
   }
@@ -143,8 +192,10 @@ export class Ledger {
     const policy = confirmed.instance.policies[list];
     if (policy === "Observe") complain("the policy is Observe");
     if (policy !== "Exclusive" && owner === "Others") complain("the policy is Additive, and wafsync did not add it");
-    const wanted = this.#wanted(confirmed, this.#nowMs())[list].has(entry);
-    if (wanted && this.#wanted(confirmed, confirmedAtMs)[list].has(entry)) complain("an accepted rule wants it");
+    const isWanted = [this.#nowMs(), confirmedAtMs].every((atMs) =>
+      this.#wantedIn("Both", { gathered: confirmed, atMs, seen: knowledge.seen }, list, entry),
+    );
+    if (isWanted) complain("an accepted rule wants it");
     if (this.#approved[list].has(entry)) {
       // The list may show it in another spelling too.
       if (!this.#waf.has(list, entry)) this.#approved[list].delete(entry);
@@ -176,24 +227,33 @@ export class Ledger {
       (other) => seen[list]?.has(other) === true && !this.#approved[list].has(other) && !waits(other),
     );
     const count = new Set([...left, entry]).size;
-    const wanted = this.#wanted(confirmed, this.#nowMs())[list];
+    if (count > maxRemovals) complain(`${count} would go at once, and ${maxRemovals} may`);
+    const wanted = [...this.#wanted(confirmed, this.#nowMs())[list]];
+    // What a missing source holds on the other list is not added to this one.
+    const opposite = list === "blocklist" ? "allowlist" : "blocklist";
+    const added = wanted.filter((other) => !this.#inventory().entries[opposite].has(other));
     // A plan that is made half-way counts what is left; what others did since the list was read, it can't know.
     const known = [...(seen[list] ?? [])];
-    const size = new Set([...known, ...wanted, entry]).size;
-    const sizeLeft = new Set([...known.filter((other) => this.#waf.has(list, other)), ...wanted, entry]).size;
-    if (count > maxRemovals) complain(`${count} would go at once, and ${maxRemovals} may`);
-    if (sizeLeft >= 10 && count * 100 > maxRemovalPercent * size) complain(`${count} of ${size} would go at once`);
+    const isTooMany = [wanted, added].every((adds) => {
+      const size = new Set([...known, ...adds, entry]).size;
+      const sizeLeft = new Set([...known.filter((other) => this.#waf.has(list, other)), ...adds, entry]).size;
+      return sizeLeft >= 10 && count * 100 > maxRemovalPercent * size;
+    });
+    if (isTooMany) complain(`${count} of ${known.length} would go at once`);
   }
 
   #judgeOrigin(
     change: OriginChange,
     { gathered, confirmed, confirmedAtMs = 0 }: Knowledge,
+    declared: readonly Gathered[],
     complain: (why: string) => void,
   ): void {
     const { host, type, kind } = change;
     if (gathered?.instance.policies.origins === "Observe") complain("the policy is Observe");
     if (kind === "OriginAdded") {
       if (gathered !== undefined && wantedOrigins(gathered).get(host) !== type) complain("no WafOrigin wants it");
+      else if (!declared.some((one) => wantedOrigins(one).get(host) === type))
+        complain("no WafOrigin that was declared since the process began wants it");
       if (!this.#inventory().origins.has(host)) complain("the inventory does not say that it is ours");
       this.#ownOrigins.add(host);
       return;
@@ -328,6 +388,7 @@ export class Ledger {
 
   /** The inventory is deleted with its instance. */
   forgotten(before: Inventory, { gathered, saidLeftBehind = false }: Knowledge): void {
+    this.#forgottenMs = this.#nowMs();
     if (gathered?.instance.meta.deleting !== true) this.violation("An inventory was deleted, and its instance was not");
     for (const list of listNames) {
       for (const entry of before.entries[list].keys()) {

@@ -32,7 +32,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "`maxRemovalPercent` holds a plan",
     file: "src/plan/lists/removal-guard.ts",
-    from: "return size >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;",
+    from: "return sizeMax >= shareCountsFrom && count * 100 > guards.maxRemovalPercent * size;",
     to: "return false;",
     foundBy: simulation,
   },
@@ -270,8 +270,15 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a new process writes nothing before a fresh read",
     file: "src/reconcile/converge/instance-memory.ts",
-    from: "hasConfirmed: false,",
-    to: "hasConfirmed: true,",
+    from: "hasCaughtUp: false,",
+    to: "hasCaughtUp: true,",
+    foundBy: simulation,
+  },
+  {
+    guard: "a cache that is older than a fresh read adds nothing",
+    file: "src/reconcile/converge/view.ts",
+    from: "versionsIn(cached) === versionsIn(read)",
+    to: "versionsIn(cached) !== ''",
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
@@ -361,9 +368,30 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "only what is gone from the list is forgotten",
     file: "src/plan/lists/ownership.ts",
-    from: "if (rules === undefined && (dropped.has(entry) || (!observed.has(entry) && !isAwaited()))) {",
+    from: "if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {",
     to: "if (rules === undefined) {",
     foundBy: simulation,
+  },
+  {
+    guard: "what one read does not show is not forgotten",
+    file: "src/plan/lists/ownership.ts",
+    from: "windowMs === 0 || (missingSinceMs",
+    to: "windowMs >= 0 || (missingSinceMs",
+    foundBy: simulation,
+  },
+  {
+    guard: "the read that makes an entry forgotten comes after `consistencyWindow`",
+    file: "src/plan/lists/ownership.ts",
+    from: "readAtMs - missingSinceMs >= windowMs",
+    to: "readAtMs - missingSinceMs >= 0",
+    foundBy: simulation,
+  },
+  {
+    guard: "a list that may have ten entries counts as one of ten",
+    file: "src/plan/lists/removal-guard.ts",
+    from: "return sizeMax >= shareCountsFrom &&",
+    to: "return size >= shareCountsFrom &&",
+    foundBy: "test/plan/lists/removal-guard.test.ts",
   },
   {
     guard: "only an annotated rule adopts",

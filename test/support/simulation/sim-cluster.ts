@@ -18,6 +18,9 @@ export interface Declared {
   readonly broken: readonly string[];
 }
 
+/** How long it takes at most until a process sees a change. */
+export const watchLagMsMax = 20_000;
+
 type Parts = "instances" | "rules" | "origins" | "clears";
 interface Named {
   readonly meta: ResourceMeta;
@@ -25,6 +28,9 @@ interface Named {
 
 export class SimCluster {
   readonly isDirectory: boolean;
+  readonly #nowMs: () => number;
+  /** When each of them was declared. */
+  readonly #sinceMs: number[] = [0];
   readonly #history: Declared[] = [
     { instances: new Map(), rules: new Map(), origins: new Map(), clears: new Map(), key: undefined, broken: [] },
   ];
@@ -35,8 +41,9 @@ export class SimCluster {
   readonly keys = new Set<string>();
   onChange: () => void = () => undefined;
 
-  constructor(isDirectory: boolean) {
+  constructor(isDirectory: boolean, nowMs: () => number) {
     this.isDirectory = isDirectory;
+    this.#nowMs = nowMs;
   }
 
   get now(): Declared {
@@ -53,8 +60,20 @@ export class SimCluster {
     return declared;
   }
 
+  /** What was declared for the instance at any time from then on, the latest first. */
+  declaredSince(sinceMs: number, instance: ObjectName): Gathered[] {
+    const found: Gathered[] = [];
+    for (let index = this.latest; index >= 0; index -= 1) {
+      const gathered = this.gathered(index, instance);
+      if (gathered !== undefined) found.push(gathered);
+      if ((this.#sinceMs[index] ?? 0) <= sinceMs) break;
+    }
+    return found;
+  }
+
   change(change: Partial<Declared>): void {
     this.#history.push({ ...this.now, ...change });
+    this.#sinceMs.push(this.#nowMs());
     if (change.key !== undefined) this.keys.add(change.key);
     this.onChange();
   }

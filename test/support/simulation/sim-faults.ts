@@ -8,6 +8,8 @@ export type SimFault =
   | { readonly kind: "Reset"; readonly effect: Effect }
   /** No answer comes, until whoever waits gives up. */
   | { readonly kind: "Hang"; readonly effect: Effect }
+  /** No answer comes, and the write takes effect a while after whoever waits has given up. */
+  | { readonly kind: "Late" }
   | { readonly kind: "Answer"; readonly effect: Effect; readonly name: string; readonly answer: SimAnswer };
 
 type Effect = "Before" | "After";
@@ -55,6 +57,7 @@ export const refusal: SimFault = {
 
 export function describeFault(fault: SimFault): string {
   if (fault.kind === "Refused") return "connection refused";
+  if (fault.kind === "Late") return "no answer, and a late effect";
   const when = fault.effect === "Before" ? "before its effect" : "after its effect";
   if (fault.kind === "Answer") return `${fault.name}, ${when}`;
   return `${fault.kind === "Reset" ? "connection reset" : "no answer"}, ${when}`;

@@ -29,6 +29,9 @@ export class SimProcess {
   seen: number;
   /** Requests that are under way. */
   inFlight = 0;
+  /** Writes on their way that take effect late. */
+  readonly delayed = new Set<() => void>();
+  readonly startedMs: number;
   /** Whose call runs in the lane. */
   caller = "";
   readonly #world: SimWorld;
@@ -43,6 +46,7 @@ export class SimProcess {
     this.#world = world;
     this.id = id;
     this.seen = seen;
+    this.startedMs = world.time.nowMs();
     const clock = world.time.clockOf(this.life);
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
     const ports = this.#ports();
@@ -89,6 +93,7 @@ export class SimProcess {
   kill(): void {
     this.life.alive = false;
     this.inFlight = 0;
+    for (const letGo of this.delayed) letGo();
   }
 
   knows(instance: ObjectName): Knowledge {

@@ -15,6 +15,8 @@ export interface SimNetwork {
   faultOf(request: SimRequest): SimFault | undefined;
   /** The request reaches the WAF. */
   serve(request: SimRequest): SimAnswer;
+  /** The request is on its way, and takes effect some time after what is given back was called, or the process has died. */
+  delay(request: SimRequest): () => void;
   /** A request goes out, and is over. */
   begun(request: SimRequest): void;
   ended(request: SimRequest, how: string): void;
@@ -26,6 +28,8 @@ interface Exchange {
   readonly request: SimRequest;
   readonly handler: Handler;
   isOver: boolean;
+  /** Of a write that takes effect late: nobody waits for it any more. */
+  letGo?: () => void;
 }
 
 export function simTransport(network: SimNetwork): Transport {
@@ -73,6 +77,11 @@ function arrive(
 ): void {
   if (exchange.isOver) return;
   const { request } = exchange;
+  if (fault?.kind === "Late") {
+    exchange.letGo = network.delay(request);
+    network.survives(`after ${name}`);
+    return;
+  }
   const spoilt = fault !== undefined && fault.kind !== "Refused" && fault.effect === "Before";
   const answer = spoilt ? undefined : network.serve(request);
   if (!network.survives(`after ${name}`)) return;
@@ -106,6 +115,7 @@ function end(network: SimNetwork, exchange: Exchange, how: string): void {
   if (exchange.isOver) return;
   exchange.isOver = true;
   network.ended(exchange.request, how);
+  exchange.letGo?.();
 }
 
 function controllerOf(network: SimNetwork, exchange: Exchange): Dispatcher.DispatchController {

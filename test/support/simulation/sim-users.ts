@@ -59,6 +59,20 @@ export class SimUsers {
     world.note(undefined, `declared: ${this.#describe()}`);
   }
 
+  /** She declares a few entries, and takes them back at once: they may not be on the lists yet. */
+  declareBriefly(): void {
+    const { pick, cluster, time, note } = bound(this.#world);
+    const from = pick(pool.length);
+    const addresses = pool.slice(from, from + 1 + pick(3));
+    const rule = aRule("brief", { addresses, priority: 3, meta: this.#metaOf("WafIpRule", "brief", {}) });
+    cluster.put("rules", rule);
+    note(`declared for a moment: ${addresses.join(" ")}`);
+    time.after(pick(4_000), () => {
+      if (cluster.now.rules.has("edge/brief")) this.#removeOne("rules", ["brief"]);
+      note("taken back");
+    });
+  }
+
   createInstance(name = shop, change: Partial<DeclaredInstance> = {}): void {
     const onNeverBlock = this.#world.chance(0.5) ? "Carve" : "Reject";
     const instance = anInstance({ name, resyncIntervalMs: 300_000, guards: { onNeverBlock } });
@@ -104,11 +118,13 @@ export class SimUsers {
       if (waf.lists[list].includes(shown)) return;
       const entry = readObservedEntry(shown);
       const isNew = !waf.has(list, entry);
+      waf.remember(list);
       waf.lists[list].push(shown);
       if (isNew) ledger.changedByOthers({ kind: "Added", list, entry });
       note(`somebody adds ${shown} to the ${list}`);
     } else if (choice < 4) {
       const place = pick(Math.max(1, waf.lists[list].length));
+      waf.remember(list);
       const [text] = waf.lists[list].splice(place, 1);
       if (text === undefined) return;
       ledger.changedByOthers({ kind: "Removed", list, entry: readObservedEntry(text) });

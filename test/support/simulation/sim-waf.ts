@@ -31,6 +31,10 @@ export interface OriginChange {
 
 export type WafChange = EntryChange | OriginChange | { readonly kind: "CacheCleared" };
 
+/** A list that was read is as it is, or as it was two seconds ago, or as it was before the last write of these. */
+export type Staleness = "None" | "Seconds" | "Write";
+export const staleMsMax = 2_000;
+
 export class SimWaf {
   readonly domain: string;
   readonly lists: Record<ListName, string[]> = { blocklist: [], allowlist: [] };
@@ -39,13 +43,33 @@ export class SimWaf {
   key: string;
   spell: (text: string) => string = (text) => text;
 
-  constructor(domain: string, key: string) {
+  /** What the lists were before each of their last changes, oldest first. */
+  readonly #past: { readonly list: ListName; readonly untilMs: number; readonly texts: readonly string[] }[] = [];
+  readonly #nowMs: () => number;
+
+  constructor(domain: string, key: string, nowMs: () => number) {
     this.domain = domain;
     this.key = key;
+    this.#nowMs = nowMs;
+  }
+
+  /** The list is about to change: reads may show it as it is now for a while. */
+  remember(list: ListName): void {
+    const nowMs = this.#nowMs();
+    this.#past.push({ list, untilMs: nowMs, texts: [...this.lists[list]] });
+    while ((this.#past[0]?.untilMs ?? nowMs) < nowMs - staleMsMax) this.#past.shift();
+  }
+
+  /** What a read shows. */
+  shown(list: ListName, staleness: Staleness): readonly string[] {
+    const sinceMs = this.#nowMs() - staleMsMax;
+    const past = this.#past.filter((state) => state.list === list && state.untilMs > sinceMs);
+    const state = staleness === "None" ? undefined : staleness === "Write" ? past.at(-1) : past[0];
+    return state?.texts ?? this.lists[list];
   }
 
   /** `changed` is told of what the request did to the WAF. */
-  serve(request: SimRequest, changed: (change: WafChange) => void): SimAnswer {
+  serve(request: SimRequest, changed: (change: WafChange) => void, staleness: Staleness = "None"): SimAnswer {
     const { method, path, parameters } = request;
     if (path.startsWith("/clear/")) {
       if (decodeURIComponent(path.slice("/clear/".length)) !== this.key) return badKey;
@@ -55,7 +79,7 @@ export class SimWaf {
     if (parameters.get("api_key") !== this.key) return badKey;
     if (path === "/api/origins") return this.#serveOrigins(method, parameters, changed);
     const list: ListName = path.includes("blocklist") ? "blocklist" : "allowlist";
-    if (method === "GET") return { status: 200, body: JSON.stringify(this.lists[list]) };
+    if (method === "GET") return { status: 200, body: JSON.stringify(this.shown(list, staleness)) };
     const text = parameters.get("ip") ?? "";
     return method === "POST" ? this.#add(list, text, changed) : this.#remove(list, text, changed);
   }
@@ -89,6 +113,7 @@ export class SimWaf {
     const entry = readObservedEntry(text);
     if (isOpaque(entry)) return this.#refused(`${text} is no address`);
     if (this.has(list, entry)) return this.#refused(`${text} is on the list already`);
+    this.remember(list);
     this.lists[list].push(this.spell(text));
     changed({ kind: "Added", list, entry });
     return this.#accepted();
@@ -97,6 +122,7 @@ export class SimWaf {
   #remove(list: ListName, text: string, changed: (change: WafChange) => void): SimAnswer {
     const place = this.lists[list].indexOf(text);
     if (place === -1) return this.#refused(`${text} is not on the list`);
+    this.remember(list);
     this.lists[list].splice(place, 1);
     changed({ kind: "Removed", list, entry: readObservedEntry(text) });
     return this.#accepted();

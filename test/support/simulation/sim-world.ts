@@ -1,7 +1,8 @@
 // Everything outside the processes of a simulation: what is declared, what is stored, the WAF, time and chance. The ports of
 // every process end here, where faults are played and the ledger is kept. One seed decides all that happens.
 import { isDeepStrictEqual } from "node:util";
-import type { ConfirmedGathering } from "../../../src/model/gathered.ts";
+import { readObservedEntry } from "../../../src/model/entry.ts";
+import type { ConfirmedGathering, Gathered } from "../../../src/model/gathered.ts";
 import { unknownOwners } from "../../../src/model/entry-owners.ts";
 import type {
   Inventory,
@@ -16,18 +17,21 @@ import { nameKey, resourceKey } from "../../../src/model/resource.ts";
 import type { ObjectEvent } from "../../../src/reconcile/ports.ts";
 import { seededRandom } from "../builders/seeded-random.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
-import { Ledger } from "./ledger.ts";
-import { SimCluster } from "./sim-cluster.ts";
+import { callMsMax, Ledger } from "./ledger.ts";
+import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
 import type { SimFault } from "./sim-faults.ts";
 import { describeFault } from "./sim-faults.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimTime } from "./sim-time.ts";
 import type { SimNetwork } from "./sim-transport.ts";
-import type { SimRequest } from "./sim-waf.ts";
+import type { SimRequest, Staleness } from "./sim-waf.ts";
 import { SimWaf } from "./sim-waf.ts";
 
 /** Has every character that is encoded somewhere. */
 export const simKey = "sim+key/with=odd&chars%20é";
+
+/** How long after it was given up a write may still take effect. */
+const lateMsMax = 2_000;
 
 export interface SimOptions {
   readonly seed: number;
@@ -45,9 +49,9 @@ export class SimWorld {
   readonly time = new SimTime();
   readonly random: () => number;
   readonly cluster: SimCluster;
-  readonly waf = new SimWaf("shop.example", simKey);
+  readonly waf = new SimWaf("shop.example", simKey, () => this.time.nowMs());
   /** Another WAF, which the key belongs to for a while. */
-  readonly otherWaf = new SimWaf("staging.example", simKey);
+  readonly otherWaf = new SimWaf("staging.example", simKey, () => this.time.nowMs());
   readonly ledger: Ledger;
   readonly status = new RecordedStatus();
   readonly trace: string[] = [];
@@ -58,6 +62,8 @@ export class SimWorld {
   processes: SimProcess[] = [];
   /** Which fault the next request meets, if any. */
   chooseFault: (request: SimRequest) => SimFault | undefined = () => undefined;
+  /** How old what the next read of a list shows is. */
+  chooseStaleness: () => Staleness = () => "None";
   /** Whether the process is killed here. */
   kills: (where: string) => boolean = () => false;
   onKilled: () => void = () => undefined;
@@ -73,7 +79,7 @@ export class SimWorld {
 
   constructor({ seed, isDirectory = false, isSlow = false }: SimOptions) {
     this.random = seededRandom(seed);
-    this.cluster = new SimCluster(isDirectory);
+    this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
     this.#isSlow = isSlow;
     this.ledger = new Ledger(
       this.waf,
@@ -146,6 +152,11 @@ export class SimWorld {
       },
       origins: new Map(stored.flatMap(({ origins }) => [...origins])),
     };
+  }
+
+  /** Of one instance. */
+  inventoryOf(instance: ObjectName): Inventory {
+    return this.#inventories.get(nameKey(instance))?.inventory ?? emptyInventory;
   }
 
   confirm(process: SimProcess, instance: ObjectName): ConfirmedGathering {
@@ -267,6 +278,7 @@ export class SimWorld {
         return fault;
       },
       serve: (request) => this.#serve(process, request),
+      delay: (request) => this.#delay(process, request),
       begun: (request) => this.#begun(process, request),
       ended: (request, how) => {
         process.inFlight = Math.max(0, process.inFlight - 1);
@@ -287,20 +299,47 @@ export class SimWorld {
   #serve(process: SimProcess, request: SimRequest) {
     if (this.isSwapped) return this.#serveElsewhere(request);
     const knowledge = process.knowledge.get(process.caller);
-    const answer = this.waf.serve(request, (change) => {
-      if (change.kind === "CacheCleared") {
-        this.counts.clears += 1;
-        this.#lastClearMs = this.time.nowMs();
-      }
-      if (!process.mayWrite) this.ledger.violation(`${describeRequest(request)} by a process without the Lease`);
-      this.writes.push(describeRequest(request));
-      this.ledger.changedByUs(change, process.caller, knowledge);
-    });
-    if (request.method === "GET" && request.path !== "/api/origins" && knowledge !== undefined) {
-      const list = request.path.includes("blocklist") ? "blocklist" : "allowlist";
-      knowledge.seen[list] = this.waf.entries(list);
-    }
+    const list = request.path.includes("blocklist") ? "blocklist" : "allowlist";
+    const isListRead = request.method === "GET" && request.path !== "/api/origins";
+    const staleness = isListRead ? this.chooseStaleness() : "None";
+    const shown = this.waf.shown(list, staleness);
+    if (isListRead && shown !== this.waf.lists[list]) this.note(process, `is shown an old ${list}: ${shown.join(" ")}`);
+    const answer = this.waf.serve(
+      request,
+      (change) => {
+        if (change.kind === "CacheCleared") {
+          this.counts.clears += 1;
+          this.#lastClearMs = this.time.nowMs();
+        }
+        if (!process.mayWrite) this.ledger.violation(`${describeRequest(request)} by a process without the Lease`);
+        this.writes.push(describeRequest(request));
+        this.ledger.changedByUs(change, process.caller, knowledge, this.#declaredFor(process));
+      },
+      staleness,
+    );
+    if (isListRead && knowledge !== undefined) knowledge.seen[list] = new Set(shown.map(readObservedEntry));
     return answer;
+  }
+
+  /** What a process may act on: what was declared when its call began, as its watch shows it, and never before its start. */
+  #declaredFor(process: SimProcess): readonly Gathered[] {
+    const [namespace = "", name = ""] = process.caller.split("/");
+    const sinceMs = Math.max(process.startedMs, this.time.nowMs() - watchLagMsMax - callMsMax);
+    return this.cluster.declaredSince(sinceMs, { namespace, name });
+  }
+
+  /** A write of the lists that nobody hears of any more. */
+  #delay(process: SimProcess, request: SimRequest): () => void {
+    const sentAtMs = this.time.nowMs();
+    const letGo = (): void => {
+      if (!process.delayed.delete(letGo)) return;
+      this.time.after(this.pick(lateMsMax), () => {
+        this.note(undefined, `${describeRequest(request)} takes effect late`);
+        this.waf.serve(request, (change) => this.ledger.changedLate(change, sentAtMs));
+      });
+    };
+    process.delayed.add(letGo);
+    return letGo;
   }
 
   /** A write may hit the other WAF once, before the answer tells whose it is. */

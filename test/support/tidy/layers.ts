@@ -68,7 +68,7 @@ export const layers: readonly Layer[] = [
       {
         name: "source/cluster",
         mayImport: ["model", "async", "api", "plan/cache-clear", "kube", "source/*.ts"],
-        duty: "custom resources by list and watch, inventories in ConfigMaps",
+        duty: "custom resources by list and watch, records in WafRecords",
       },
       {
         name: "source/directory",
@@ -169,6 +169,7 @@ export const layers: readonly Layer[] = [
           "telemetry",
           "api",
           "plan/logs",
+          "plan/instance",
           "waf",
           "kube",
           "source/directory",
@@ -195,7 +196,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/report",
-        mayImport: ["model", "plan/logs", "reconcile/ports.ts", "reconcile/logs", "cli/*.ts", "cli/logs"],
+        mayImport: ["model", "plan/logs", "plan/lists", "reconcile/ports.ts", "reconcile/logs", "cli/*.ts", "cli/logs"],
         duty: "the report about blocked requests, as one HTML page",
       },
     ],

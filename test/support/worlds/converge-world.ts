@@ -99,6 +99,12 @@ export class ConvergeWorld {
     return await promise;
   }
 
+  /** The second look at the lists, after which what was removed leaves the record. */
+  async lookAgain(): Promise<ReconcileOutcome> {
+    await this.clock.advance(this.declared().instance.consistencyWindowMs);
+    return await this.pass();
+  }
+
   /** Begins a pass, for tests that look on while it runs. */
   begin(): { readonly promise: Promise<ReconcileOutcome>; readonly isOver: () => boolean } {
     let over = false;

@@ -73,7 +73,7 @@ export class OperatorWorld {
   /** Installs definitions and rights as the documentation says, and starts no operator yet. */
   static async begin(cluster: ControlPlane): Promise<OperatorWorld> {
     await cluster.expectKubectl(["apply", "--server-side", "-k", kustomization]);
-    const definitions = Object.values(plurals).map((plural) => `crd/${plural}.wafsync.dev`);
+    const definitions = [...Object.values(plurals), "wafrecords"].map((plural) => `crd/${plural}.wafsync.dev`);
     await cluster.expectKubectl(["wait", "--for=condition=Established", `--timeout=${slow(60)}s`, ...definitions]);
     // The authorizer sees new rights a moment after they were written.
     const mayWatch = [
@@ -226,7 +226,7 @@ export class OperatorWorld {
     const running = this.operators.filter((operator) => operator.isRunning());
     for (const operator of running) texts.push(["the metrics", await operator.metrics()]);
     const groups = ["/api/v1/events", "/api/v1/configmaps", "/apis/coordination.k8s.io/v1/leases"];
-    const kinds = Object.values(plurals).map((plural) => `/apis/${apiVersion}/${plural}`);
+    const kinds = [...Object.values(plurals), "wafrecords"].map((plural) => `/apis/${apiVersion}/${plural}`);
     for (const path of [...groups, ...kinds]) texts.push([path, JSON.stringify(await this.requests.expect({ path }))]);
     return texts.flatMap(([where, text]) => (/made(?:\+|%2B)up/i.test(text) ? [where] : []));
   }
@@ -243,9 +243,9 @@ export class OperatorWorld {
   async #versions(): Promise<Map<string, string>> {
     const objects = await this.objects();
     const versions = new Map(objects.map((object) => [nameOf(object), object.metadata.resourceVersion]));
-    const body = await this.requests.expect({ path: "/api/v1/configmaps" });
+    const body = await this.requests.expect({ path: `/apis/${apiVersion}/wafrecords` });
     for (const { metadata } of (body as { items: WafsyncObject[] }).items) {
-      versions.set(`ConfigMap ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion);
+      versions.set(`WafRecord ${metadata.namespace}/${metadata.name}`, metadata.resourceVersion);
     }
     for (const waf of this.simulator.wafs()) versions.set(waf.domain, String(waf.counters.changes));
     return versions;

@@ -47,6 +47,17 @@
   verbs:
     - get
 - apiGroups:
+    - wafsync.dev
+  resources:
+    - wafrecords
+  verbs:
+    - get
+    - list
+    - create
+    - update
+    - patch
+    - delete
+- apiGroups:
     - ""
   resources:
     - configmaps
@@ -54,10 +65,6 @@
     - get
     - list
     - watch
-    - create
-    - update
-    - patch
-    - delete
 - apiGroups:
     - ""
   resources:
@@ -133,6 +140,17 @@
   verbs:
     - get
 - apiGroups:
+    - wafsync.dev
+  resources:
+    - wafrecords
+  verbs:
+    - get
+    - list
+    - create
+    - update
+    - patch
+    - delete
+- apiGroups:
     - ""
   resources:
     - configmaps
@@ -140,10 +158,6 @@
     - get
     - list
     - watch
-    - create
-    - update
-    - patch
-    - delete
 - apiGroups:
     - ""
   resources:

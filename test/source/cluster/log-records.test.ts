@@ -1,8 +1,8 @@
-// What was forwarded of logs, in ConfigMaps on a real API server: large records, crashes between two writes, two writers.
+// What was forwarded of logs, in WafRecords on a real API server: large records, crashes between two writes, two writers.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { ApiServer } from "../../../src/kube/api-server.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
-import { LogRecordConfigMaps, partsMax } from "../../../src/source/cluster/log-record-config-maps.ts";
+import { LogRecords, partsMax } from "../../../src/source/cluster/log-records.ts";
 import { crashingClient } from "../../support/fakes/api-clients.ts";
 import { UnattendedInstances } from "../../support/worlds/unattended-instances.ts";
 import { describeWithControlPlane } from "../../support/control-plane/suite.ts";
@@ -12,29 +12,28 @@ const small = { forwarded: 1 };
 /** Of about four parts, and different for each number. */
 const large = (number: number) => ({ forwarded: number, text: String(number).repeat(3_500) });
 
-interface StoredConfigMap {
+interface StoredRecord {
   readonly metadata: { readonly name: string; readonly ownerReferences?: readonly { readonly uid: string }[] };
-  readonly data: Readonly<Record<string, string>>;
 }
 
-await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (cluster) => {
+await describeWithControlPlane("what was forwarded of logs, in WafRecords", (cluster) => {
   const instances = new UnattendedInstances(cluster, "log-records");
   beforeAll(() => instances.start());
   afterAll(() => instances.close());
 
-  function open(over: ApiServer = instances.api, mayWrite = true): LogRecordConfigMaps {
-    return new LogRecordConfigMaps({
+  function open(over: ApiServer = instances.api, mayWrite = true): LogRecords {
+    return new LogRecords({
       api: over,
-      uidOf: instances.uidOf,
+      holderOf: instances.holderOf,
       mayWrite: () => mayWrite,
       partLengthMax,
     });
   }
 
-  async function stored({ name }: ObjectName): Promise<StoredConfigMap[]> {
-    const path = `/api/v1/namespaces/${instances.namespace}/configmaps`;
-    const { items } = (await cluster.request({ path })).body as { items: StoredConfigMap[] };
-    return items.filter(({ metadata }) => metadata.name.startsWith(`${name}-wafsync-logs`));
+  async function stored({ name }: ObjectName): Promise<StoredRecord[]> {
+    const path = `/apis/wafsync.dev/v1alpha1/namespaces/${instances.namespace}/wafrecords`;
+    const { items } = (await cluster.request({ path })).body as { items: StoredRecord[] };
+    return items.filter(({ metadata }) => metadata.name.startsWith(`${name}-logs`));
   }
 
   async function load(name: ObjectName): Promise<{ readonly record: unknown; readonly revision: string }> {
@@ -101,7 +100,7 @@ await describeWithControlPlane("what was forwarded of logs, in ConfigMaps", (clu
     const part = (await stored(name)).find(({ metadata }) => metadata.name.endsWith("-2"));
     await cluster.request({
       method: "DELETE",
-      path: `/api/v1/namespaces/${instances.namespace}/configmaps/${part?.metadata.name}`,
+      path: `/apis/wafsync.dev/v1alpha1/namespaces/${instances.namespace}/wafrecords/${part?.metadata.name}`,
     });
     expect((await load(name)).record).toBeNull();
     expect(await save(name, small)).toBe("Saved");

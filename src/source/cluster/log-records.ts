@@ -1,25 +1,35 @@
-// The record of the forwarded logs of an instance, in ConfigMaps next to it. `<instance>-wafsync-logs` contains the record
-// itself, or names one of two sets of further ConfigMaps (`…-logs-a-1`, `…-logs-b-1`) with its parts. A large record is
-// written to the unused set first, and then the first ConfigMap is switched to it: so a record is stored as a whole.
+// The record of the forwarded logs of an instance, in WafRecords next to it. `<instance>-logs` contains the record itself, or
+// names one of two sets of further objects (`…-logs-a-1`, `…-logs-b-1`) with its parts. A large record is written to the
+// unused set first, and then the first object is switched to it: so a record is stored as a whole.
 import { createHash } from "node:crypto";
-import { apiGroup } from "../../api/kinds.ts";
+import type { RecordType } from "../../api/waf-record.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { createObject, deleteObject, getObject, replaceObject } from "../../kube/verbs.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
-import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
-import { ownerReferenceOf } from "./owner-reference.ts";
+import type { FormerLogRecords } from "./config-map-records.ts";
+import {
+  ownersOfRecord,
+  recordBody,
+  type RecordData,
+  type RecordHolder,
+  type RecordObject,
+  recordResource,
+} from "./record-object.ts";
 
 const requestTimeoutMs = 10_000;
-/** Bytes of text in a ConfigMap, whose limit is 1 MiB. */
+/** Characters of text in an object: etcd takes 1.5 MiB, of which escapes and metadata need some. */
 const partLengthMaxDefault = 900 * 1024;
 /** At about eight characters per entry, this is enough for more than a million entries. */
 export const partsMax = 12;
 
+const type: RecordType = "LogForwarding";
+const format = 1;
+
 type PartSet = "a" | "b";
 
-/** The content of the first ConfigMap. */
+/** The content of the first object. */
 interface Head {
   /** Undefined if nothing has been stored. */
   readonly resourceVersion: string | undefined;
@@ -27,20 +37,22 @@ interface Head {
   readonly parts: number;
 }
 
-export interface LogRecordConfigMapsOptions {
+export interface LogRecordsOptions {
   readonly api: ApiServer;
-  /** The UID of an instance; undefined if it does not exist. */
-  readonly uidOf: (instance: ObjectName) => string | undefined;
+  /** Undefined if the instance does not exist. */
+  readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** Called before every write. */
   readonly mayWrite: () => boolean;
+  /** Where the records of an older version are; undefined if they are not to be moved. */
+  readonly former?: FormerLogRecords | undefined;
   readonly partLengthMax?: number;
 }
 
 /** Implements the port of the use case. */
-export class LogRecordConfigMaps {
-  readonly #options: LogRecordConfigMapsOptions;
+export class LogRecords {
+  readonly #options: LogRecordsOptions;
 
-  constructor(options: LogRecordConfigMapsOptions) {
+  constructor(options: LogRecordsOptions) {
     this.#options = options;
   }
 
@@ -48,25 +60,24 @@ export class LogRecordConfigMaps {
   async load(instance: ObjectName) {
     const read = await this.#get(instance, headName(instance));
     if (!read.ok && read.fault.code !== "NotFound") return unreachable(instance, read.fault);
-    if (!read.ok) return { state: "Loaded", record: undefined, revision: "" } as const;
-    const { data } = read.value;
+    if (!read.ok) return await this.#moved(instance);
+    const data = read.value.spec?.data;
     const head = headOf(read.value);
     const texts = [data?.["record"] ?? ""];
     for (let part = 1; part <= head.parts && head.set !== undefined; part += 1) {
       const found = await this.#get(instance, partName(instance, head.set, part));
       if (!found.ok && found.fault.code !== "NotFound") return unreachable(instance, found.fault);
-      texts.push(found.ok ? (found.value.data?.["part"] ?? "") : "");
+      texts.push(found.ok ? (found.value.spec?.data?.["part"] ?? "") : "");
     }
-    const text = texts.join("");
-    const record = digestOf(text) === data?.["digest"] ? parseJson(text) : null;
+    const record = checkedRecord(texts.join(""), data?.["digest"]);
     return { state: "Loaded", record, revision: formatRevision(head) } as const;
   }
 
   /** Never rejects. */
   async save(instance: ObjectName, record: object, revision: string) {
-    const { uidOf, mayWrite, partLengthMax = partLengthMaxDefault } = this.#options;
-    const uid = uidOf(instance);
-    if (uid === undefined || !mayWrite()) {
+    const { holderOf, mayWrite, partLengthMax = partLengthMaxDefault } = this.#options;
+    const holder = holderOf(instance);
+    if (holder === undefined || !mayWrite()) {
       const problem = `The record of what was forwarded of ${nameKey(instance)} may not be written now.`;
       return { state: "Failed", problem } as const;
     }
@@ -78,56 +89,86 @@ export class LogRecordConfigMaps {
     const set: PartSet = before.set === "a" ? "b" : "a";
     for (let part = 1; part <= parts; part += 1) {
       const piece = text.slice((part - 1) * partLengthMax, part * partLengthMax);
-      const fault = await this.#putPart(instance, uid, partName(instance, set, part), piece);
+      const place = { name: partName(instance, set, part), part: part + 1, parts: parts + 1 };
+      const fault = await this.#putPart(instance, holder, { ...place, data: { part: piece } });
       if (fault !== undefined) return failed(instance, fault);
     }
     const digest = digestOf(text);
     const data = isSmall ? { record: text, digest } : { set, parts: String(parts), digest };
-    const written = await this.#putHead(instance, uid, data, before.resourceVersion);
+    const head = { name: headName(instance), part: 1, parts: parts + 1, data };
+    const written = await this.#putHead(instance, holder, head, before.resourceVersion);
     if (!written.ok) return failed(instance, written.fault);
     // Nothing refers to the former set any longer. If this fails, the next save overwrites it.
     for (let part = 1; part <= before.parts && before.set !== undefined; part += 1) {
       const address = { namespace: instance.namespace, name: partName(instance, before.set, part) };
-      await deleteObject(this.#options.api, configMapType, address, { timeoutMs: requestTimeoutMs });
+      await deleteObject(this.#options.api, recordResource, address, { timeoutMs: requestTimeoutMs });
     }
     return { state: "Saved", revision: formatRevision(headOf(written.value)) } as const;
   }
 
-  async #get({ namespace }: ObjectName, name: string): Promise<ApiResult<ConfigMapObject>> {
-    return await getObject(this.#options.api, configMapType, { namespace, name }, { timeoutMs: requestTimeoutMs });
+  /** The record of an older version, stored here from now on; or none. */
+  async #moved(instance: ObjectName) {
+    const { former, holderOf } = this.#options;
+    const none = { state: "Loaded", record: undefined, revision: "" } as const;
+    const holder = holderOf(instance);
+    if (former === undefined || holder === undefined) return none;
+    const found = await former.read(instance, holder.uid);
+    if (!found.ok) return unreachable(instance, found.fault);
+    if (found.value === undefined) return none;
+    const record = checkedRecord(found.value.text, found.value.digest);
+    if (typeof record !== "object" || record === null) return { ...none, record: null };
+    const saved = await this.save(instance, record, "");
+    if (saved.state === "TooLarge") return { ...none, record: null };
+    if (saved.state !== "Saved") return { state: "Unreachable", problem: saved.problem } as const;
+    await former.remove(instance, found.value);
+    return { state: "Loaded", record: record as unknown, revision: saved.revision } as const;
   }
 
-  async #putPart(instance: ObjectName, uid: string, name: string, part: string): Promise<ApiFault | undefined> {
+  async #get({ namespace }: ObjectName, name: string): Promise<ApiResult<RecordObject>> {
+    return await getObject(this.#options.api, recordResource, { namespace, name }, { timeoutMs: requestTimeoutMs });
+  }
+
+  async #putPart(instance: ObjectName, holder: RecordHolder, part: LogRecordPart): Promise<ApiFault | undefined> {
     const { api } = this.#options;
     const { namespace } = instance;
-    const body = bodyOf(instance, uid, name, { part }, undefined);
+    const body = bodyOf(instance, holder, part, undefined);
     const options = { timeoutMs: requestTimeoutMs };
-    const created = await createObject(api, configMapType, namespace, body, options);
+    const created = await createObject(api, recordResource, namespace, body, options);
     if (created.ok) return undefined;
     if (created.fault.code !== "AlreadyExists") return created.fault;
-    const replaced = await replaceObject(api, configMapType, { namespace, name }, body, options);
+    // Custom resources can't be replaced without the version that is replaced. What that holds does not matter.
+    const found = await this.#get(instance, part.name);
+    if (!found.ok) return found.fault;
+    const again = bodyOf(instance, holder, part, found.value.metadata.resourceVersion);
+    const replaced = await replaceObject(api, recordResource, { namespace, name: part.name }, again, options);
     return replaced.ok ? undefined : replaced.fault;
   }
 
   async #putHead(
     instance: ObjectName,
-    uid: string,
-    data: Readonly<Record<string, string>>,
+    holder: RecordHolder,
+    head: LogRecordPart,
     resourceVersion: string | undefined,
-  ): Promise<ApiResult<ConfigMapObject>> {
+  ): Promise<ApiResult<RecordObject>> {
     const { api } = this.#options;
     const { namespace } = instance;
-    const name = headName(instance);
-    const body = bodyOf(instance, uid, name, data, resourceVersion);
+    const body = bodyOf(instance, holder, head, resourceVersion);
     const options = { timeoutMs: requestTimeoutMs };
     return resourceVersion === undefined
-      ? await createObject<ConfigMapObject>(api, configMapType, namespace, body, options)
-      : await replaceObject<ConfigMapObject>(api, configMapType, { namespace, name }, body, options);
+      ? await createObject<RecordObject>(api, recordResource, namespace, body, options)
+      : await replaceObject<RecordObject>(api, recordResource, { namespace, name: head.name }, body, options);
   }
 }
 
+interface LogRecordPart {
+  readonly name: string;
+  readonly part: number;
+  readonly parts: number;
+  readonly data: RecordData;
+}
+
 function headName({ name }: ObjectName): string {
-  return `${name}-wafsync-logs`;
+  return `${name}-logs`;
 }
 
 function partName(instance: ObjectName, set: PartSet, part: number): string {
@@ -136,26 +177,18 @@ function partName(instance: ObjectName, set: PartSet, part: number): string {
 
 function bodyOf(
   instance: ObjectName,
-  uid: string,
-  name: string,
-  data: Readonly<Record<string, string>>,
+  holder: RecordHolder,
+  part: LogRecordPart,
   resourceVersion: string | undefined,
 ): object {
-  // Not the label of inventories, because lists of inventories would contain these.
-  const labels = { "app.kubernetes.io/managed-by": "wafsync", [`${apiGroup}/logs-of`]: instance.name };
-  const ownerReferences = [ownerReferenceOf(instance, uid)];
-  const metadata = { name, namespace: instance.namespace, labels, ownerReferences };
-  return {
-    apiVersion: "v1",
-    kind: "ConfigMap",
-    metadata: resourceVersion === undefined ? metadata : { ...metadata, resourceVersion },
-    data,
-  };
+  const ownerReferences = ownersOfRecord(instance, holder);
+  const metadata = { ownerReferences, ...(resourceVersion !== undefined && { resourceVersion }) };
+  return recordBody(instance, holder, { ...part, type, format }, metadata);
 }
 
-function headOf({ metadata, data }: ConfigMapObject): Head {
-  const set = data?.["set"];
-  const parts = Number(data?.["parts"] ?? 0);
+function headOf({ metadata, spec }: RecordObject): Head {
+  const set = spec?.data?.["set"];
+  const parts = Number(spec?.data?.["parts"] ?? 0);
   return {
     resourceVersion: metadata.resourceVersion,
     set: set === "a" || set === "b" ? set : undefined,
@@ -174,6 +207,11 @@ function parseRevision(revision: string): Head {
   return { resourceVersion, set: set === "a" || set === "b" ? set : undefined, parts: Number(parts) };
 }
 
+/** Null if it is not the text that was stored. */
+function checkedRecord(text: string, digest: string | undefined): unknown {
+  return digestOf(text) === digest ? parseJson(text) : null;
+}
+
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
@@ -187,10 +225,10 @@ function parseJson(text: string): unknown {
 }
 
 function failed(instance: ObjectName, fault: ApiFault) {
-  const name = `ConfigMap ${nameKey({ namespace: instance.namespace, name: headName(instance) })}`;
+  const name = `WafRecord ${nameKey({ namespace: instance.namespace, name: headName(instance) })}`;
   // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
-    return { state: "Conflict", problem: `${name} was changed by somebody else since it was read.` } as const;
+    return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` } as const;
   }
   return { state: "Failed", problem: `${name} could not be written: ${asSentence(fault.message)}` } as const;
 }

@@ -1,0 +1,79 @@
+// Carries what the lists showed from one process to the next, so that a command finds what another writer removed between two
+// runs. It is taken out of the store before the first write: a process that is killed leaves nothing that could look like drift.
+import type { Entry } from "../model/entry.ts";
+import { listNames } from "../model/declared.ts";
+import type { ListName } from "../model/declared.ts";
+import type { SeenLists } from "../model/observed.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
+import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
+import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
+import type { RunFacts } from "../reconcile/facts.ts";
+
+/** Where it lies between two processes. A failure costs the knowledge of drift, and nothing else. */
+export interface SeenStore {
+  read(instance: ObjectName): Promise<SeenLists | undefined>;
+  write(instance: ObjectName, seen: SeenLists): Promise<void>;
+  forget(instance: ObjectName): Promise<void>;
+}
+
+export class SeenKeeper {
+  readonly #store: SeenStore;
+  readonly #seen = new Map<string, { readonly instance: ObjectName; readonly lists: SeenLists }>();
+
+  constructor(store: SeenStore) {
+    this.#store = store;
+  }
+
+  /** Before the first run of the instances. */
+  async take(instances: readonly ObjectName[]): Promise<void> {
+    for (const instance of instances) {
+      const lists = await this.#store.read(instance);
+      if (lists !== undefined) this.#seen.set(nameKey(instance), { instance, lists });
+      await this.#store.forget(instance);
+    }
+  }
+
+  /** The memory that the first run of the instance starts with. */
+  memoryOf(instance: ObjectName): InstanceMemory {
+    return memoryWith(this.#seen.get(nameKey(instance))?.lists);
+  }
+
+  /** A run has ended. One that wrote something and did not end well leaves lists of which nothing is known. */
+  note(instance: ObjectName, { result, facts }: Pick<ReconcileOutcome, "result" | "facts">): void {
+    const key = nameKey(instance);
+    if (result.kind === "Done" && facts !== undefined) {
+      const lists = seenBy(facts);
+      if (lists !== undefined) this.#seen.set(key, { instance, lists });
+    } else if (facts !== undefined && facts.done.added + facts.done.removed > 0) {
+      this.#seen.delete(key);
+    }
+  }
+
+  /** After the last run. */
+  async putBack(): Promise<void> {
+    for (const { instance, lists } of this.#seen.values()) await this.#store.write(instance, lists);
+  }
+}
+
+/** For a preview, which writes nothing. */
+export async function memoryFor(store: SeenStore, instance: ObjectName): Promise<InstanceMemory> {
+  return memoryWith(await store.read(instance));
+}
+
+function memoryWith(seen: SeenLists | undefined): InstanceMemory {
+  const memory = newInstanceMemory();
+  if (seen !== undefined) memory.lastSeen = { ...seen, removed: memory.removed };
+  return memory;
+}
+
+/** Only what is declared can be missed. */
+function seenBy({ observed, desired }: RunFacts): SeenLists | undefined {
+  if (observed === undefined) return undefined;
+  const lists: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };
+  for (const list of listNames) {
+    for (const entry of desired.lists[list].keys()) if (observed.lists[list].has(entry)) lists[list].add(entry);
+  }
+  return { domain: observed.domain, lists };
+}

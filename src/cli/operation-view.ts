@@ -1,0 +1,142 @@
+// What a plan names, as plain data: what is written, what is adopted, and everything else that is not as declared.
+import { formatTime } from "../api/conditions.ts";
+import type { DeclaredCacheClear } from "../model/declared.ts";
+import { nameKey } from "../model/resource.ts";
+import type { Adoption, Operation } from "../model/operation.ts";
+import { asSentence } from "../model/sentence.ts";
+import type { DriftedEntry } from "../plan/instance/drift.ts";
+import type { UnmanagedEntry } from "../plan/instance/unmanaged.ts";
+import { findUnmanaged } from "../plan/instance/unmanaged.ts";
+import type { RunFacts } from "../reconcile/facts.ts";
+import { formerOwners } from "../reconcile/status/held-message.ts";
+
+export interface OperationView {
+  readonly operation: Operation["kind"] | "Adopt" | "ClearCache";
+  readonly target: string;
+  readonly value: string;
+  readonly reason: string;
+}
+
+type Held = NonNullable<NonNullable<RunFacts["plan"]>["held"]>;
+
+/** Something that is not as declared, and that no write of this plan changes. */
+export type DifferenceView = Omit<OperationView, "operation">;
+
+/** In the order in which they are done: one cache clear for all that are due, adoptions without a call, then the writes. */
+export function viewOperations(facts: RunFacts, pendingClears: readonly DeclaredCacheClear[]): OperationView[] {
+  const { plan, drift, gathered } = facts;
+  const drifted = new Map(drift.map(({ list, entry, change }) => [`${list} ${entry}`, change]));
+  const why = gathered.instance.suspend ? "the instance is suspended" : "the policy is Observe";
+  const observedOnly = (plan?.observedOnly ?? []).map((operation) => viewOperation(operation, drifted));
+  return [
+    ...pendingClears.map(viewClear),
+    ...(plan?.adoptions ?? []).map(viewAdoption),
+    ...(plan?.operations ?? []).map((operation) => viewOperation(operation, drifted)),
+    ...observedOnly.map((view) => ({ ...view, reason: `${view.reason}; not written, since ${why}` })),
+  ];
+}
+
+type Drifted = ReadonlyMap<string, DriftedEntry["change"]>;
+
+function viewOperation(operation: Operation, drifted: Drifted): OperationView {
+  const { kind, reason } = operation;
+  if (kind === "AddOrigin" || kind === "RemoveOrigin") {
+    return { operation: kind, target: `${operation.type.toLowerCase()} origin`, value: operation.host, reason };
+  }
+  const change = drifted.get(`${operation.list} ${operation.entry}`);
+  if (kind === "RemoveEntry") {
+    const again = change === "Reappeared" ? "removed before and added again by another writer; " : "";
+    return { operation: kind, target: operation.list, value: operation.spelling, reason: `${again}${reason}` };
+  }
+  return {
+    operation: kind,
+    target: operation.list,
+    value: operation.entry,
+    reason: change === "Vanished" ? driftReason(operation.rules) : reason,
+  };
+}
+
+function driftReason(rules: readonly string[]): string {
+  const also = rules.length < 2 ? "" : ` and ${rules.length - 1} more`;
+  return `was removed by another writer and will be added again for WafIpRule ${rules[0] ?? ""}${also}`;
+}
+
+function viewAdoption({ list, entry, rules }: Adoption): OperationView {
+  const reason = `on the list already, adopted for WafIpRule ${rules.join(", ")} without a call`;
+  return { operation: "Adopt", target: list, value: entry, reason };
+}
+
+function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
+  const what = trigger === undefined ? "not handled yet" : `trigger ${trigger} is not handled yet`;
+  return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
+}
+
+/** Removals on hold, with what holds them. */
+export function viewHeld({ plan }: RunFacts): OperationView[] {
+  const views: OperationView[] = [];
+  for (const list of ["blocklist", "allowlist"] as const) {
+    for (const removal of plan?.held?.removals[list] ?? []) {
+      views.push({ operation: "RemoveEntry", target: list, value: removal.entry, reason: whyOnHold(removal) });
+    }
+  }
+  for (const removal of plan?.held?.origins ?? []) {
+    views.push({ operation: "RemoveOrigin", target: "origin", value: removal.host, reason: whyOnHold(removal) });
+  }
+  return views;
+}
+
+function whyOnHold({ holds, owners }: Omit<Held["origins"][number], "host">): string {
+  const why = holds[0]?.reason ?? "the guards of the instance allow fewer removals at once";
+  return `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
+}
+
+/** Writes that the API refused, and that are not tried again for now. */
+export function viewRefused({ plan }: RunFacts): DifferenceView[] {
+  if (plan === undefined) return [];
+  const entries = [...plan.refusals].map(([key, { message }]) => {
+    // `blocklist +192.0.2.1`
+    const space = key.indexOf(" ");
+    const isRemoval = key[space + 1] === "-";
+    return { target: key.slice(0, space), value: key.slice(space + 2), reason: refusedReason(isRemoval, message) };
+  });
+  const origins = [...plan.origins.refused].map(([host, { operation, message }]) => {
+    return { target: "origin", value: host, reason: refusedReason(operation.startsWith("origins -"), message) };
+  });
+  return [...entries, ...origins];
+}
+
+function refusedReason(isRemoval: boolean, message: string): string {
+  return `the API refused to ${isRemoval ? "remove" : "add"} it: ${asSentence(message)}`;
+}
+
+/** What waits for something outside: another primary origin, or another writer that stops. */
+export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
+  const origins = (plan?.origins.waitingForPrimary ?? []).map((value) => ({
+    target: "origin",
+    value,
+    reason: "is the primary origin, and stays as it is until another host is",
+  }));
+  const contested = (plan?.contested ?? []).map(({ list, entry, untilMs }) => ({
+    target: list,
+    value: entry,
+    reason: `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`,
+  }));
+  return [...origins, ...contested];
+}
+
+/** Declared entries that another writer added. */
+export function viewUnmanaged({ plan, desired, observed }: RunFacts): DifferenceView[] {
+  if (plan === undefined || observed === undefined) return [];
+  return findUnmanaged(desired, observed, plan.inventory.entries).map((item) => ({
+    target: item.list,
+    value: item.entry,
+    reason: unmanagedReason(item),
+  }));
+}
+
+function unmanagedReason({ rule: { id, expired, expiresAtMs } }: UnmanagedEntry): string {
+  if (expired) return `unmanaged, and stays although WafIpRule ${id} has expired`;
+  const when = expiresAtMs === undefined ? "no rule wants it any more" : "the rule expires";
+  const link = expiresAtMs === undefined ? "when" : "after";
+  return `WafIpRule ${id} is satisfied by an unmanaged entry, which stays ${link} ${when}`;
+}

@@ -1,0 +1,166 @@
+// Formats plans as a comment for a pull request: counts first, then one folded list for each kind of change.
+//
+// Whatever comes from files or from the API stands inside HTML blocks, with every character that HTML or Markdown could
+// interpret written as a reference. So no name, address or message can end a block, start markup, or mention a person.
+import { countWords } from "./count-words.ts";
+import type { InstanceView } from "./instance-view.ts";
+import type { DifferenceView, OperationView } from "./operation-view.ts";
+import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
+import { carvedLines, problemLines } from "./print-instance.ts";
+import { groupByReason } from "./print-plan.ts";
+
+/** GitHub accepts 65,536 characters in a comment. */
+export const markdownLengthMax = 60_000;
+/** For the last sentence. */
+const lengthReserved = 400;
+/** The overview takes at most this much, so that the lists keep some room. */
+const overviewLengthMax = 20_000;
+/** Longer lists are folded. */
+const openLinesMax = 10;
+const lineLengthMax = 1_000;
+
+/** Finds the comment of an earlier run, to update it. */
+const marker = "<!-- wafsync-plan -->";
+
+interface Section {
+  readonly title: string;
+  readonly lines: readonly Line[];
+}
+
+interface Line {
+  readonly text: string;
+  /** False for a line that only heads the following ones. */
+  readonly counts: boolean;
+}
+
+/** @param faults what is wrong with the files, one line each */
+export function planMarkdown(views: readonly InstanceView[], faults: readonly string[]): string {
+  const comment = new BoundedComment();
+  comment.add([marker, "### wafsync plan", ""]);
+  for (const [index, view] of views.entries()) {
+    if (comment.length < overviewLengthMax) comment.add([...overview(view, faults.length > 0), ""]);
+    else {
+      comment.add([`And ${countWords(views.length - index)} more instances.`, ""]);
+      break;
+    }
+  }
+  const faultTitle =
+    faults.length === 1 ? "1 problem of the files" : `${countWords(faults.length)} problems of the files`;
+  if (faults.length > 0) comment.addSection({ title: faultTitle, lines: faults.map(problemLine) });
+  for (const view of views) {
+    for (const section of sectionsOf(view)) {
+      const where = views.length === 1 ? "" : `${nameOf(view)}: `;
+      comment.addSection({ ...section, title: `${where}${section.title}` });
+    }
+  }
+  return comment.end();
+}
+
+class BoundedComment {
+  readonly #parts: string[] = [];
+  #length = 0;
+  #leftOut = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(lines: readonly string[]): void {
+    for (const line of lines) {
+      this.#parts.push(line);
+      this.#length += line.length + 1;
+    }
+  }
+
+  /** As many of its lines as there is room for. */
+  addSection({ title, lines }: Section): void {
+    const countable = lines.filter(({ counts }) => counts).length;
+    const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${escaped(title)}</summary>`;
+    const frame = [start, '<pre lang="diff"><code>', "</code></pre>", "</details>", ""];
+    let room = markdownLengthMax - lengthReserved - this.#length - frame.join("\n").length - 1;
+    const shown: string[] = [];
+    let left = countable;
+    for (const { text, counts } of lines) {
+      const line = escaped(text.slice(0, lineLengthMax));
+      room -= line.length + 1;
+      if (room < 0) break;
+      shown.push(line);
+      if (counts) left -= 1;
+    }
+    this.#leftOut += left;
+    if (left < countable) this.add([start, `<pre lang="diff"><code>${shown.join("\n")}`, ...frame.slice(2)]);
+  }
+
+  end(): string {
+    if (this.#leftOut > 0) {
+      const are = this.#leftOut === 1 ? "1 line is" : `${countWords(this.#leftOut)} lines are`;
+      const limit = `${countWords(markdownLengthMax)} characters`;
+      this.add([
+        `${are} left out, since this comment has at most ${limit}. \`wafsync plan -o json\` prints them all.`,
+        "",
+      ]);
+    }
+    return this.#parts.join("\n").trimEnd();
+  }
+}
+
+/** The name of the instance and its counts. */
+function overview(view: InstanceView, isFaulty: boolean): string[] {
+  const domain = view.domain === undefined ? "" : ` → <code>${escaped(view.domain.slice(0, lineLengthMax))}</code>`;
+  const name = `<p><strong><code>${escaped(nameOf(view))}</code></strong>${domain}</p>`;
+  return [name, "", countsOf(view, isFaulty)];
+}
+
+function countsOf(view: InstanceView, isFaulty: boolean): string {
+  if (view.trouble !== undefined) return "**No plan: the WAF cannot be reconciled.**";
+  if (differsFromDeclared(view)) return `**Plan: ${planSummary(view)}**`;
+  return isFaulty || isPartial(view) ? "**Nothing to do for the rest.**" : "Nothing to do: the WAF is as declared.";
+}
+
+function nameOf({ namespace, name }: InstanceView): string {
+  return `${namespace}/${name}`;
+}
+
+function sectionsOf(view: InstanceView): Section[] {
+  if (view.trouble !== undefined) return [{ title: "Error", lines: [problemLine(view.trouble)] }];
+  const { operations, held, waiting, unmanaged } = view;
+  const of = (...kinds: readonly OperationView["operation"][]): OperationView[] =>
+    operations.filter(({ operation }) => kinds.includes(operation));
+  const problems = problemLines(view, plain);
+  return [
+    itemSection("to remove", "-", of("RemoveEntry", "RemoveOrigin")),
+    itemSection("removals on hold", "!", held),
+    itemSection("to add", "+", of("AddEntry", "AddOrigin")),
+    itemSection("to adopt without a call", "=", of("Adopt")),
+    itemSection("cache clears", "~", of("ClearCache")),
+    itemSection("waiting", "?", waiting),
+    itemSection("already there and not managed", "*", unmanaged),
+    { title: "Problems", lines: problems.map(problemLine) },
+    { title: "Entries written as narrower networks", lines: carvedLines(view, plain).map(problemLine) },
+  ].filter(({ lines }) => lines.length > 0);
+}
+
+/** The reason once for all items that share it. */
+function itemSection(what: string, mark: string, items: readonly DifferenceView[]): Section {
+  const lines = groupByReason(items, items.length).flatMap(({ shown }) => {
+    const [first] = shown;
+    const head = { text: `@@ ${first?.target ?? ""}: ${first?.reason ?? ""} @@`, counts: false };
+    return [head, ...shown.map(({ value }) => ({ text: `${mark} ${value}`, counts: true }))];
+  });
+  return { title: `${countWords(items.length)} ${what}`, lines };
+}
+
+function problemLine(text: string): Line {
+  return { text: text === "" ? " " : text, counts: true };
+}
+
+function plain(_style: unknown, text: string): string {
+  return text;
+}
+
+const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Numeric references are text to Markdown as to HTML, whatever character they stand for. */
+function escaped(text: string): string {
+  return text.replaceAll(controls, "�").replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}

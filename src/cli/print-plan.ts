@@ -1,0 +1,103 @@
+// Formats a plan for people: what is written, and everything else that is not as declared.
+import { countWords } from "./count-words.ts";
+import type { InstanceView } from "./instance-view.ts";
+import type { DifferenceView, OperationView } from "./operation-view.ts";
+import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
+import type { Paint } from "./print-instance.ts";
+import { carvedLines, problemLines } from "./print-instance.ts";
+
+/** Further lines of operations are only counted; `-o json` has all of them. */
+const operationsShownMax = 40;
+/** How many operations with the same reason are shown. */
+const operationsPerReasonMax = 5;
+
+/**
+ * The planned changes: one line each, with its reason. Nothing for an instance that cannot be reconciled.
+ * @param isFaulty Whether some files, or parts of them, are not in the plan.
+ */
+export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
+  if (view.trouble !== undefined) return [];
+  const lines = [headline(view, paint)];
+  const problems = [...carvedLines(view, paint), ...problemLines(view, paint)];
+  if (!differsFromDeclared(view)) {
+    const hasFaults = isFaulty || isPartial(view);
+    const nothing = hasFaults ? "Nothing to do for the rest." : "Nothing to do: the WAF is as declared.";
+    return [...lines, ...problems, paint(hasFaults ? "bold" : "green", `  ${nothing}`)];
+  }
+  lines.push(
+    ...groupLines(view.operations, paint),
+    ...groupLines(view.held, paint, { mark: "!", style: "yellow" }),
+    ...groupLines(view.waiting, paint, { mark: "?", style: "yellow" }),
+    ...groupLines(view.unmanaged, paint, { mark: "*", style: "cyan" }),
+  );
+  return [...lines, ...problems, paint("bold", `  Plan: ${planSummary(view)}`)];
+}
+
+function headline(view: InstanceView, paint: Paint): string {
+  const where = view.domain === undefined ? "" : ` → ${view.domain}`;
+  const primary = view.primaryOrigin === undefined ? "" : paint("dim", `  (primary origin ${view.primaryOrigin})`);
+  return `${paint("bold", `${view.namespace}/${view.name}`)}${where}${primary}`;
+}
+
+type Item = DifferenceView & { readonly operation?: OperationView["operation"] };
+
+interface Mark {
+  readonly mark: string;
+  readonly style: Parameters<Paint>[0];
+}
+
+const marks: Readonly<Record<OperationView["operation"], Mark>> = {
+  AddEntry: { mark: "+", style: "green" },
+  AddOrigin: { mark: "+", style: "green" },
+  RemoveEntry: { mark: "-", style: "red" },
+  RemoveOrigin: { mark: "-", style: "red" },
+  Adopt: { mark: "=", style: "cyan" },
+  ClearCache: { mark: "~", style: "cyan" },
+};
+
+/** One line per item, in columns; long series with one reason and long plans are shortened. */
+function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[] {
+  const groups = groupByReason(items, operationsPerReasonMax);
+  const shown = groups.flatMap((group) => group.shown);
+  const targetWidth = Math.max(...shown.map(({ target }) => target.length));
+  const valueWidth = Math.max(...shown.map(({ value }) => value.length));
+  const lines = groups.flatMap((group) => {
+    const texts = group.shown.map(({ operation, target, value, reason }) => {
+      const { mark, style } = fixed ?? marks[operation ?? "AddEntry"];
+      const text = `  ${mark} ${target.padEnd(targetWidth)}  ${value.padEnd(valueWidth)}`;
+      return `${paint(style, text)}  ${paint("dim", reason)}`;
+    });
+    const summedUp = group.count - group.shown.length;
+    const more = `    ${" ".repeat(targetWidth)}  … and ${countWords(summedUp)} more like ${group.shown.length === 1 ? "this" : "these"}`;
+    return summedUp > 0 ? [...texts, paint("dim", more)] : texts;
+  });
+  if (lines.length <= operationsShownMax) return lines;
+  const left = countWords(lines.length - operationsShownMax);
+  return [...lines.slice(0, operationsShownMax), paint("dim", `  … and ${left} more lines (-o json shows all)`)];
+}
+
+export interface ItemGroup<T> {
+  readonly shown: T[];
+  count: number;
+}
+
+/** Consecutive items that differ only in their value. At most `shownMax` of each group are kept; all are counted. */
+export function groupByReason<T extends Item>(items: readonly T[], shownMax: number): ItemGroup<T>[] {
+  const groups: ItemGroup<T>[] = [];
+  for (const item of items) {
+    const last = groups.at(-1);
+    const first = last?.shown[0];
+    const isAlike =
+      first !== undefined &&
+      first.operation === item.operation &&
+      first.target === item.target &&
+      first.reason === item.reason;
+    if (last === undefined || !isAlike) {
+      groups.push({ shown: [item], count: 1 });
+      continue;
+    }
+    last.count += 1;
+    if (last.shown.length < shownMax) last.shown.push(item);
+  }
+  return groups;
+}

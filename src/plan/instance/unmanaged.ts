@@ -1,0 +1,43 @@
+// Declared entries that the lists show and that are not managed: another writer added them, so they stay when their rule goes
+// or expires. An expired rule reports those of its entries that are still there for the same reason.
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { Inventory } from "../../model/inventory.ts";
+import type { Observed } from "../../model/observed.ts";
+import type { CompiledRule } from "../lists/compiled-rule.ts";
+import type { DesiredState } from "./desired.ts";
+
+export interface UnmanagedEntry {
+  readonly list: ListName;
+  readonly entry: Entry;
+  /** The rule that declares it; of several, one that expires. */
+  readonly rule: CompiledRule;
+}
+
+/** Of the lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing at all. */
+export function findUnmanaged(
+  { instance, lists, rules }: Pick<DesiredState, "instance" | "lists" | "rules">,
+  observed: Observed,
+  managed: Inventory["entries"],
+): UnmanagedEntry[] {
+  const found: UnmanagedEntry[] = [];
+  for (const list of listNames) {
+    if (instance.policies[list] !== "Additive") continue;
+    const isUnmanaged = (entry: Entry): boolean => observed.lists[list].has(entry) && !managed[list].has(entry);
+    for (const [entry, wantedBy] of lists[list]) {
+      if (!isUnmanaged(entry)) continue;
+      const rule = wantedBy.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? wantedBy[0];
+      if (rule !== undefined) found.push({ list, entry, rule });
+    }
+    const left = new Map<Entry, CompiledRule>();
+    for (const rule of rules) {
+      if (rule.list !== list || !rule.expired || rule.rule.meta.deleting) continue;
+      for (const entry of rule.parts.flatMap(({ entries }) => [...entries.keys()])) {
+        if (!lists[list].has(entry) && isUnmanaged(entry)) left.set(entry, rule);
+      }
+    }
+    for (const [entry, rule] of left) found.push({ list, entry, rule });
+  }
+  return found;
+}

@@ -1,0 +1,290 @@
+// Inventories in WafRecords next to their instance: `<instance>-inventory-<n>`, plain lists that people can read.
+// Every save writes the first one last, so that concurrent writers conflict there and a stale one fails. The others are
+// written before it, if they differ; those that are no longer needed are deleted after it. A crash in between leaves a union
+// with too many entries, never too few, which the next save corrects. With `deletionPolicy: Delete` a finalizer protects them
+// from any other deletion (of the namespace, or by a cascade): only `remove` removes it.
+import { LruMap } from "../../async/lru-map.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import { type Inventory, emptyInventory, type LoadedInventory, type SavedInventory } from "../../model/inventory.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { asSentence } from "../../model/sentence.ts";
+import { decodeInventory, encodeInventory } from "../inventory-codec.ts";
+import { joinShards, shardInventory } from "../inventory-shards.ts";
+import type { FormerInventories } from "./config-map-records.ts";
+import { parseRevision, revisionOf, type Shards } from "./inventory-revision.ts";
+import type { RecordData, RecordHolder } from "./record-object.ts";
+import { describeShard, type InventoryShard, isHeldFor, isNumbered, RecordShardStore } from "./record-shard-store.ts";
+
+/** Bytes of text in an object: etcd takes 1.5 MiB, of which escapes and metadata need some. */
+const shardBytesMaxDefault = 900 * 1024;
+/** Instances whose text is cached. For the others, every save writes every shard. */
+const knownMax = 100;
+
+export interface InventoryRecords {
+  /** By the name of the instance, whatever its UID. Without an inventory: an empty one with an empty revision. Never rejects. */
+  load(instance: ObjectName): Promise<LoadedInventory>;
+  /** Stored when it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
+  save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
+  /** Deletes the inventory of a released instance. Returns undefined, or why it could not be deleted. Never rejects. */
+  remove(instance: ObjectName): Promise<string | undefined>;
+  /**
+   * Takes owner and finalizer off an inventory that is to outlive its instance: call it before the instance goes. Returns
+   * undefined, or why it could not be done. Never rejects.
+   */
+  detach(instance: ObjectName): Promise<string | undefined>;
+  /** Whether inventories can be read at all. Never rejects. */
+  isUsable(): Promise<boolean>;
+  /**
+   * Removes the finalizer of inventories that are being deleted and whose instance no longer exists, because its finalizer
+   * was removed by hand. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
+   */
+  sweep(): Promise<readonly ObjectName[]>;
+}
+
+export interface InventoryRecordsOptions {
+  readonly api: ApiServer;
+  /** Undefined if the instance does not exist. */
+  readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
+  /** All namespaces if undefined. */
+  readonly namespace?: string;
+  /** Called before a load writes: it adopts the inventory of a former instance of the same name, or moves an older record. */
+  readonly mayWrite?: () => boolean;
+  /** Whether all objects may have disappeared with their CRDs, and not because somebody deleted them. */
+  readonly wasUninstalled?: () => boolean;
+  /** Where the inventories of an older version are; undefined if they are not to be moved. */
+  readonly former?: FormerInventories | undefined;
+  readonly shardBytesMax?: number;
+}
+
+export function createInventoryRecords(options: InventoryRecordsOptions): InventoryRecords {
+  return new StoredInventories(options);
+}
+
+class StoredInventories implements InventoryRecords {
+  readonly #options: InventoryRecordsOptions;
+  readonly #store: RecordShardStore;
+  /** What is stored, as far as known, to omit writes that would change nothing. */
+  readonly #known = new LruMap<string, { readonly revision: string; readonly shards: Shards }>(knownMax);
+
+  constructor(options: InventoryRecordsOptions) {
+    this.#options = options;
+    this.#store = new RecordShardStore(options.api);
+  }
+
+  async load(instance: ObjectName): Promise<LoadedInventory> {
+    const found = await this.#store.find(instance);
+    if (!found.ok) return { state: "Unreachable", problem: unlisted(instance, found.fault) };
+    const moved = (await this.#restored(instance, found.value)) ?? (await this.#moved(instance, found.value));
+    if (moved !== undefined && "state" in moved) return moved;
+    const shards = moved ?? (await this.#adopted(instance, found.value));
+    this.#know(instance, shards);
+    if (shards.size === 0) return { state: "Loaded", inventory: emptyInventory, revision: "" };
+    const misnamed = [...shards].find(([index, shard]) => !isNumbered(shard, index));
+    if (misnamed !== undefined) {
+      const problem = `${describeShard(instance, misnamed[0])} is damaged: its \`spec.part\` is not the number in its name.`;
+      return { state: "Unreadable", problem };
+    }
+    const joined = joinShards([...shards.values()].map(({ data }) => data));
+    const decoded = joined.ok ? decodeInventory(joined.record) : joined;
+    if (decoded.ok) return { state: "Loaded", inventory: decoded.inventory, revision: revisionOf(shards) };
+    const names = [...shards.keys()].sort((left, right) => left - right).map((index) => describeShard(instance, index));
+    return { state: "Unreadable", problem: `${names.join(", ")}: ${decoded.problem}` };
+  }
+
+  async save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory> {
+    const holder = this.#options.holderOf(instance);
+    if (holder === undefined) return { state: "Failed", problem: `There is no WafInstance ${nameKey(instance)}.` };
+    const known = this.#known.get(nameKey(instance));
+    const stored = new Map(known?.revision === revision ? known.shards : parseRevision(revision));
+    this.#known.delete(nameKey(instance));
+    const wanted = this.#shardsOf(inventory);
+    if (wanted.length > 1 && !stored.has(1)) {
+      // So that a crash before the last write leaves a complete set.
+      const begun = await this.#store.write(instance, holder, 1, this.#shardsOf(emptyInventory)[0] ?? {}, undefined);
+      if (!begun.ok) return refused(instance, 1, begun.fault);
+      stored.set(1, begun.value);
+    }
+    for (let index = wanted.length; index >= 1; index -= 1) {
+      const written = await this.#writeShard(instance, holder, index, wanted[index - 1] ?? {}, stored.get(index));
+      if (!written.ok) return refused(instance, index, written.fault);
+      stored.set(index, written.value);
+    }
+    await this.#releaseAfter(instance, wanted.length, stored);
+    this.#know(instance, stored);
+    return { state: "Saved", revision: revisionOf(stored) };
+  }
+
+  async remove(instance: ObjectName): Promise<string | undefined> {
+    this.#known.delete(nameKey(instance));
+    const found = await this.#store.find(instance);
+    if (!found.ok) return unreachable(instance, found.fault);
+    const shards = new Map(found.value);
+    const first = shards.get(1);
+    if (first !== undefined && shards.size > 1) {
+      // Empty it before the others are deleted, because a set with missing shards cannot be read.
+      const empty = this.#shardsOf(emptyInventory)[0] ?? {};
+      const emptied = await this.#store.write(instance, this.#options.holderOf(instance), 1, empty, first);
+      if (!emptied.ok) return unreachable(instance, emptied.fault);
+      shards.set(1, emptied.value);
+    }
+    const fault = await this.#releaseAfter(instance, 0, shards);
+    return fault === undefined ? undefined : unreachable(instance, fault);
+  }
+
+  async detach(instance: ObjectName): Promise<string | undefined> {
+    const holder = this.#options.holderOf(instance);
+    const found = await this.#store.find(instance);
+    // Without its CRD there is none.
+    if (!found.ok) return found.fault.code === "NotFound" ? undefined : unreachable(instance, found.fault);
+    if (holder === undefined) return undefined;
+    const free = { ...holder, retains: true };
+    for (const [index, shard] of [...found.value].sort(([left], [right]) => right - left)) {
+      let fault: ApiFault | undefined;
+      // What somebody has deleted goes with the instance.
+      if (shard.isEnding) fault = await this.#store.release(instance, index, shard);
+      else if (isNumbered(shard, index) && !isHeldFor(shard, free)) {
+        const written = await this.#store.write(instance, free, index, shard.data, shard);
+        if (!written.ok) fault = written.fault;
+      }
+      if (fault !== undefined) return unreachable(instance, fault);
+    }
+    return undefined;
+  }
+
+  async isUsable(): Promise<boolean> {
+    return (await this.#store.probe(this.#options.namespace)) === undefined;
+  }
+
+  async sweep(): Promise<readonly ObjectName[]> {
+    const { holderOf, namespace } = this.#options;
+    const swept = new Map<string, ObjectName>();
+    for (const { instance, index, shard } of await this.#store.findEnding(namespace)) {
+      if (holderOf(instance) !== undefined) continue;
+      const fault = await this.#store.release(instance, index, shard);
+      if (fault === undefined) swept.set(nameKey(instance), instance);
+    }
+    return [...swept.values()];
+  }
+
+  /**
+   * Ties what was found to the instance as it is now. After a restore it has a new UID, and without this the garbage
+   * collector would delete the inventory; and its `deletionPolicy` may have changed.
+   */
+  async #adopted(instance: ObjectName, found: Shards): Promise<Shards> {
+    const holder = this.#options.holderOf(instance);
+    if (holder === undefined || this.#options.mayWrite?.() === false) return found;
+    const shards = new Map<number, InventoryShard>();
+    for (const [index, shard] of found) {
+      const isFine = !isNumbered(shard, index) || isHeldFor(shard, holder);
+      // If this fails, the next load or save retries.
+      const adopted = isFine ? undefined : await this.#store.write(instance, holder, index, shard.data, shard);
+      shards.set(index, adopted?.ok === true ? adopted.value : shard);
+    }
+    return shards;
+  }
+
+  /**
+   * Moves the inventory of an older version, if there is one and it has not been moved yet: a move that was interrupted begins
+   * again. Undefined if there is nothing to move.
+   */
+  async #moved(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
+    const { former, holderOf, mayWrite } = this.#options;
+    const holder = holderOf(instance);
+    if (former === undefined || holder === undefined || found.has(1)) return undefined;
+    const read = await former.read(instance, holder.uid);
+    if (read.state === "None") return undefined;
+    if (read.state !== "Loaded") return read;
+    if (mayWrite?.() === false)
+      return { state: "Unreachable", problem: "This process may not move the inventory now." };
+    const shards = await this.#begin(instance, holder, this.#shardsOf(read.inventory), found);
+    if (!("state" in shards)) await former.remove(instance, read);
+    return shards;
+  }
+
+  /** Writes the inventory again that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
+  async #restored(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
+    const { holderOf, mayWrite, wasUninstalled } = this.#options;
+    const known = this.#known.get(nameKey(instance));
+    const holder = holderOf(instance);
+    if (known === undefined || holder === undefined || found.has(1) || wasUninstalled?.() !== true) return undefined;
+    if (mayWrite?.() === false) return undefined;
+    const sections = [...known.shards].sort(([left], [right]) => left - right).map(([, { data }]) => data);
+    return await this.#begin(instance, holder, sections, found);
+  }
+
+  /** The first shard is written last: as long as it is missing, the inventory has not begun. */
+  async #begin(
+    instance: ObjectName,
+    holder: RecordHolder,
+    sections: readonly RecordData[],
+    found: Shards,
+  ): Promise<Shards | LoadedInventory> {
+    const shards = new Map(found);
+    for (let index = sections.length; index >= 1; index -= 1) {
+      const written = await this.#store.write(instance, holder, index, sections[index - 1] ?? {}, found.get(index));
+      if (!written.ok) return { state: "Unreachable", problem: unreachable(instance, written.fault) };
+      shards.set(index, written.value);
+    }
+    return shards;
+  }
+
+  async #writeShard(
+    instance: ObjectName,
+    holder: RecordHolder,
+    index: number,
+    data: InventoryShard["data"],
+    stored: InventoryShard | undefined,
+  ): Promise<ApiResult<InventoryShard>> {
+    const isSame = stored !== undefined && isHeldFor(stored, holder) && sameData(stored.data, data);
+    if (isSame && index > 1) return { ok: true, value: stored, status: 200 };
+    return await this.#store.write(instance, holder, index, data, stored);
+  }
+
+  /** Deletes the shards after `last`, the highest number first. After a failure, the rest is as after a crash. */
+  async #releaseAfter(
+    instance: ObjectName,
+    last: number,
+    shards: Map<number, InventoryShard>,
+  ): Promise<ApiFault | undefined> {
+    for (const [index, shard] of [...shards].sort(([left], [right]) => right - left)) {
+      if (index <= last) continue;
+      const fault = await this.#store.release(instance, index, shard);
+      if (fault !== undefined) return fault;
+      shards.delete(index);
+    }
+    return undefined;
+  }
+
+  #shardsOf(inventory: Inventory): Record<string, string>[] {
+    return shardInventory(encodeInventory(inventory), this.#options.shardBytesMax ?? shardBytesMaxDefault);
+  }
+
+  #know(instance: ObjectName, shards: Shards): void {
+    // An empty set may have disappeared with the CRD: then what was known is written again.
+    if (shards.size > 0) this.#known.set(nameKey(instance), { revision: revisionOf(shards), shards });
+  }
+}
+
+function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInventory {
+  const name = describeShard(instance, index);
+  // NotFound: another writer deleted what was loaded.
+  if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
+    return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` };
+  }
+  return { state: "Failed", problem: `${name} could not be written: ${fault.message}` };
+}
+
+function sameData(left: InventoryShard["data"], right: InventoryShard["data"]): boolean {
+  const names = Object.keys(left);
+  return names.length === Object.keys(right).length && names.every((name) => left[name] === right[name]);
+}
+
+function unreachable(instance: ObjectName, fault: ApiFault): string {
+  return `The inventory of ${nameKey(instance)} can't be reached: ${asSentence(fault.message)}`;
+}
+
+function unlisted(instance: ObjectName, fault: ApiFault): string {
+  if (fault.code !== "NotFound") return unreachable(instance, fault);
+  return `The inventory of ${nameKey(instance)} can't be reached: the API server does not know the kind WafRecord. Install the CRDs.`;
+}

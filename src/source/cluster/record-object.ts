@@ -1,0 +1,109 @@
+// The WafRecord objects of one instance: their names and labels, and what ties them to the instance. With
+// `deletionPolicy: Delete` the instance owns its records, and a finalizer keeps its inventory readable until the instance is
+// released, even if a cascade or a namespace deletion deletes it. With `Retain` a record has neither: it outlives the
+// instance, and blocks no deletion.
+import { apiGroup, apiVersion, apiVersionName, kinds, recordKind } from "../../api/kinds.ts";
+import type { RecordType } from "../../api/waf-record.ts";
+import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
+import type { ResourceType } from "../../kube/resource-path.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import type { ClusterObject } from "./cluster-object.ts";
+
+export const recordResource: ResourceType = {
+  group: apiGroup,
+  version: apiVersionName,
+  plural: kinds.WafRecord.plural,
+  namespaced: true,
+};
+
+/** Only inventories have it, and only with `deletionPolicy: Delete`. */
+export const recordFinalizer = `${apiGroup}/keep-record`;
+
+const managedByLabel = "app.kubernetes.io/managed-by";
+const managedBy = "wafsync";
+const instanceLabel = `${apiGroup}/instance`;
+const typeLabel = `${apiGroup}/record`;
+
+/** The instance of a record, as the watch last saw it. */
+export interface RecordHolder {
+  readonly uid: string;
+  /** The record outlives the instance: `deletionPolicy: Retain`. */
+  readonly retains: boolean;
+}
+
+/** An instance that does not say what happens to its entries counts as one that retains them. */
+export function recordHolderOf(instance: ClusterObject | undefined): RecordHolder | undefined {
+  if (instance === undefined) return undefined;
+  const { metadata, spec } = instance;
+  return { uid: metadata.uid, retains: !isRecord(spec) || spec["deletionPolicy"] !== "Delete" };
+}
+
+/** The content of one object: named sections of text. */
+export type RecordData = Readonly<Record<string, string>>;
+
+export interface RecordObject extends KubeObject {
+  readonly spec?: {
+    readonly instance?: { readonly name?: string; readonly uid?: string };
+    readonly type?: string;
+    readonly part?: number;
+    readonly parts?: number;
+    readonly format?: number;
+    readonly data?: RecordData;
+  };
+}
+
+/** What one object of a record says about itself, beside its data. */
+export interface RecordPart {
+  readonly name: string;
+  readonly type: RecordType;
+  readonly part: number;
+  readonly parts: number;
+  readonly format: number;
+  readonly data: RecordData;
+}
+
+export function recordSelector(type: RecordType, instanceName?: string): string {
+  const ofInstance = instanceName === undefined ? instanceLabel : `${instanceLabel}=${instanceName}`;
+  return `${managedByLabel}=${managedBy},${typeLabel}=${type},${ofInstance}`;
+}
+
+/** The name of the instance that a found object belongs to; empty if it says none. */
+export function instanceNameOfRecord({ metadata: { labels = {} } }: RecordObject): string {
+  return labels[instanceLabel] ?? "";
+}
+
+/** The whole object as it is written. `metadata` is merged over what every record has. */
+export function recordBody(
+  instance: ObjectName,
+  holder: RecordHolder | undefined,
+  { name, type, ...content }: RecordPart,
+  metadata: Readonly<Record<string, unknown>> & { readonly labels?: Readonly<Record<string, string>> },
+): object {
+  const labels = {
+    ...metadata.labels,
+    [managedByLabel]: managedBy,
+    [typeLabel]: type,
+    [instanceLabel]: instance.name,
+  };
+  return {
+    apiVersion,
+    kind: recordKind,
+    metadata: { ...metadata, name, namespace: instance.namespace, labels },
+    spec: {
+      instance: { name: instance.name, ...(holder !== undefined && { uid: holder.uid }) },
+      type,
+      ...content,
+    },
+  };
+}
+
+/** Makes the garbage collector delete the record after the instance. Never blocks the deletion of the instance. */
+export function ownersOfRecord({ name }: ObjectName, holder: RecordHolder | undefined): object[] {
+  if (holder === undefined || holder.retains) return [];
+  const { uid } = holder;
+  return [{ apiVersion, kind: "WafInstance", name, uid, controller: true, blockOwnerDeletion: false }];
+}
+
+export function isOwnedBy({ ownerReferences = [] }: KubeObjectMeta, uid: string): boolean {
+  return ownerReferences.some((reference) => isRecord(reference) && reference["uid"] === uid);
+}

@@ -1,0 +1,71 @@
+// What the lists showed of the declared entries at the end of the last complete run, as files: `seen/<namespace>/<name>.json`.
+// The next command compares it with the lists to find what another writer removed meanwhile. Nothing else depends on it: a
+// missing or damaged file only means that no drift is found.
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { SeenLists } from "../../model/observed.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import { decodeEntry } from "../inventory-entries.ts";
+import { objectFileName } from "./object-file-name.ts";
+import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
+
+const folder = "seen";
+/** Far more than 100,000 entries need. */
+const fileBytesMax = 64 * 1024 * 1024;
+
+export interface SeenFiles {
+  /** Undefined if nothing usable is stored. */
+  read(instance: ObjectName): Promise<SeenLists | undefined>;
+  write(instance: ObjectName, seen: SeenLists): Promise<FileResult<void>>;
+  /** Before the first write of a run: what a run that is cut off removed itself must not look like drift. */
+  forget(instance: ObjectName): Promise<FileResult<void>>;
+}
+
+export function createSeenFiles(state: StateDirectory): SeenFiles {
+  return {
+    read: async (instance) => {
+      const read = await state.read(fileOf(instance), fileBytesMax);
+      return read.ok && read.value !== undefined ? parseSeen(read.value, instance) : undefined;
+    },
+    write: async (instance, seen) => await state.write(fileOf(instance), formatSeen(instance, seen)),
+    forget: async (instance) => {
+      const stored = await state.read(fileOf(instance), fileBytesMax);
+      if (stored.ok && stored.value === undefined) return { ok: true, value: undefined };
+      return await state.remove(fileOf(instance));
+    },
+  };
+}
+
+/** One entry a line, for people. */
+function formatSeen(instance: ObjectName, { domain, lists }: SeenLists): string {
+  const of = (list: ListName): string[] => [...lists[list].keys()].toSorted();
+  const record = { instance: nameKey(instance), domain, blocklist: of("blocklist"), allowlist: of("allowlist") };
+  return `${JSON.stringify(record, undefined, 1)}\n`;
+}
+
+function parseSeen(text: string, instance: ObjectName): SeenLists | undefined {
+  try {
+    const value = (JSON.parse(text) ?? {}) as Readonly<Record<string, unknown>>;
+    const { domain } = value;
+    if (typeof domain !== "string" || value["instance"] !== nameKey(instance)) return undefined;
+    const lists = { blocklist: new Set<Entry>(), allowlist: new Set<Entry>() };
+    for (const list of listNames) {
+      const entries = value[list];
+      if (!Array.isArray(entries)) return undefined;
+      for (const text of entries as readonly unknown[]) {
+        const entry = typeof text === "string" ? decodeEntry(text) : undefined;
+        if (entry === undefined) return undefined;
+        lists[list].add(entry);
+      }
+    }
+    return { domain, lists };
+  } catch {
+    return undefined;
+  }
+}
+
+function fileOf({ namespace, name }: ObjectName): FilePath {
+  return [folder, namespace, objectFileName(name).replace(/\.yaml$/, ".json")];
+}

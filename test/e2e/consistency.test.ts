@@ -1,0 +1,45 @@
+// WAFs whose lists show a write late, and writes that take effect after they timed out: nothing that wafsync added is left
+// behind as a foreign entry.
+import { expect, test } from "@jest/globals";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+
+const address = "192.0.2.17";
+const list = "/api/blocklist_ips";
+
+async function eventually(what: string, isSo: () => boolean): Promise<void> {
+  await waitFor(what, 40_000, async () => isSo() || undefined);
+}
+
+test("an entry that a stale list does not show is removed once it does", async () => {
+  await using folder = await wafFolder();
+  const waf = folder.simulator.waf(testKey);
+  await folder.files.write("rule.yaml", ruleDocument("scanners", { addresses: [address] }));
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+
+  await folder.files.remove("rule.yaml");
+  folder.simulator.addFaults({ match: { path: list }, effect: { kind: "StaleList" } });
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect(waf.blocklist).toEqual([address]);
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect(waf.blocklist).toEqual([]);
+  expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
+});
+
+test("an addition that takes effect after it timed out is removed when its rule went meanwhile, without being asked again", async () => {
+  await using folder = await wafFolder({}, "  requestTimeout: 500ms\n  consistencyWindow: 4s\n");
+  const waf = folder.simulator.waf(testKey);
+  const running = startWafsync(["run", ...folder.from]);
+  await running.hasPrinted(/shop +main/);
+  folder.simulator.addFaults({ match: { method: "POST" }, effect: { kind: "Late", delayMs: 3_000 } });
+  // The second attempt is refused, so that nothing but the late write adds the entry.
+  folder.simulator.addFaults({ match: { method: "POST", nth: 2 }, times: 100, effect: { kind: "ServerError" } });
+  await folder.files.write("rule.yaml", ruleDocument("scanners", { addresses: [address] }));
+  await eventually("the first attempt", () => waf.requestCount("POST /api/blocklist_ip") >= 1);
+  await folder.files.remove("rule.yaml");
+  await eventually("the late effect", () => waf.has("blocklist", address));
+  await eventually("the removal", () => !waf.has("blocklist", address));
+  running.child.kill("SIGTERM");
+  expect((await running.ended).code).toBe(0);
+});

@@ -1,0 +1,261 @@
+// What `plan`, `apply` and `run --once` say of everything that is not as declared, through the bundle that ships.
+import { describe, expect, test } from "@jest/globals";
+import { builtProgram } from "../support/processes/built-program.ts";
+import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import {
+  cacheClearDocument,
+  configMapDocument,
+  instanceDocument,
+  originDocument,
+  ruleDocument,
+  testKey,
+  wafFolder,
+} from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { addresses as testAddresses } from "../support/builders/declare.ts";
+
+const program = builtProgram();
+const nothing = "Nothing to do: the WAF is as declared.";
+
+async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
+  return await runWafsync([...command.split(" "), ...from, ...more], { program: program() });
+}
+
+interface PrintedPlan {
+  readonly operations: readonly { readonly operation: string; readonly value: string; readonly reason: string }[];
+  readonly unmanaged: readonly { readonly value: string }[];
+  readonly refused: readonly { readonly target: string; readonly value: string; readonly reason: string }[];
+  readonly rejectedCount: number;
+  readonly driftCount: number;
+}
+
+async function planned(folder: WafFolder): Promise<PrintedPlan> {
+  const { stdout } = await run(folder, "plan", "-o", "json");
+  const [plan] = (JSON.parse(stdout) as { instances: PrintedPlan[] }).instances;
+  return plan as PrintedPlan;
+}
+
+describe("Drift", () => {
+  const all = testAddresses(15);
+
+  test.each(["apply", "run --once"])("is named by plan and reported by %s", async (command) => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
+    expect((await run(folder, command)).code).toBe(0);
+    expect((await run(folder, "plan")).stdout).toContain(nothing);
+
+    folder.simulator.waf(testKey).remove("blocklist", all.slice(1));
+    const plan = await run(folder, "plan");
+    expect(plan.code).toBe(1);
+    expect(plan.stdout).toContain("was removed by another writer and will be added again for WafIpRule shop/feed");
+    expect(plan.stdout).toContain("Plan: 14 to add (14 removed by another writer), 0 to remove, one call each.");
+    // A plan takes nothing away from what the next command knows.
+    expect((await planned(folder)).driftCount).toBe(14);
+
+    const applied = await run(folder, command);
+    expect(applied.code).toBe(0);
+    expect(applied.stdout).toContain("shop/main: 14 added, 0 removed");
+    expect(applied.stdout).toMatch(
+      /warning: DriftDetected: 14 declared entries had been removed by another writer and are added again: 198\./,
+    );
+    expect((await run(folder, command)).stdout).not.toContain("DriftDetected");
+    expect((await run(folder, "plan")).code).toBe(0);
+  });
+
+  test("is not what a rule stopped declaring, nor what was never added", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 2) }));
+    expect((await run(folder, "apply")).code).toBe(0);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 1) }));
+    expect((await run(folder, "apply")).code).toBe(0);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 3) }));
+    const plan = await run(folder, "plan");
+    expect(plan.stdout).toContain("wanted by WafIpRule shop/feed (2 to add)");
+    expect(plan.stdout).not.toContain("another writer");
+  });
+
+  test("is not what an apply that was killed had not added yet", async () => {
+    const reached = Promise.withResolvers<void>();
+    await using folder = await wafFolder({
+      onRequest: ({ method, parameters }) => {
+        if (method === "POST" && parameters["ip"] === all[7]) reached.resolve();
+      },
+    });
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 3) }));
+    expect((await run(folder, "apply")).code).toBe(0);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
+    folder.simulator.addFaults({ match: { method: "POST", ip: all[7] as string }, effect: { kind: "Timeout" } });
+    const killed = startWafsync(["apply", ...folder.from], { program: program() });
+    await reached.promise;
+    killed.child.kill("SIGKILL");
+    await killed.ended;
+    folder.simulator.clearFaults();
+    const plan = await run(folder, "plan");
+    expect(plan.code).toBe(1);
+    expect(plan.stdout).not.toContain("another writer");
+  });
+
+  test("is found by an apply after a run that was stopped", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all }));
+    const following = startWafsync(["run", ...folder.from], { program: program() });
+    await following.hasPrinted(/shop\/main.*: 15 added/);
+    following.child.kill("SIGTERM");
+    expect((await following.ended).code).toBe(0);
+    folder.simulator.waf(testKey).remove("blocklist", all.slice(0, 1));
+    expect((await run(folder, "apply")).stdout).toContain("DriftDetected: 1 declared entry had been removed");
+  });
+});
+
+describe("What the API refused", () => {
+  test("is in the plan after an apply that ended with 1: an origin", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("origin.yaml", originDocument("standby", "standby.shop.example"));
+    folder.simulator.addFaults({
+      match: { method: "POST", path: "/api/origins" },
+      effect: { kind: "SuccessFalse", status: 400, message: "no such host" },
+    });
+    expect((await run(folder, "apply")).code).toBe(1);
+    const plan = await run(folder, "plan");
+    expect(plan.code).toBe(1);
+    expect(plan.stdout).not.toContain(nothing);
+    expect(plan.stdout).toContain("Plan: 0 to add, 0 to remove, 1 rejected.");
+    expect(await planned(folder)).toMatchObject({
+      rejectedCount: 1,
+      refused: [
+        { target: "origin", value: "standby.shop.example", reason: "the API refused to add it: no such host." },
+      ],
+    });
+  });
+
+  test("is in the plan after an apply that ended with 1: an entry", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: testAddresses(3) }));
+    const [, second = ""] = testAddresses(3);
+    folder.simulator.addFaults({
+      match: { method: "POST", ip: second },
+      effect: { kind: "SuccessFalse", status: 400, message: "no more room" },
+      times: 9,
+    });
+    const applied = await run(folder, "apply");
+    expect(applied.code).toBe(1);
+    expect(applied.stdout).toMatch(/WafIpRule +shop +feed +2\/3 +False +Rejected/);
+    const plan = await run(folder, "plan");
+    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to remove, 1 rejected.")]);
+  });
+});
+
+describe("An entry that another writer added", () => {
+  const address = "192.0.2.7";
+
+  test("satisfies a rule with an end, and plan and apply say that it stays", async () => {
+    await using folder = await wafFolder();
+    folder.simulator.waf(testKey).add("blocklist", [address]);
+    const rule = (expiresAt: string): string =>
+      ruleDocument("short", { addresses: [address], spec: `  expiresAt: "${expiresAt}"\n` });
+    await folder.files.write("rule.yaml", rule("2090-01-01T00:00:00Z"));
+    const said = "WafIpRule shop/short is satisfied by an unmanaged entry, which stays after the rule expires";
+    const plan = await run(folder, "plan");
+    expect(plan.code).toBe(1);
+    expect(plan.stdout).toContain(`* blocklist  ${address}  ${said}`);
+    expect(plan.stdout).toContain("warning: There is no record of earlier runs, and 1 declared entry is on the lists");
+    const applied = await run(folder, "apply");
+    expect(applied.code).toBe(0);
+    expect(applied.stdout).toContain(`note: blocklist ${address}: ${said}`);
+    expect(applied.stdout).toContain("blocklist 1 (0 managed, 1 unmanaged)");
+
+    await folder.files.write("rule.yaml", rule("2020-01-01T00:00:00Z"));
+    const expired = await run(folder, "apply");
+    expect(expired.stdout).toMatch(/WafIpRule +shop +short +expired +True/);
+    expect(expired.stdout).toContain(`${address}: unmanaged, and stays although WafIpRule shop/short has expired`);
+    expect((await planned(folder)).unmanaged.map(({ value }) => value)).toEqual([address]);
+    expect(folder.simulator.waf(testKey).blocklist).toEqual([address]);
+  });
+
+  test("is nothing to name where the declared set is the whole list", async () => {
+    await using folder = await wafFolder({}, "  blocklist: {policy: Exclusive}\n");
+    folder.simulator.waf(testKey).add("blocklist", [address]);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: [address] }));
+    const plan = await run(folder, "plan");
+    expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining(nothing)]);
+  });
+});
+
+describe("Everything else that is not as declared", () => {
+  test("is in a plan that ends with 1 or 2: adoption, conflict, hold, cache clear, suspension", async () => {
+    await using folder = await wafFolder({}, "  guards: {maxRemovals: 0}\n");
+    const addresses = testAddresses(4);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
+    expect((await run(folder, "apply")).code).toBe(0);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses.slice(1) }));
+    await folder.files.write("clear.yaml", cacheClearDocument("after-release", "release-1"));
+    const plan = await run(folder, "plan");
+    expect(plan.code).toBe(1);
+    expect(plan.stdout).toMatch(
+      /! blocklist {2}198\.18\.0\.0 {2}on hold, last wanted by WafIpRule shop\/feed: the guards/,
+    );
+    expect(plan.stdout).toContain(
+      "Plan: 0 to add, 0 to remove, 1 on hold, one call each, and one that clears the cache.",
+    );
+
+    await folder.files.remove("clear.yaml");
+    await folder.files.write(
+      "allow.yaml",
+      ruleDocument("allow", { action: "Allow", addresses: addresses.slice(1, 2) }),
+    );
+    const conflict = await run(folder, "plan");
+    expect(conflict.code).toBe(2);
+    expect(conflict.stdout).toContain("WafIpRule shop/allow: Conflict, 1 entry is not applied");
+    expect(conflict.stdout).toContain("1 on hold, 1 rejected.");
+
+    await folder.files.remove("allow.yaml");
+    await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["192.0.2.99"] }));
+    await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec: "  suspend: true\n" }));
+    expect((await run(folder, "plan")).stdout).toContain("(1 to add); not written, since the instance is suspended");
+  });
+
+  test("while a ConfigMap is missing, the table shows how many entries still count", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { configMap: "feed" }));
+    await folder.files.write("list.yaml", configMapDocument("feed", testAddresses(1_413)));
+    expect((await run(folder, "apply")).stdout).toContain(
+      "shop/main: 1,413 added, 0 removed; blocklist 1,413 (1,413 managed)",
+    );
+    await folder.files.remove("list.yaml");
+    const applied = await run(folder, "apply");
+    expect(applied.stdout).toMatch(/WafIpRule +shop +feed +0\/1,413 +False +SourceMissing/);
+  });
+
+  test("when an apply is stopped half-way, the table agrees with the summary", async () => {
+    const reached = Promise.withResolvers<void>();
+    let posts = 0;
+    await using folder = await wafFolder({
+      latencyMs: 1,
+      onRequest: ({ method }) => {
+        posts += method === "POST" ? 1 : 0;
+        if (posts === 1_050) reached.resolve();
+      },
+    });
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: testAddresses(3_000) }));
+    const running = startWafsync(["apply", ...folder.from], { program: program() });
+    await reached.promise;
+    running.child.kill("SIGINT");
+    const { code, stdout, stderr } = await running.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain("Stopped.");
+    const added = /shop\/main: (?<added>1,\d{3}) added, 0 removed/.exec(stdout)?.groups?.["added"] ?? "";
+    expect(stdout).toMatch(new RegExp(`WafIpRule +shop +feed +${added}/3,000 `));
+    expect(stdout).toContain(`blocklist ${added} (${added} managed)`);
+    expect(folder.simulator.waf(testKey).blocklist).toHaveLength(Number(added.replace(",", "")));
+  });
+
+  test("a rule counts its rejected entries as declared", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1", "nonsense", "10.0.0.1"] }));
+    const applied = await run(folder, "apply");
+    expect(applied.stdout).toMatch(/WafIpRule +shop +feed +1\/3 +False +InvalidEntries/);
+    expect(applied.stdout).toContain("WafIpRule shop/feed: InvalidEntries, 2 entries are not applied");
+    expect(await folder.everyFile()).toContain("2 entries are not applied. spec.addresses[1]");
+  });
+});

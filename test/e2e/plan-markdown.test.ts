@@ -1,0 +1,205 @@
+// `plan -o markdown`, as a pipeline posts it on a pull request: what comes first, what is folded, and that nothing of what
+// files and the API say can become markup.
+import { execFile } from "node:child_process";
+import { chmod, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { addresses } from "../support/builders/declare.ts";
+import { builtProgram } from "../support/processes/built-program.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import {
+  instanceDocument,
+  keySpellings,
+  originDocument,
+  ruleDocument,
+  testDomain,
+  testKey,
+  wafFolder,
+} from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+const program = builtProgram();
+const lengthMax = 60_000;
+const hostile =
+  "</code></pre></details><script>x</script> ``` | `a` **b** [c](http://d.example) @everyone <!-- \u202E\u001B[31m";
+
+async function run({ from }: WafFolder, ...parameters: string[]): Promise<FinishedProcess> {
+  const [command = "", ...more] = parameters;
+  const finished = await runWafsync([command, ...from, ...more], { program: program() });
+  for (const spelling of keySpellings()) expect(finished.stdout).not.toContain(spelling);
+  return finished;
+}
+
+async function comment(folder: WafFolder): Promise<FinishedProcess> {
+  return await run(folder, "plan", "-o", "markdown");
+}
+
+/** What a browser shows. */
+function textOf(markdown: string): string {
+  return markdown
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll(/&#(?<code>\d+);/g, (_, code: string) => String.fromCodePoint(Number(code)));
+}
+
+describe("The comment", () => {
+  test("begins with the counts, folds long lists and shows short ones", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("old.yaml", ruleDocument("old", { addresses: ["192.0.2.1"] }));
+    expect((await run(folder, "apply")).code).toBe(0);
+    await folder.files.remove("old.yaml");
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(1_413) }));
+    const { code, stdout, stderr } = await comment(folder);
+    expect([code, stderr]).toEqual([1, ""]);
+    expect(stdout.split("\n").slice(0, 6)).toEqual([
+      "<!-- wafsync-plan -->",
+      "### wafsync plan",
+      "",
+      `<p><strong><code>shop/main</code></strong> → <code>${testDomain}</code></p>`,
+      "",
+      "**Plan: 1,413 to add, 1 to remove, one call each.**",
+    ]);
+    expect(stdout).toContain("<details><summary>1,413 to add</summary>");
+    expect(stdout).toContain("<details open><summary>1 to remove</summary>");
+    expect(stdout).toContain("\n- 192.0.2.1\n");
+    expect(stdout.match(/^\+ 198\./gm)).toHaveLength(1_413);
+    expect(stdout).toContain("blocklist: wanted by WafIpRule shop/feed (1,413 to add)");
+  });
+
+  test("has at most 60,000 characters, and says how many lines are left out", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(9_000) }));
+    const { code, stdout } = await comment(folder);
+    expect(code).toBe(1);
+    expect(stdout.length).toBeLessThanOrEqual(lengthMax);
+    expect(stdout.length).toBeGreaterThan(lengthMax - 1_000);
+    const shown = stdout.match(/^\+ 198\./gm)?.length ?? 0;
+    const left = (9_000 - shown).toLocaleString("en-US");
+    expect(stdout).toContain(
+      `\n${left} lines are left out, since this comment has at most 60,000 characters. \`wafsync plan -o json\` prints them all.\n`,
+    );
+    expect(stdout.match(/<details/g)).toHaveLength(stdout.match(/<\/details>/g)?.length ?? 0);
+  });
+
+  test("says when there is nothing to do, and when there is no instance at all", async () => {
+    await using folder = await wafFolder();
+    const synced = await comment(folder);
+    expect([synced.code, synced.stdout]).toEqual([
+      0,
+      expect.stringContaining("Nothing to do: the WAF is as declared."),
+    ]);
+    expect(synced.stdout).not.toContain("<details");
+    await folder.files.remove("main.yaml");
+    const empty = await comment(folder);
+    expect(empty.code).toBe(2);
+    expect(empty.stdout).toContain("so there is nothing to plan.");
+  });
+
+  test("contains the errors of files and of the API, since it stands alone", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1", "not an address"] }));
+    await folder.files.write("bad.yaml", "a: [");
+    const { code, stdout } = await comment(folder);
+    expect(code).toBe(2);
+    expect(stdout).toContain("<summary>1 problem of the files</summary>");
+    expect(stdout).toContain("error bad.yaml:1: this is not valid YAML");
+    expect(textOf(stdout)).toContain("WafIpRule shop/feed: InvalidEntries, 1 entry is not applied");
+    folder.simulator.replaceKey(testKey, "another-key-0123456789");
+    expect((await comment(folder)).stdout).toContain("**No plan: the WAF cannot be reconciled.**");
+  });
+});
+
+describe("The script of the page about pipelines", () => {
+  /** Runs it as a job does, with a `gh` that keeps the comment. */
+  async function job(folder: WafFolder): Promise<{ readonly code: number; readonly comment: string }> {
+    const page = await readFile(join(import.meta.dirname, "../../docs/guides/pipelines.md"), "utf8");
+    const script = /^```sh\n(?<script>code=0\n.*?)^```$/ms.exec(page)?.groups?.["script"] ?? "";
+    const tools = {
+      "bin/wafsync": `#!/bin/sh\nexec "${process.execPath}" "${program()}" "$@" --allow-insecure-http\n`,
+      "bin/gh": '#!/bin/sh\necho "$*" > posted\ncat "$7" >> posted\n',
+    };
+    for (const [file, content] of Object.entries(tools)) {
+      await folder.files.write(file, content);
+      await chmod(join(folder.path, file), 0o755);
+    }
+    const code = await new Promise<number>((resolve) => {
+      execFile(
+        "/bin/sh",
+        ["-e", "-c", script],
+        {
+          cwd: folder.path,
+          env: {
+            HOME: folder.path,
+            PATH: `${join(folder.path, "bin")}:/usr/bin:/bin`,
+            STATE: "state",
+            WAF_URL: folder.simulator.baseUrl,
+            PULL_REQUEST: "12",
+          },
+        },
+        (error) => resolve(typeof error?.code === "number" ? error.code : 0),
+      );
+    });
+    return { code, comment: await readFile(join(folder.path, "posted"), "utf8") };
+  }
+
+  test("posts the plan and passes while there are changes, and fails if something is wrong", async () => {
+    await using folder = await wafFolder();
+    for (const file of ["main.yaml", "secret.yaml"]) {
+      await folder.files.write(`waf/${file}`, await readFile(join(folder.path, file), "utf8"));
+    }
+    await folder.files.write("waf/rule.yaml", ruleDocument("feed", { addresses: ["192.0.2.1"] }));
+    const passed = await job(folder);
+    expect(passed.code).toBe(0);
+    expect(passed.comment).toMatch(
+      /^pr comment 12 --edit-last --create-if-none --body-file comment\.md\n<!-- wafsync-plan -->/,
+    );
+    expect(passed.comment).toContain("**Plan: 1 to add, 0 to remove, one call each.**");
+
+    // What a pull request proposes cannot send the key elsewhere.
+    await folder.files.write("waf/main.yaml", instanceDocument("http://127.0.0.1:9"));
+    const failed = await job(folder);
+    expect(failed.code).toBe(1);
+    expect(failed.comment).toContain("**No plan: the WAF cannot be reconciled.**");
+    expect(failed.comment).toContain("is not among the base URLs that wafsync was started with");
+  });
+});
+
+test("No text of a file or of the API becomes markup", async () => {
+  await using folder = await wafFolder();
+  folder.simulator.waf(testKey).changeDomain(hostile);
+  await folder.files.write("origin.yaml", originDocument("standby", "standby.shop.example"));
+  await folder.files.write(
+    "rule.yaml",
+    ruleDocument("feed", { addresses: ["192.0.2.1", hostile.replaceAll("\u001B", "")] }),
+  );
+  const main = instanceDocument(folder.simulator.baseUrl, { annotations: { "wafsync.dev/approve-removals": hostile } });
+  await folder.files.write("main.yaml", main);
+  folder.simulator.addFaults({
+    match: { method: "POST", path: "/api/origins" },
+    effect: { kind: "SuccessFalse", status: 400, message: `${hostile}\n\n# a heading\n` },
+  });
+  await run(folder, "apply");
+  const { stdout } = await comment(folder);
+  const text = textOf(stdout);
+  expect(text).toContain("@everyone");
+  expect(text).toContain("a heading");
+  expect(text).toContain("<script>x</script>");
+
+  const tags = new Set([...stdout.matchAll(/<(?<tag>[^\s>]*)/g)].map(({ groups }) => groups?.["tag"] ?? ""));
+  const ours = ["details", "summary", "pre", "code", "p", "strong"];
+  expect(tags).toEqual(new Set([...ours, ...ours.map((tag) => `/${tag}`), "!--"]));
+  const count = (pattern: RegExp): number => stdout.match(pattern)?.length ?? 0;
+  expect(count(/<details/g)).toBe(count(/<\/details>/g));
+  expect(count(/<pre/g)).toBe(count(/<\/pre>/g));
+  expect(count(/<!--/g)).toBe(1);
+  // Of Markdown, only what wafsync writes itself: the heading, bold counts, and the rest inside HTML blocks without blank lines.
+  expect(count(/^#/gm)).toBe(1);
+  expect(stdout).not.toMatch(/[|`@[\]\p{Cf}]/u);
+  expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+  for (const block of stdout
+    .trim()
+    .split("\n\n")
+    .filter((part) => part.includes("<details"))) {
+    expect(block).toMatch(/^<details[^]*<\/details>$/);
+  }
+});

@@ -1,0 +1,159 @@
+// What guests of a shared WAF were seen to do to its owner and to each other: each attack, tried on a real API server.
+import { beforeAll, expect, test } from "@jest/globals";
+import type { Manifest } from "../support/builders/manifests.ts";
+import { addresses, cacheClear, origin, rule } from "../support/builders/manifests.ts";
+import { slow } from "../support/processes/slowness.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
+
+const allKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"];
+
+await describeOperator("a WAF with guests", (world) => {
+  beforeAll(async () => {
+    await world().startOperator();
+  });
+
+  /** An instance and a guest of it, with this grant. */
+  async function shared(prefix: string, grant: object) {
+    const guest = await world().newNamespace(`${prefix}-guest`);
+    const { namespace, waf } = await world().newInstance(prefix, {
+      access: [{ namespaces: { names: [guest] }, ...grant }],
+      guards: { maxRemovalPercent: 100 },
+    });
+    const of = { instanceRef: { name: "waf", namespace } };
+    return { namespace, guest, waf, of };
+  }
+
+  async function condition(manifest: Manifest, type: string): Promise<string> {
+    const { namespace, name } = manifest.metadata;
+    const kind = manifest.kind as Parameters<ReturnType<typeof world>["read"]>[0];
+    const found = conditionOf(await world().read(kind, namespace, name), type);
+    return `${found?.status} ${found?.reason}`;
+  }
+
+  async function becomes(manifest: Manifest, type: string, expected: string): Promise<void> {
+    const { kind, metadata } = manifest;
+    await world().eventually(
+      `${kind} ${metadata.name} has ${type} ${expected}`,
+      async () => (await condition(manifest, type)) === expected,
+    );
+  }
+
+  test("an origin of a guest lifts no block, not even with the right to declare origins", async () => {
+    const { namespace, guest, waf, of } = await shared("lifting", { kinds: allKinds });
+    await world().apply(rule(namespace, "scanners", ["192.0.2.66", "198.51.100.0/24"]));
+    await world().allReady(namespace);
+    const mine = [origin(guest, "one", "192.0.2.66", of), origin(guest, "two", "198.51.100.7", of)];
+    await world().apply(...mine);
+    for (const one of mine) await becomes(one, "Accepted", "True Accepted");
+    await world().apply(rule(namespace, "scanners", ["192.0.2.66", "198.51.100.0/24", "192.0.2.67"]));
+    await world().eventually("the owner's change is done", () => waf.view.has("blocklist", "192.0.2.67"));
+    expect(waf.view.blocklist.toSorted()).toEqual(["192.0.2.66", "192.0.2.67", "198.51.100.0/24"]);
+  });
+
+  test("a guest without the grants declares no origin, no Allow rule and no cache clear", async () => {
+    const { guest, waf, of } = await shared("plain", {});
+    const asked = [
+      origin(guest, "mine", "standby.example.com", of),
+      rule(guest, "partners", ["203.0.113.0/24"], { ...of, action: "Allow" }),
+      cacheClear(guest, "again", of),
+    ];
+    await world().apply(...asked);
+    for (const one of asked) await becomes(one, "Accepted", "False NotGranted");
+    expect([waf.view.origins, waf.view.allowlist]).toEqual([[], []]);
+    expect(callsOf(waf)["GET /clear"] ?? 0).toBe(0);
+  });
+
+  test("an Allow rule of a guest lifts no block of the owner, however old it is", async () => {
+    const { namespace, guest, waf, of } = await shared("conflict", { actions: ["Block", "Allow"] });
+    const partner = rule(guest, "partner", ["203.0.113.9", "203.0.113.10"], { ...of, action: "Allow" });
+    await world().apply(partner);
+    await world().allReady(guest);
+    expect(waf.view.allowlist).toHaveLength(2);
+    await world().apply(rule(namespace, "scanners", ["203.0.113.9"]));
+    await becomes(partner, "Accepted", "False Conflict");
+    await world().eventually("the owner's block stands", () => waf.view.has("blocklist", "203.0.113.9"));
+    await world().eventually("the exception is gone", () => !waf.view.has("allowlist", "203.0.113.9"));
+    expect(waf.view.allowlist).toEqual(["203.0.113.10"]);
+    const told = conditionOf(await world().read("WafIpRule", guest, "partner"), "Accepted")?.message ?? "";
+    expect(told).not.toContain(`${namespace}/scanners`);
+  });
+
+  test("a guest adopts nothing that people added, so nothing of theirs goes with its rule", async () => {
+    const { guest, waf, of } = await shared("adopting", {});
+    waf.view.add("blocklist", ["203.0.113.50"]);
+    const greedy = rule(guest, "greedy", ["203.0.113.50"], of);
+    const annotated = { ...greedy, metadata: { ...greedy.metadata, annotations: { "wafsync.dev/adopt": "true" } } };
+    await world().apply(annotated);
+    await becomes(annotated, "Accepted", "False NotGranted");
+    await world().remove(annotated);
+    const after = rule(guest, "after", ["203.0.113.51"], of);
+    await world().apply(after);
+    await world().allReady(guest);
+    expect(waf.view.blocklist).toEqual(["203.0.113.50", "203.0.113.51"]);
+  });
+
+  test("a broken reference of a guest holds no removal of the owner", async () => {
+    const { namespace, guest, waf, of } = await shared("broken", {});
+    await world().apply(rule(namespace, "scanners", addresses(20)));
+    await world().allReady(namespace);
+    const from = [{ configMapKeyRef: { name: "never-there", key: "list.txt" } }];
+    const broken = rule(guest, "broken", [], { ...of, addressesFrom: from });
+    await world().apply(broken);
+    await becomes(broken, "Accepted", "False SourceMissing");
+    await world().apply(rule(namespace, "scanners", addresses(19)));
+    await world().eventually("the owner's removal is done", () => waf.view.blocklist.length === 19);
+  });
+
+  test("3,000 addresses of the highest priority of a guest delay an address of the owner by a few calls", async () => {
+    const { namespace, guest, waf, of } = await shared("priority", { maxEntries: 3_000 });
+    world().simulator.settings.latencyMs = 20;
+    await world().apply(rule(guest, "flood", addresses(3_000), { ...of, priority: 1_000_000 }));
+    await world().eventually("the flood is being written", () => waf.view.blocklist.length > 5);
+    const before = callsOf(waf)["POST /api/blocklist_ip"] ?? 0;
+    await world().apply(rule(namespace, "urgent", ["203.0.113.66"]));
+    await world().eventually("the urgent address is blocked", () => waf.view.has("blocklist", "203.0.113.66"));
+    expect((callsOf(waf)["POST /api/blocklist_ip"] ?? 0) - before).toBeLessThan(slow(100));
+    world().simulator.settings.latencyMs = 0;
+  });
+
+  test("a guest clears the cache no more often than was granted", async () => {
+    const { guest, waf, of } = await shared("clearing", { kinds: allKinds, cacheClear: { minInterval: "1h" } });
+    await world().apply(cacheClear(guest, "first", of));
+    await becomes(cacheClear(guest, "first"), "Complete", "True Cleared");
+    const names = ["second", "third", "fourth"];
+    await world().apply(...names.map((name) => cacheClear(guest, name, { ...of, trigger: name })));
+    await world().eventually("they were looked at", async () => {
+      const states = await Promise.all(names.map(async (name) => await condition(cacheClear(guest, name), "Complete")));
+      return states.every((state) => state.startsWith("False"));
+    });
+    expect((callsOf(waf)["GET /clear"] ?? 0) + (callsOf(waf)["POST /clear"] ?? 0)).toBe(1);
+  });
+
+  test("a guest has no more entries than its quota, and leaves none behind", async () => {
+    const { guest, waf, of } = await shared("quota", { maxEntries: 10 });
+    const first = rule(guest, "first", addresses(8), { ...of, deletionPolicy: "Retain" });
+    const second = rule(guest, "second", addresses(8, 100), of);
+    await world().apply(first);
+    await becomes(first, "Accepted", "False NotGranted");
+    await world().apply(second);
+    await becomes(second, "Accepted", "False QuotaExceeded");
+    await world().eventually("the quota is used", () => waf.view.blocklist.length === 10);
+    await world().remove(first);
+    await world().eventually("nothing of the deleted rule stays", () => waf.view.blocklist.length === 8);
+    expect(waf.view.blocklist.every((entry) => entry.startsWith("198.18.0.1"))).toBe(true);
+  });
+
+  test("a namespace without a grant changes nothing, and learns nothing about the others", async () => {
+    const { namespace, waf } = await world().newInstance("private", {
+      access: [{ namespaces: { from: "Selector", selector: { matchLabels: { "team/secret-label": "yes" } } } }],
+    });
+    const stranger = await world().newNamespace("stranger");
+    const mine = rule(stranger, "mine", ["203.0.113.77"], { instanceRef: { name: "waf", namespace } });
+    await world().apply(mine);
+    await becomes(mine, "Accepted", "False NotAllowed");
+    const told = conditionOf(await world().read("WafIpRule", stranger, "mine"), "Accepted")?.message ?? "";
+    expect(told).not.toContain("secret-label");
+    expect(waf.view.blocklist).toEqual([]);
+  });
+});

@@ -1,0 +1,72 @@
+// A WAF whose lists show a write later than they should, and writes that take effect after they timed out.
+import { describe, expect, test } from "@jest/globals";
+import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+const [one = ""] = addresses(1);
+const timedOut = { code: "OutcomeUnknown", message: "No answer came within 10 s." } as const;
+
+/** A world that added an entry, whose rule is gone since. */
+async function worldAfter(): Promise<ConvergeWorld> {
+  const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [one])] } });
+  await world.pass();
+  world.declare({ rules: [] });
+  return world;
+}
+
+describe("An entry that a list does not show although it is there", () => {
+  test("is removed once the list shows it: it is not forgotten after one look", async () => {
+    const world = await worldAfter();
+    world.waf.lists.blocklist = [];
+    const { wakeAtMs } = await world.pass();
+    expect([...world.owned().entries.blocklist.keys()]).toEqual([one]);
+    world.waf.lists.blocklist = [one];
+    await world.sleepUntil(wakeAtMs);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+    expect(world.waf.writes().at(-1)).toBe(`RemoveEntry blocklist ${one}`);
+  });
+});
+
+describe("An addition that takes effect after it timed out", () => {
+  test("is managed, and removed, when its rule went before", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("feed", [one])] } });
+    world.waf.failOn({ on: "AddEntry", effect: "Before", fault: timedOut });
+    world.onCall(({ name }) => {
+      if (name === "AddEntry") world.declare({ rules: [] });
+    });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+    await world.clock.advance(2_000);
+    world.waf.lists.blocklist.push(one);
+    await world.clock.advance(3_000);
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([]);
+    await world.lookAgain();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+});
+
+describe("The record of a removed entry", () => {
+  test("is clean after one more look, which the run asks for and which costs three reads and one record", async () => {
+    const world = await worldAfter();
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
+    expect(world.status.condition(world.instance, "Ready")).toBe("True Ready");
+    expect(wakeAtMs).toBeGreaterThan(world.clock.nowMs());
+    expect((wakeAtMs ?? 0) - world.clock.nowMs()).toBeLessThanOrEqual(5_000);
+    await world.sleepUntil(wakeAtMs);
+    world.journal.length = 0;
+    const after = await world.pass();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+    expect(world.journal).toEqual(["ReadOrigins", "ReadList blocklist", "ReadList allowlist", "ReadOrigins", "saved"]);
+    expect((after.wakeAtMs ?? 0) - world.clock.nowMs()).toBe(300_000);
+  });
+
+  test("is clean at once if the instance says that lists are consistent", async () => {
+    const world = await worldAfter();
+    world.declare({ instance: anInstance({ consistencyWindowMs: 0 }) });
+    await world.pass();
+    expect(world.owned().entries.blocklist.size).toBe(0);
+  });
+});
