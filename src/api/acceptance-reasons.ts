@@ -82,6 +82,13 @@ export const acceptedFact = {
         "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Entries that came from it stay on the list.",
       action: "Create the ConfigMap or correct its name and key.",
     },
+    TooLarge: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning:
+        "The ConfigMaps of `spec.addressesFrom` are more than wafsync reads for one rule, one namespace or one instance; the message says how much they are. None of their entries count, and those that came from them stay on the list.",
+      action: "Remove lines or ConfigMaps, or move them to another instance.",
+    },
     BaseUrlNotAllowed: {
       statuses: ["False"],
       kinds: ["WafInstance"],

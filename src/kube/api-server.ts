@@ -42,6 +42,8 @@ export interface ApiRequest {
 export interface ApiStreamRequest {
   readonly path: string;
   readonly query?: Query;
+  /** The form of the answer: `application/json` by default. */
+  readonly accept?: string;
   /** For the start of the response; the stream itself has no timeout. */
   readonly timeoutMs?: number;
   /** Also ends the stream. */
@@ -106,7 +108,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     const close = (): void => closing.abort();
     const signal = wanted.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, wanted.signal]);
     const attempt: Attempt<ApiStream> = async (connection) => {
-      const headers = headersOf(connection, userAgent, {});
+      const headers = headersOf(connection, userAgent, wanted);
       const response = await send(urlOf(connection, wanted), { dispatcher: connection.streams, headers, signal });
       if (response.statusCode !== 200) return readFault(response);
       return { ok: true, value: { chunks: response.body, close }, status: 200 };

@@ -9,7 +9,8 @@ export const listPageSize = 500;
 const listPagesMax = 10_000;
 const listAttemptsMax = 3;
 const listPageTimeoutMs = 60_000;
-const metadataOfObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+/** Asks for the metadata of an object, or of the objects of a watch, and nothing else. */
+export const metadataOfObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const metadataOfList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 export interface VerbOptions {

@@ -7,7 +7,13 @@ import type { WorkloadSight } from "./workload.ts";
 /** One `addressesFrom` item: the text of the ConfigMap's key, or why it cannot be had. */
 export type AddressText =
   | { readonly state: "Read"; readonly source: string; readonly text: string }
-  | { readonly state: "Missing"; readonly source: string; readonly problem: string };
+  | {
+      readonly state: "Missing";
+      readonly source: string;
+      readonly problem: string;
+      /** It exists, and is more than the instance takes. */
+      readonly isTooLarge?: true;
+    };
 
 /** How a change of a text is noticed: at once, within half a minute, or at the next resync. */
 export type TextRefresh = "Watched" | "Polled" | "Resync";

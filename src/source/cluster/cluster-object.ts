@@ -40,15 +40,16 @@ export function slimObject(
   return { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
 }
 
-/** Only the metadata of a Namespace matters, and only the data of a ConfigMap. */
+/** Only the metadata of a Namespace matters. */
 export function slimNamespace({ metadata }: KubeObject): KubeObject {
   const { annotations: _annotations, ...rest } = slimMetadata(metadata);
   return { metadata: rest };
 }
 
-export function slimConfigMap({ metadata, data }: ConfigMapObject): ConfigMapObject {
+/** Which object it is, in which version. */
+export function slimIdentity({ metadata }: KubeObject): KubeObject {
   const { namespace = "", name, uid, resourceVersion } = metadata;
-  return { metadata: { namespace, name, uid, resourceVersion }, data: data ?? {} };
+  return { metadata: { namespace, name, uid, resourceVersion } };
 }
 
 /** Of the managed fields only who set the annotation that approves removals is kept. */
@@ -69,15 +70,24 @@ export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | 
 }
 
 /** `namespace/name` of every ConfigMap that a rule takes addresses from. */
-export function configMapKeysOf({ metadata, spec }: ClusterObject): string[] {
+export function configMapKeysOf(rule: ClusterObject): string[] {
+  return [...new Set(sourcesOf(rule).map(({ mapKey }) => mapKey))];
+}
+
+/** The keys that a rule names of this ConfigMap, given as `namespace/name`. */
+export function dataKeysOf(rule: ClusterObject, wanted: string): string[] {
+  return sourcesOf(rule).flatMap(({ mapKey, dataKey }) => (mapKey === wanted ? [dataKey] : []));
+}
+
+function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string; readonly dataKey: string }[] {
   const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
   if (!Array.isArray(sources)) return [];
-  const names = sources.flatMap((source: unknown) => {
+  return sources.flatMap((source: unknown) => {
     const reference = isRecord(source) ? source["configMapKeyRef"] : undefined;
-    const name = isRecord(reference) ? reference["name"] : undefined;
-    return typeof name === "string" ? [`${metadata.namespace ?? ""}/${name}`] : [];
+    const { name, key } = isRecord(reference) ? reference : {};
+    if (typeof name !== "string" || typeof key !== "string") return [];
+    return [{ mapKey: `${metadata.namespace ?? ""}/${name}`, dataKey: key }];
   });
-  return [...new Set(names)];
 }
 
 /**

@@ -11,7 +11,7 @@ import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, dataKeysOf, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { findTerminatingCrd } from "./confirm-instance.ts";
@@ -113,7 +113,14 @@ class WatchedCluster implements ClusterSource {
     const { stores } = this.#watches;
     const broken = new BrokenReferenceIndex(stores, namespace);
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
-    const texts = new AddressTexts({ api, clock, watched: stores.configMaps });
+    const texts = new AddressTexts({
+      ...{ api, clock, watched: stores.configMaps },
+      wantedOf: (mapKey) => {
+        const rules = stores.byKind.WafIpRule.listBy("configMap", mapKey);
+        return new Set(rules.flatMap((rule) => dataKeysOf(rule, mapKey)));
+      },
+      onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),
+    });
     const { onUnattachedChange = () => undefined } = options;
     this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange, onUnattachedChange });
     this.#references = new InstanceReferences({

@@ -12,13 +12,7 @@ import { type DeclaredInstance, type GuestKind, guestKinds } from "../../model/d
 import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
 import type { AddressTexts } from "./address-texts.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import {
-  type ClusterObject,
-  configMapKeysOf,
-  type ConfigMapObject,
-  instanceNameOf,
-  isMeaningfulChange,
-} from "./cluster-object.ts";
+import { type ClusterObject, configMapKeysOf, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import { AttachedNamespaces, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
 import { parseInstance } from "./parse-object.ts";
@@ -39,6 +33,8 @@ export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
   #changes = 0;
+  /** The ConfigMaps that are read just now, and whether they changed once more meanwhile. */
+  readonly #checking = new Map<string, boolean>();
   /** The former instance of deleted objects, by `resourceKey`: one that comes back with a broken reference concerns it, too. */
   readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
   /** The common version of all instances that do not exist. */
@@ -69,19 +65,35 @@ export class InstanceChanges {
     else this.#attachedChanged(kind, change);
   }
 
-  configMapChanged(change: ObjectChange<ConfigMapObject>): void {
-    if (change.type === "Changed" && sameJson(change.old.data, change.object.data)) return;
+  /** A watched ConfigMap has another version. Whether its data differs is found out by a read, and only if rules use it. */
+  configMapChanged(change: ObjectChange<KubeObject>): void {
     const key = keyOf(change.object);
-    // It is no longer watched, but it may still exist without the label.
-    if (change.type === "Deleted") this.#options.texts.refresh(key);
-    this.touchUsersOf(key);
+    this.#options.texts.refresh(key);
+    // How further changes are noticed is another matter from now on.
+    if (change.type !== "Changed") this.touchUsersOf(key);
+    void this.#checkConfigMap(key, change.object);
+  }
+
+  async #checkConfigMap(key: string, { metadata: { namespace = "", name } }: KubeObject): Promise<void> {
+    const { texts } = this.#options;
+    if (!texts.isUsed(key)) return;
+    if (this.#checking.has(key)) return void this.#checking.set(key, true);
+    do {
+      this.#checking.set(key, false);
+      // If it can't be read now, the next run says so.
+      if (!(await texts.check({ namespace, name }))) this.touchUsersOf(key);
+    } while (this.#checking.get(key) === true);
+    this.#checking.delete(key);
   }
 
   /** The content of the ConfigMap has changed. */
   touchUsersOf(mapKey: string): void {
-    const users = this.#options.stores.byKind.WafIpRule.listBy("configMap", mapKey);
-    const names = users.flatMap((user) => this.#concernedBy("WafIpRule", user));
-    this.#touchAll(names, `ConfigMap ${mapKey} changed`);
+    this.#touchAll(this.#usersOf(mapKey), `ConfigMap ${mapKey} changed`);
+  }
+
+  #usersOf(mapKey: string): ObjectName[] {
+    const rules = this.#options.stores.byKind.WafIpRule.listBy("configMap", mapKey);
+    return rules.flatMap((rule) => this.#concernedBy("WafIpRule", rule));
   }
 
   namespaceChanged(change: ObjectChange<KubeObject>): void {

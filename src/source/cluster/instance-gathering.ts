@@ -2,7 +2,7 @@
 // grants nothing to are left out first, so no Secret and no ConfigMap is ever read for them.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import type { DeclaredInstance } from "../../model/declared.ts";
+import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { AttachedNamespaces, type LabelsOf, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
@@ -19,6 +19,7 @@ import {
 import type { InstanceReferences } from "./instance-references.ts";
 import { parseInstance } from "./parse-object.ts";
 import type { RolloutWatches } from "./rollout-watches.ts";
+import type { BudgetedRule } from "./source-budget.ts";
 
 export interface InstanceGatheringOptions {
   readonly api: ApiServer;
@@ -52,9 +53,11 @@ export class InstanceGathering {
       cacheClears: WafCacheClear.listBy("instance", key),
       unreadable: this.#unreadable(),
     };
-    const declared = parseObjects(objects, new AttachedNamespaces(instance, labelsOf));
+    const attached = new AttachedNamespaces(instance, labelsOf);
+    const declared = parseObjects(objects, attached);
     const notBeforeMs = clock.monotonicMs() - instance.resyncIntervalMs;
-    const read = await references.read(instance, declared.rules, { notBeforeMs, bypassWatch: false });
+    const rules = budgeted(declared.rules, attached);
+    const read = await references.read(instance, rules, { notBeforeMs, bypassWatch: false });
     return this.#assemble(instance, declared, references.follow(instance, read), labelsOf);
   }
 
@@ -71,7 +74,8 @@ export class InstanceGathering {
     const { instance, labelsOf, ...objects } = confirmed.value;
     const attached = new AttachedNamespaces(instance, labelsOf);
     const declared = parseObjects({ ...objects, unreadable: this.#unreadable() }, attached);
-    const read = await references.read(instance, declared.rules, { notBeforeMs: startMs, bypassWatch: true });
+    const rules = budgeted(declared.rules, attached);
+    const read = await references.read(instance, rules, { notBeforeMs: startMs, bypassWatch: true });
     const followed = references.follow(instance, read);
     const [problem] = followed.problems;
     if (problem !== undefined) return { state: "Failed", problem };
@@ -106,4 +110,12 @@ export class InstanceGathering {
       WafOrigin: WafOrigin.listBy("instance", unreadableInstance),
     };
   }
+}
+
+function budgeted(rules: readonly DeclaredRule[], attached: AttachedNamespaces): BudgetedRule[] {
+  return rules.map((rule) => {
+    const attachment = attached.of("WafIpRule", rule.meta.namespace);
+    const isAttached = attachment.state === "Allowed";
+    return { rule, isAttached, grant: isAttached ? attachment.grant : undefined };
+  });
 }

@@ -89,7 +89,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     const instanceRef = { name: "waf", namespace: name.namespace };
     const addressesFrom = [{ configMapKeyRef: { name: "huge", key: "list.txt" } }];
     await created(
-      configMap(stranger, "huge", "198.51.100.1\n"),
+      configMap(stranger, "huge", "198.51.100.1\n", { "wafsync.dev/watch": "true" }),
       rule(stranger, "theirs", ["198.51.100.2"], { instanceRef, addressesFrom }),
       origin(stranger, "theirs", "b.example", { instanceRef }),
       cacheClear(stranger, "theirs", { instanceRef }),
@@ -163,6 +163,51 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await labelled("waf=no");
     expect(source.version(name)).toBeGreaterThan(attached);
     expect((await gather(name)).rules).toEqual([]);
+  });
+
+  test("a rule whose ConfigMaps have too many lines says so with their number, and the others count", async () => {
+    const name = await anInstance("lines");
+    const { namespace } = name;
+    const maps = ["one", "two", "three"];
+    const list = (place: number): string => addresses(40_000, place * 40_000).join("\n");
+    const labels = { "wafsync.dev/watch": "true" };
+    const addressesFrom = maps.map((map) => ({ configMapKeyRef: { name: map, key: "list.txt" } }));
+    await created(
+      ...maps.map((map, place) => configMap(namespace, map, list(place), labels)),
+      rule(namespace, "large", [], { addressesFrom }),
+      rule(namespace, "small", [], { addressesFrom: addressesFrom.slice(0, 1) }),
+    );
+    const textsOf = async (wanted: string) =>
+      (await gather(name)).rules.find(({ rule: { meta } }) => meta.name === wanted)?.texts ?? [];
+    expect(await textsOf("small")).toMatchObject([{ state: "Read" }]);
+    const large = await textsOf("large");
+    expect(large.map((text) => text.state === "Missing" && text.isTooLarge)).toEqual([true, true, true]);
+    expect(large[0]).toMatchObject({ problem: expect.stringContaining("120,000 lines together") });
+    const version = source.version(name);
+    await patchObject(cluster, configMap(namespace, "three", ""), { data: { "list.txt": "198.51.100.1" } });
+    await waitFor("the smaller source", waitMs, async () => (source.version(name) > version ? true : undefined));
+    expect(await textsOf("large")).toMatchObject([{ state: "Read" }, { state: "Read" }, { state: "Read" }]);
+  });
+
+  test("of a watched ConfigMap, what no rule uses is not read, and another annotation is no change", async () => {
+    const name = await anInstance("watched");
+    const { namespace } = name;
+    const labels = { "wafsync.dev/watch": "true" };
+    const addressesFrom = [{ configMapKeyRef: { name: "used", key: "list.txt" } }];
+    const used = configMap(namespace, "used", "198.51.100.1", labels);
+    await created(used, configMap(namespace, "unused", "198.51.100.2", labels));
+    await created(rule(namespace, "fed", [], { addressesFrom }));
+    expect((await gather(name)).rules).toMatchObject([{ texts: [{ text: "198.51.100.1" }], refresh: ["Watched"] }]);
+    const before = source.version(name);
+    const reads = readsOf("/configmaps/used");
+    await patchObject(cluster, used, { metadata: { annotations: { note: "1" } } });
+    await waitFor("one more read", waitMs, async () => (readsOf("/configmaps/used") > reads ? true : undefined));
+    await gather(name);
+    expect(source.version(name)).toBe(before);
+    await patchObject(cluster, used, { data: { "list.txt": "198.51.100.3" } });
+    await waitFor("the change", waitMs, async () => (source.version(name) > before ? true : undefined));
+    expect((await gather(name)).rules).toMatchObject([{ texts: [{ text: "198.51.100.3" }] }]);
+    expect(readsOf("/configmaps/unused")).toBe(0);
   });
 
   test("a fresh read takes smaller pages where answers are too long, and asks only namespaces with access", async () => {

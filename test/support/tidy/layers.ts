@@ -67,7 +67,7 @@ export const layers: readonly Layer[] = [
       { name: "source/*.ts", mayImport: ["model"], duty: "the inventory as text" },
       {
         name: "source/cluster",
-        mayImport: ["model", "async", "api", "plan/cache-clear", "kube", "source/*.ts"],
+        mayImport: ["model", "async", "api", "plan/lists", "plan/cache-clear", "kube", "source/*.ts"],
         duty: "custom resources by list and watch, records in WafRecords",
       },
       {
