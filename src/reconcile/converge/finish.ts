@@ -4,6 +4,7 @@ import { earliest } from "../../async/earliest.ts";
 import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
 import { advanceClearsAtEnd, removeOutlived } from "../cache-clear/advance-clears.ts";
 import { factsWithoutRead } from "../facts.ts";
+import type { ObjectName } from "../../model/resource.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import { isCutOff, isTransient } from "../run-result.ts";
@@ -19,6 +20,8 @@ import { attemptIn } from "./view.ts";
 
 const retryBaseMs = 1_000;
 const retryMsMax = 300_000;
+/** For the last report of a run, even if another run follows at once. */
+const reportMsMin = 300;
 
 /** How far a run came: not at all, not to the WAF, or through its plan. */
 export type Ending =
@@ -63,9 +66,15 @@ export async function finishRun(
     forgetRulesBut(memory, new Set(facts.desired.rules.map(({ id }) => id)));
     emitOutcome(ports.status, memory.emitted, facts);
   }
-  await reportFacts(ports, memory, facts);
+  await reportFacts(ports, memory, facts, hasTime(ports, facts.gathered.instance.meta, version));
   await removeOutlived(ports, clears);
   return { result, facts, ...wakeWithClears(wakeAtMs, clears), version };
+}
+
+/** True for a while, and for as long as nothing has changed since: another run follows then, and may be urgent. */
+function hasTime({ source, clock }: ReconcilePorts, instance: ObjectName, version: number): () => boolean {
+  const untilMs = clock.monotonicMs() + reportMsMin;
+  return () => clock.monotonicMs() < untilMs || source.version(instance) === version;
 }
 
 function factsAt(

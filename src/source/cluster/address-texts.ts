@@ -2,6 +2,7 @@
 // watch label is read again when the watch shows another version, the others after a while. The same text gives the same object,
 // so that it is parsed only once. If a ConfigMap cannot be read again, its last text is kept and a problem is reported, which
 // blocks removals meanwhile.
+import { createHash } from "node:crypto";
 import type { Clock } from "../../async/clock.ts";
 import { FairGate } from "../../async/fair-gate.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -12,6 +13,7 @@ import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
+import { linesIn } from "./source-budget.ts";
 
 const requestTimeoutMs = 10_000;
 const namesShownMax = 5;
@@ -20,6 +22,8 @@ const readsAtOnceMax = 2;
 
 export interface ReadTexts {
   readonly texts: readonly AddressText[];
+  /** Lines of texts that were dropped, which read as missing. */
+  readonly linesDropped?: number;
   /** What could not be read, one sentence each. */
   readonly problems: readonly string[];
   /** Unwatched ConfigMaps that do not exist or lack a key. */
@@ -39,7 +43,9 @@ interface Content {
   readonly version: string;
   /** The keys that rules named when it was read. */
   readonly wanted: ReadonlySet<string>;
-  readonly data: ReadonlyMap<string, string>;
+  readonly data: Map<string, string>;
+  /** Keys whose text was too large to be kept. */
+  readonly dropped: Map<string, { readonly lines: number; readonly digest: string }>;
   /** Which keys it has, in words. */
   readonly has: string;
 }
@@ -88,17 +94,37 @@ export class AddressTexts {
   ): Promise<ReadTexts> {
     const problems = new Set<string>();
     const missing = new Map<string, ObjectName>();
+    let linesDropped = 0;
     const texts = await Promise.all(
       addressesFrom.map(async ({ name, key }) => {
         const mapName = { namespace: meta.namespace, name };
         const { content, problem } = await this.#content(mapName, key, freshness);
         if (problem !== undefined) problems.add(problem);
+        linesDropped += content?.dropped.get(key)?.lines ?? 0;
         const text = this.#textOf(mapName, key, content, problem);
-        if (text.state === "Missing" && !this.isWatched(mapName)) missing.set(nameKey(mapName), mapName);
+        if (text.state === "Missing" && text.isTooLarge !== true && !this.isWatched(mapName))
+          missing.set(nameKey(mapName), mapName);
         return text;
       }),
     );
-    return { texts, problems: [...problems], missing: [...missing.values()] };
+    return { texts, linesDropped, problems: [...problems], missing: [...missing.values()] };
+  }
+
+  /** Frees the memory of texts that are not used. A later `read` gives their lines, and not their entries. */
+  drop(
+    { meta, addressesFrom }: Pick<DeclaredRule, "meta" | "addressesFrom">,
+    isUsed: (source: string) => boolean,
+  ): void {
+    for (const { name, key } of addressesFrom) {
+      const mapName = { namespace: meta.namespace, name };
+      const known = this.#known.get(nameKey(mapName));
+      const { data, dropped } = known?.reading?.content ?? {};
+      const text = data?.get(key);
+      if (text === undefined || isUsed(sourceOf(mapName, key))) continue;
+      dropped?.set(key, { lines: linesIn(text), digest: digestOf(text) });
+      data?.delete(key);
+      known?.texts.delete(key);
+    }
   }
 
   /**
@@ -180,12 +206,15 @@ export class AddressTexts {
   }
 
   #textOf(name: ObjectName, key: string, content: Content | undefined, problem: string | undefined): AddressText {
-    const source = `ConfigMap ${nameKey(name)}, key ${key}`;
+    const source = sourceOf(name, key);
     if (content === undefined) {
       const is = problem ?? `There is no ConfigMap ${nameKey(name)}: create it, or correct spec.addressesFrom.`;
       return { state: "Missing", source, problem: is };
     }
     const text = content.data.get(key);
+    if (text === undefined && content.dropped.has(key)) {
+      return { state: "Missing", source, problem: `ConfigMap ${nameKey(name)} is too large.`, isTooLarge: true };
+    }
     if (text === undefined) {
       return { state: "Missing", source, problem: `ConfigMap ${nameKey(name)} has no key ${key}: ${content.has}.` };
     }
@@ -220,7 +249,7 @@ function contentOf({ metadata, data }: ConfigMapObject, wanted: ReadonlySet<stri
   const names = Object.keys(all).toSorted();
   const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
   const has = names.length === 0 ? "it has no data" : `it has ${names.slice(0, namesShownMax).join(", ")}${more}`;
-  return { uid: metadata.uid, version: versionOf({ metadata }), wanted, data: kept, has };
+  return { uid: metadata.uid, version: versionOf({ metadata }), wanted, data: kept, dropped: new Map(), has };
 }
 
 /** Whether what was read says anything about the key. */
@@ -236,5 +265,18 @@ function versionOf({ metadata }: KubeObject): string {
 function sameContent(left: Content | undefined, right: Content | undefined): boolean {
   if (left === undefined || right === undefined) return left === right;
   if (left.uid !== right.uid) return false;
-  return [...right.wanted].every((key) => !left.wanted.has(key) || left.data.get(key) === right.data.get(key));
+  return [...right.wanted].every((key) => {
+    const dropped = left.dropped.get(key)?.digest;
+    const text = right.data.get(key);
+    if (dropped !== undefined) return text !== undefined && digestOf(text) === dropped;
+    return !left.wanted.has(key) || left.data.get(key) === text;
+  });
+}
+
+function sourceOf(name: ObjectName, key: string): string {
+  return `ConfigMap ${nameKey(name)}, key ${key}`;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
 }

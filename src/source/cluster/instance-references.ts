@@ -99,13 +99,32 @@ export class InstanceReferences {
       });
       for (const [index, read] of (await Promise.all(begun)).entries()) {
         const budgeted = some[index];
-        const excess = budgeted === undefined ? undefined : budget.take(budgeted, read.texts);
-        const taken = excess === undefined ? read : { ...read, texts: tooLarge(read.rule, excess) };
+        if (budgeted === undefined) continue;
+        const taken = await this.#take(budget, budgeted, read);
         for (const _ of parseInSlices(taken)) if (slices.isOver) await slices.pause();
         reads.push(taken);
       }
     }
+    const used = new Set(
+      reads.flatMap((read) => read.texts.flatMap((text) => (text.state === "Read" ? [text.source] : []))),
+    );
+    for (const { rule, texts: ofRule } of reads) {
+      if (ofRule.some((text) => text.state === "Missing" && text.isTooLarge))
+        texts.drop(rule, (source) => used.has(source));
+    }
     return reads;
+  }
+
+  /** The texts if they are within the budget. Those that were dropped when they were not are read once more. */
+  async #take(budget: SourceBudget, budgeted: BudgetedRule, read: RuleRead): Promise<RuleRead> {
+    const { rule } = budgeted;
+    if (read.isRefused === true) return read;
+    const isDropped = (read.linesDropped ?? 0) > 0;
+    const excess = budget.take(budgeted, read.texts, read.linesDropped);
+    if (excess !== undefined) return { ...read, texts: tooLarge(rule, excess) };
+    if (!isDropped) return read;
+    const notBeforeMs = this.#options.clock.monotonicMs();
+    return { rule, ...(await this.#options.texts.read(rule, { notBeforeMs, bypassWatch: true })) };
   }
 
   /** Begins and ends polling for what these references need, and tells of each text how its changes are noticed. */

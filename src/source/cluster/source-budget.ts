@@ -71,10 +71,10 @@ export class SourceBudget {
     return undefined;
   }
 
-  /** Counts the texts of the rule: undefined, or why they are too large. */
-  take({ rule, grant }: BudgetedRule, texts: readonly AddressText[]): string | undefined {
+  /** Counts the texts of the rule and those that were dropped: undefined, or why they are too large. */
+  take({ rule, grant }: BudgetedRule, texts: readonly AddressText[], linesDropped = 0): string | undefined {
     const read = texts.filter((text) => text.state === "Read");
-    const lines = read.reduce((sum, text) => sum + linesIn(text), 0);
+    const lines = read.reduce((sum, { text }) => sum + linesIn(text), linesDropped);
     if (lines > linesOfRuleMax) {
       return `The ConfigMaps of this rule have ${said(lines)} lines together, and at most ${said(linesOfRuleMax)} are read: remove lines.`;
     }
@@ -107,15 +107,9 @@ export function tooLarge({ meta, addressesFrom }: DeclaredRule, problem: string)
   });
 }
 
-const counted = new WeakMap<object, number>();
-
-function linesIn(text: Extract<AddressText, { state: "Read" }>): number {
-  const known = counted.get(text);
-  if (known !== undefined) return known;
-  let lines = text.text === "" ? 0 : 1;
-  for (let at = text.text.indexOf("\n"); at !== -1; at = text.text.indexOf("\n", at + 1)) lines += 1;
-  if (text.text.endsWith("\n")) lines -= 1;
-  counted.set(text, lines);
+export function linesIn(text: string): number {
+  let lines = text === "" || text.endsWith("\n") ? 0 : 1;
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
   return lines;
 }
 
