@@ -44,6 +44,7 @@ export const fastTests: readonly string[] = [
  */
 export const thoroughTests: readonly string[] = [
   "test/async/keyed-queue.test.ts",
+  "test/feed/read/plain-reader.test.ts",
   "test/kube/lease-simulation.test.ts",
   "test/kube/list-watch-model.test.ts",
   "test/model/api-key.test.ts",

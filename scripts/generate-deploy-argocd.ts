@@ -15,6 +15,7 @@ export const argoActions: Readonly<Record<string, readonly string[]>> = {
   WafIpRule: everyKind,
   WafOrigin: everyKind,
   WafCacheClear: [...everyKind, ...pausing],
+  WafFeed: [...everyKind, ...pausing],
 };
 
 /** The settings of Argo CD, to be merged into its ConfigMap argocd-cm. */

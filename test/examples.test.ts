@@ -91,3 +91,12 @@ test("the ConfigMap of the cluster example is watched", async () => {
   const configMap = documentsOf(text).find(({ kind }) => kind === "ConfigMap");
   expect(configMap).toMatchObject({ metadata: { labels: { "wafsync.dev/watch": "true" } } });
 });
+
+test("examples/feeds has valid documents only, and each feed is used by a rule", async () => {
+  const files = await filesBelow("examples/feeds", ".yaml");
+  const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
+  const documents = texts.flatMap(documentsOf);
+  expect(faultsOf(documents)).toEqual([]);
+  expect(documents.filter(({ kind }) => kind === "WafFeed")).toHaveLength(files.length);
+  expect(documents.filter(({ kind }) => kind === "WafIpRule")).toHaveLength(files.length);
+});

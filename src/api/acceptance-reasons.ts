@@ -2,7 +2,7 @@
 import { type ConditionFact, noAction } from "./condition-fact.ts";
 
 export const acceptedFact = {
-  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"],
+  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed"],
   polarity: "NormalTrue",
   meaning: "The object is valid and, unless it is the instance itself, attached to its instance.",
   repeats: [],
@@ -79,8 +79,9 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "A ConfigMap of `spec.addressesFrom`, or its key, can't be read. Entries that came from it stay on the list.",
-      action: "Create the ConfigMap or correct its name and key.",
+        "A ConfigMap or a feed of `spec.addressesFrom` can't be read, or the feed has no content yet. Entries that came from it stay on the list.",
+      action:
+        "Create the ConfigMap or the WafFeed, or correct the reference. For a feed without content, see its status.",
     },
     TooLarge: {
       statuses: ["False"],

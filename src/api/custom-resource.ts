@@ -3,6 +3,7 @@ import type { ResourceKind } from "../model/resource.ts";
 import type { apiVersion } from "./kinds.ts";
 import type { KindDefinition, ServedDefinition } from "./kind-definition.ts";
 import { type WafCacheClearSpec, type WafCacheClearStatus, wafCacheClearDefinition } from "./waf-cache-clear.ts";
+import { type WafFeedSpec, type WafFeedStatus, wafFeedDefinition } from "./waf-feed.ts";
 import { type WafInstanceSpec, type WafInstanceStatus, wafInstanceDefinition } from "./waf-instance.ts";
 import { type WafIpRuleSpec, type WafIpRuleStatus, wafIpRuleDefinition } from "./waf-ip-rule.ts";
 import { type WafOriginSpec, type WafOriginStatus, wafOriginDefinition } from "./waf-origin.ts";
@@ -13,6 +14,7 @@ export const kindDefinitions: Readonly<Record<ResourceKind, KindDefinition>> = {
   WafIpRule: wafIpRuleDefinition,
   WafOrigin: wafOriginDefinition,
   WafCacheClear: wafCacheClearDefinition,
+  WafFeed: wafFeedDefinition,
 };
 
 /** Every kind that has a CRD and a reference page, in the order of both. */
@@ -44,5 +46,6 @@ export type WafInstance = Resource<"WafInstance", WafInstanceSpec, WafInstanceSt
 export type WafIpRule = Resource<"WafIpRule", WafIpRuleSpec, WafIpRuleStatus>;
 export type WafOrigin = Resource<"WafOrigin", WafOriginSpec, WafOriginStatus>;
 export type WafCacheClear = Resource<"WafCacheClear", WafCacheClearSpec, WafCacheClearStatus>;
-export type CustomResource = WafInstance | WafIpRule | WafOrigin | WafCacheClear;
+export type WafFeed = Resource<"WafFeed", WafFeedSpec, WafFeedStatus>;
+export type CustomResource = WafInstance | WafIpRule | WafOrigin | WafCacheClear | WafFeed;
 export type CustomResourceStatus = CustomResource["status"];

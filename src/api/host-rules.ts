@@ -46,3 +46,18 @@ export const baseUrl = withRules(z.string().min(1).max(2048), [
     holds: (text) => !new RegExp(urlPattern, "u").test(text) || URL.canParse(text),
   },
 ]);
+
+const webUrlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[-a-zA-Z0-9_~.%/!$&()*+,;=:@]*)?(\\?[-a-zA-Z0-9_~.%/?!$&()*+,;=:@]*)?$`;
+
+/** An http or https URL of one document, with a query if need be. Whether http is allowed is for the operator to say. */
+export const webUrl = withRules(z.string().min(1).max(2048), [
+  matchRule(
+    webUrlPattern,
+    "write an https URL such as https://lists.example.com/drop.txt: without a user, a password or a fragment",
+  ),
+  {
+    cel: `!self.matches(${celText(webUrlPattern)}) || (isURL(self) && (url(self).getPort() == '' || int(url(self).getPort()) <= 65535))`,
+    message: "write a port of at most 65535 and a host that is a DNS name or an IP address",
+    holds: (text) => !new RegExp(webUrlPattern, "u").test(text) || URL.canParse(text),
+  },
+]);

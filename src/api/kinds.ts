@@ -25,6 +25,7 @@ export const kinds: Readonly<Record<ServedKind, KindNames>> = {
   WafIpRule: { kind: "WafIpRule", plural: "wafiprules", singular: "wafiprule", shortName: "wafip" },
   WafOrigin: { kind: "WafOrigin", plural: "waforigins", singular: "waforigin", shortName: "wafo" },
   WafCacheClear: { kind: "WafCacheClear", plural: "wafcacheclears", singular: "wafcacheclear", shortName: "wafcc" },
+  WafFeed: { kind: "WafFeed", plural: "waffeeds", singular: "waffeed", shortName: "waffd" },
   WafRecord: { kind: "WafRecord", plural: "wafrecords", singular: "wafrecord", shortName: "wafrec" },
 };
 

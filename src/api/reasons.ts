@@ -2,17 +2,18 @@
 // A reason that is not here does not compile, so the reference docs can't fall behind.
 import { acceptedFact } from "./acceptance-reasons.ts";
 import { type ConditionFact, type ConditionStatus, noAction } from "./condition-fact.ts";
+import { fetchedFact, staleFact } from "./feed-reasons.ts";
 import { completeFact, failedFact, logsForwardedFact } from "./job-reasons.ts";
 import { removalsHeldFact, syncedFact } from "./sync-reasons.ts";
 
-const everyKind = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear"] as const;
+const everyKind = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed"] as const;
 
 const readyFact = {
   kinds: everyKind,
   polarity: "NormalTrue",
   meaning:
     "Sums up the others. `Unknown` while the first sync runs, `False` for failures alone; then it has the reason and message of the condition that failed.",
-  repeats: ["Accepted", "Synced", "Complete", "Failed"],
+  repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched"],
   repeatedStatuses: ["True", "False", "Unknown"],
   reasons: {
     Ready: { statuses: ["True"], meaning: "All is as declared.", action: noAction },
@@ -50,7 +51,7 @@ const stalledFact = {
   kinds: everyKind,
   polarity: "AbnormalTrue",
   meaning: "Only a person can help. It has the reason and message of the condition that failed.",
-  repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld"],
+  repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched"],
   repeatedStatuses: ["True"],
   reasons: {
     DuplicateKey: {
@@ -70,6 +71,8 @@ export const conditionFacts = {
   LogsForwarded: logsForwardedFact,
   Complete: completeFact,
   Failed: failedFact,
+  Fetched: fetchedFact,
+  Stale: staleFact,
   Reconciling: reconcilingFact,
   Stalled: stalledFact,
 } as const satisfies Record<string, ConditionFact>;

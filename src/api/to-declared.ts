@@ -8,8 +8,9 @@ import type {
   LogForwarding,
   WorkloadRef,
 } from "../model/declared.ts";
+import type { AllowedNamespaces, DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
-import type { CustomResource, WafCacheClear, WafInstance, WafIpRule, WafOrigin } from "./custom-resource.ts";
+import type { CustomResource, WafCacheClear, WafFeed, WafInstance, WafIpRule, WafOrigin } from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";
 
 /** What wafsync needs of an object's metadata. `location` is where a person finds it; empty in a cluster. */
@@ -60,7 +61,10 @@ export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule
     instance: instanceName(resource),
     action: spec.action,
     addresses: spec.addresses,
-    addressesFrom: spec.addressesFrom.map(({ configMapKeyRef: { name, key } }) => ({ name, key })),
+    addressesFrom: spec.addressesFrom.flatMap(({ configMapKeyRef }) => configMapKeyRef ?? []),
+    feeds: spec.addressesFrom.flatMap(({ feedRef }) =>
+      feedRef === undefined ? [] : { namespace: feedRef.namespace ?? resource.metadata.namespace, name: feedRef.name },
+    ),
     expiresAtMs: spec.expiresAt === undefined ? undefined : Date.parse(spec.expiresAt),
     ttlMs: spec.ttl === undefined ? undefined : spanMs(spec.ttl),
     priority: spec.priority,
@@ -91,6 +95,38 @@ export function toDeclaredCacheClear(resource: WafCacheClear, location = ""): De
     activeDeadlineMs: spec.activeDeadlineSeconds * 1000,
     ttlAfterFinishedMs: ttlSecondsAfterFinished === undefined ? undefined : ttlSecondsAfterFinished * 1000,
   };
+}
+
+export function toDeclaredFeed(resource: WafFeed, location = ""): DeclaredFeed {
+  const { spec } = resource;
+  const { guards, interval, staleAfter, suspend } = spec;
+  const source = feedSource(spec);
+  const isHttp = source.type === "Http";
+  return {
+    meta: toResourceMeta(resource, location),
+    source,
+    // Decisions of CrowdSec come and go by the minute, and none at all is a normal state.
+    intervalMs: spanMs(interval ?? (isHttp ? "1h" : "1m")),
+    guards: { ...guards, minEntries: guards.minEntries ?? (isHttp ? 1 : 0) },
+    staleAfterMs: spanMs(staleAfter),
+    suspend,
+    allowedNamespaces: allowedNamespaces(spec.allowedNamespaces),
+  };
+}
+
+/** The schema has checked that there is exactly one of the two. */
+function feedSource({ http, crowdsec }: WafFeed["spec"]): DeclaredFeed["source"] {
+  if (http !== undefined) {
+    const { url, headersFrom } = http;
+    return { type: "Http", url, headersFrom, format: feedFormat(http) };
+  }
+  if (crowdsec === undefined) throw new TypeError("A feed without a source reached the conversion.");
+  return { type: "Crowdsec", ...crowdsec, url: canonicalBaseUrl(crowdsec.url) };
+}
+
+function feedFormat({ csv, json }: NonNullable<WafFeed["spec"]["http"]>): FeedFormat {
+  if (csv !== undefined) return { type: "Csv", ...csv };
+  return json === undefined ? { type: "Plain" } : { type: "Json", path: json.path };
 }
 
 /** The schema has checked the text, so there is always a span. */
@@ -127,6 +163,10 @@ function grantOf(grant: WafInstance["spec"]["access"][number]): Grant {
     adopt: grant.adopt,
     cacheClearMinIntervalMs: spanMs(grant.cacheClear.minInterval),
   };
+}
+
+function allowedNamespaces({ from, selector }: WafFeed["spec"]["allowedNamespaces"]): AllowedNamespaces {
+  return { from, selector };
 }
 
 function workloadRef(

@@ -1,7 +1,16 @@
 // WafIpRule: addresses and networks that belong on the blocklist or the allowlist of an instance.
 import * as z from "zod";
 import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
-import { dataKey, dateTime, deletionPolicy, durationBetween, instanceRef, moment, objectName } from "./schema-parts.ts";
+import {
+  dataKey,
+  dateTime,
+  deletionPolicy,
+  durationBetween,
+  instanceRef,
+  moment,
+  namespaceName,
+  objectName,
+} from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
@@ -28,14 +37,35 @@ const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
   },
 ]);
 
-const addressSource = z.strictObject({
-  configMapKeyRef: z
-    .strictObject({
-      name: objectName.describe("The name of the ConfigMap."),
-      key: dataKey.describe("The entry of the ConfigMap."),
-    })
-    .describe("An entry of a ConfigMap in the namespace of the rule."),
-});
+const addressSource = withRules(
+  z.strictObject({
+    configMapKeyRef: z
+      .strictObject({
+        name: objectName.describe("The name of the ConfigMap."),
+        key: dataKey.describe("The entry of the ConfigMap."),
+      })
+      .optional()
+      .describe("An entry of a ConfigMap in the namespace of the rule."),
+    feedRef: z
+      .strictObject({
+        name: objectName.describe("The name of the WafFeed."),
+        namespace: namespaceName
+          .optional()
+          .describe(
+            "The namespace of the WafFeed, which must allow this one in `spec.allowedNamespaces`. Without it: the namespace of the rule.",
+          ),
+      })
+      .optional()
+      .describe("A WafFeed: all entries of its last good content."),
+  }),
+  [
+    {
+      cel: "has(self.configMapKeyRef) != has(self.feedRef)",
+      message: "write exactly one of configMapKeyRef and feedRef in each item",
+      holds: ({ configMapKeyRef, feedRef }) => (configMapKeyRef === undefined) !== (feedRef === undefined),
+    },
+  ],
+);
 
 export const wafIpRuleSpec = withRules(
   z.strictObject({
@@ -55,7 +85,7 @@ export const wafIpRuleSpec = withRules(
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
-        'Further addresses and networks, one a line; `#` starts a comment, blank lines are skipped. wafsync notices a change of a ConfigMap within half a minute, and at once if it has the label `wafsync.dev/watch: "true"`.',
+        'Further addresses and networks, from ConfigMaps and feeds. A ConfigMap has one entry on each line; `#` starts a comment, blank lines are skipped. wafsync notices a change of a ConfigMap within half a minute, and at once if it has the label `wafsync.dev/watch: "true"`.',
       ),
     expiresAt: moment
       .optional()

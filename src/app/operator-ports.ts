@@ -2,6 +2,8 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
@@ -26,21 +28,25 @@ export interface OperatorParts {
   readonly records: ClusterRecords;
   readonly wafClients: WafClients;
   readonly gather: SourcePort["gather"];
+  readonly feeds: Pick<FeedBook, "view" | "version">;
 }
 
 /** @param log With the fields of the run. */
 export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ReconcilePorts {
   const { clock, random, metrics, leadership, stopping, baseUrls, source, records, wafClients } = parts;
   return {
-    source: {
-      gather: parts.gather,
-      confirm: async (name: ObjectName) => await source.confirm(name),
-      version: (name: ObjectName) => source.version(name),
-      isUninstalling: async () => await source.isUninstalling(),
-      removeObject: async (object) => {
-        if (writePermission(leadership, stopping).permitted) await source.remove(object);
+    source: withFeeds(
+      {
+        gather: parts.gather,
+        confirm: async (name: ObjectName) => await source.confirm(name),
+        version: (name: ObjectName) => source.version(name),
+        isUninstalling: async () => await source.isUninstalling(),
+        removeObject: async (object) => {
+          if (writePermission(leadership, stopping).permitted) await source.remove(object);
+        },
       },
-    },
+      parts.feeds,
+    ),
     inventory: records.inventory,
     lifecycle: records.lifecycle,
     status,

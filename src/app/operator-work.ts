@@ -16,6 +16,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { InstanceRun } from "./instance-controller.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
@@ -24,6 +25,8 @@ import { createLogOutputs } from "./log-outputs.ts";
 import type { LoggedStatusOptions } from "./logged-status.ts";
 import { loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
+import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
+import { measureWatches } from "./measure-watches.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
 import type { Stopping } from "./stopping.ts";
@@ -55,6 +58,7 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
+  readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
@@ -63,8 +67,6 @@ export interface OperatorWorkOptions {
   readonly log: Logger;
   readonly stopping: Stopping;
 }
-
-const neverListed = { isSynced: false, relists: 0 };
 
 export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
   return new Work(options);
@@ -76,6 +78,7 @@ class Work implements OperatorWork {
   readonly #source: ClusterSource;
   readonly #records: ClusterRecords;
   readonly #wafClients: WafClients;
+  readonly #feeds: OperatorFeeds;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
@@ -97,9 +100,15 @@ class Work implements OperatorWork {
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });
     this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
+    this.#feeds = createOperatorFeeds({
+      ...options,
+      source: this.#source,
+      status: loggedStatus(this.#statusOptions(), {}),
+      mayWrite: () => leadership.mayWrite(),
+    });
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
-    this.#measureWatches();
+    measureWatches(this.#source, metrics);
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -114,14 +123,29 @@ class Work implements OperatorWork {
 
   async run(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
+    // What feeds said last is known before the first run, so that no rule seems to have lost its entries.
+    await this.#feeds.loop.load();
     for (const instance of this.#source.instances()) {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
+    const unattached = new UnattachedLoop({
+      ...{
+        source: this.#source,
+        lifecycle: this.#records.lifecycle,
+        changed: this.#changed,
+        clock: this.#options.clock,
+      },
+      // Such an object belongs to no run, so none is requeued for it.
+      status: (onUnwritten) => loggedStatus({ ...this.#statusOptions(), onUnwritten }, {}),
+    });
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      this.#makeUnattachedLoop().run(signal),
+      this.#feeds.loop.run(signal, () => {
+        for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
+      }),
+      unattached.run(signal),
       this.#records.tidyUp(signal),
     ]);
     await this.#running;
@@ -157,6 +181,7 @@ class Work implements OperatorWork {
         this.#wake(instance, reason);
       },
       onUnattachedChange: () => this.#changed.notify(),
+      onFeedChange: () => this.#feeds.loop.wake(),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
     });
@@ -174,23 +199,12 @@ class Work implements OperatorWork {
     });
   }
 
-  #makeUnattachedLoop(): UnattachedLoop {
-    return new UnattachedLoop({
-      source: this.#source,
-      // Such an object belongs to no run, so none is requeued for it.
-      status: (onUnwritten) => loggedStatus({ ...this.#statusOptions(), onUnwritten }, {}),
-      lifecycle: this.#records.lifecycle,
-      changed: this.#changed,
-      clock: this.#options.clock,
-    });
-  }
-
   #makeController(): InstanceController {
     const { clock, random, metrics } = this.#options;
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
       startRun: (instance, reasons) => this.#startRun(instance, reasons),
-      version: (instance) => this.#source.version(instance),
+      version: (instance) => this.#source.version(instance) + this.#feeds.book.version(),
       clock,
       random,
       queueObserver,
@@ -263,6 +277,7 @@ class Work implements OperatorWork {
       source: this.#source,
       records: this.#records,
       wafClients: this.#wafClients,
+      feeds: this.#feeds.book,
       gather: async (name) => {
         const gathered = await this.#source.gather(name);
         if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);
@@ -281,15 +296,6 @@ class Work implements OperatorWork {
         if (instance !== undefined) this.#controller.requeue(instance, "status unwritten");
       },
     };
-  }
-
-  #measureWatches(): void {
-    for (const { plural } of this.#source.health()) {
-      this.#options.metrics.watch(
-        plural,
-        () => this.#source.health().find((health) => health.plural === plural) ?? neverListed,
-      );
-    }
   }
 }
 

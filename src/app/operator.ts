@@ -12,6 +12,7 @@ import type { Redactor } from "../model/redactor.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { HealthServer } from "./health-server.ts";
 import { startHealthServer } from "./health-server.ts";
 import type { Leadership } from "./leadership.ts";
@@ -28,6 +29,7 @@ export interface OperatorOptions {
   readonly lease: ObjectAddress | undefined;
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
+  readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;
   readonly version: string;

@@ -6,7 +6,7 @@ import { resourceKey } from "../model/resource.ts";
 import type { InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
-import { openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
+import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
 import type { SeenStore } from "./seen-keeper.ts";
 
@@ -15,6 +15,8 @@ export interface OpenedStore {
   readonly inventory: InventoryPort;
   readonly status: StatusPort;
   readonly seen: SeenStore;
+  /** Where feeds are remembered. A dry run only reads it. */
+  readonly state: StateDirectory;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
   /** Whether there is a status of any other object. */
@@ -61,6 +63,7 @@ export async function openStore(
     ok: true,
     inventory,
     status,
+    state: opened.state,
     seen: {
       read: async (instance) => await seenFiles.read(instance),
       write: async (instance, seen) => report(await seenFiles.write(instance, seen)),
@@ -100,6 +103,7 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
       write: async (meta, status) => void statuses.set(resourceKey(meta), status),
       event: () => undefined,
     },
+    state,
     seen: {
       read: async (instance) => await createSeenFiles(state).read(instance),
       write: async () => undefined,

@@ -17,11 +17,14 @@ import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
+import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import { applyInstance } from "./apply-instance.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
+import { StandaloneFeeds } from "./standalone-feeds.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
@@ -33,6 +36,9 @@ export interface StandaloneOptions {
   readonly directory: string;
   readonly stateDirectory: string;
   readonly baseUrls: BaseUrlPolicy;
+  readonly feedPolicy: FeedPolicy;
+  /** Of wafsync: feeds are told. */
+  readonly version: string;
   /** The key of instances whose Secret is not in the directory. */
   readonly environmentKey: string | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
@@ -80,6 +86,7 @@ export class Standalone {
   readonly #store: OpenedStore;
   readonly #wafClients: WafClients;
   readonly #ports: ReconcilePorts;
+  readonly #feeds: StandaloneFeeds;
   #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -95,7 +102,9 @@ export class Standalone {
         return { permitted: true };
       },
     });
-    this.#ports = this.#makePorts(source, store.inventory, store.status);
+    const ports = this.#makePorts(source, store.inventory, store.status);
+    this.#feeds = new StandaloneFeeds(options, source, store, ports.status);
+    this.#ports = { ...ports, source: withFeeds(ports.source, this.#feeds) };
   }
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
@@ -130,8 +139,14 @@ export class Standalone {
     return this.#store.problems();
   }
 
+  /** What is wrong with each feed, in a sentence or more. */
+  feedProblems(): readonly string[] {
+    return this.#feeds.problems();
+  }
+
   /** The plan of every instance, without writing anything. */
   async preview(): Promise<readonly Preview[]> {
+    await this.#feeds.once(this.#options.stopping.stop);
     const instances = this.#source.instances();
     const previews = await Promise.all(instances.map(async (name) => await this.#previewInstance(name)));
     return previews.filter((item) => item !== undefined);
@@ -151,6 +166,7 @@ export class Standalone {
       AbortSignal.any([applied.signal, this.#options.stopping.stop]),
     );
     try {
+      await this.#feeds.once(this.#options.stopping.stop);
       const results = await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
       await this.#forgetGone();
       return results;
@@ -175,13 +191,15 @@ export class Standalone {
         },
       }),
       memoryOf: (instance) => seen.memoryOf(instance),
-      version: () => this.#source.version(),
+      version: (instance) => this.#ports.source.version(instance),
       clock,
       random,
     });
     const wakeAll = (reason: string): void => {
       for (const instance of this.#source.instances()) controller.wake(instance, reason);
     };
+    await this.#feeds.load();
+    const feeding = this.#feeds.run(stopping.stop, () => wakeAll("feeds changed"));
     const running = controller.run(stopping.stop);
     const forgetGone = (): void =>
       void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
@@ -189,10 +207,11 @@ export class Standalone {
     await this.#source.watch(() => {
       onFiles();
       forgetGone();
+      this.#feeds.wake();
       wakeAll("files changed");
     }, stopping.stop);
     wakeAll("start");
-    await running;
+    await Promise.all([running, feeding]);
     await seen.putBack();
   }
 

@@ -1,6 +1,7 @@
 // What plan, apply and run share: options, the opened directory, stopping, and the output of faults in the files.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { readEnvironment } from "../app/config.ts";
 import type { Standalone } from "../app/standalone.ts";
@@ -23,6 +24,7 @@ export interface DirectoryOptions {
   readonly state?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowedBaseUrls?: string;
+  readonly allowPrivateFeeds: boolean;
   readonly output: "table" | "json";
 }
 
@@ -62,6 +64,8 @@ export async function withSession(
       allowInsecureHttp: options.allowInsecureHttp,
       allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
     },
+    feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
+    version: packageJson.version,
     environmentKey: readEnvironment().apiKey,
     isDryRun: how.isDryRun,
     clock: realClock,
@@ -121,8 +125,9 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
-/** Prints why whole instances cannot be reconciled, each with its place. */
-export function printTroubles({ notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+/** Prints why whole instances cannot be reconciled, each with its place, and what is wrong with feeds. */
+export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
+  for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
     notes.line(`${paintNotes("red", "error")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);

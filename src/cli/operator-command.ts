@@ -23,6 +23,7 @@ export interface OperatorCommandOptions {
   readonly leaseName: string;
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
+  readonly allowPrivateFeeds: boolean;
   readonly migrateConfigMapRecords: boolean;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
@@ -78,6 +79,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       allowInsecureHttp: options.allowInsecureHttp,
       allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
     },
+    feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
     migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,
     otlpEndpoint: readOtlpEndpoint(options.otlpEndpoint, environment.otlpEndpoint),

@@ -114,6 +114,8 @@ export interface DeclaredRule {
   readonly addresses: readonly string[];
   /** ConfigMaps of the rule's own namespace. */
   readonly addressesFrom: readonly { readonly name: string; readonly key: string }[];
+  /** Feeds that it takes addresses from. */
+  readonly feeds: readonly ObjectName[];
   readonly expiresAtMs: number | undefined;
   readonly ttlMs: number | undefined;
   readonly priority: number;

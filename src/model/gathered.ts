@@ -1,12 +1,14 @@
 // Everything that one reconcile of an instance is decided from, read in one go from wherever the resources live.
 import type { ApiKey } from "./api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
+import type { Entry } from "./entry.ts";
 import type { ResourceMeta } from "./resource.ts";
 import type { WorkloadSight } from "./workload.ts";
 
-/** One `addressesFrom` item: the text of the ConfigMap's key, or why it cannot be had. */
+/** One `addressesFrom` item: the text of the ConfigMap's key, the entries of a feed, or why it cannot be had. */
 export type AddressText =
   | { readonly state: "Read"; readonly source: string; readonly text: string }
+  | { readonly state: "Listed"; readonly source: string; readonly entries: readonly Entry[] }
   | {
       readonly state: "Missing";
       readonly source: string;

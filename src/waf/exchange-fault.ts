@@ -5,7 +5,7 @@ import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
 import type { Effect } from "./operations.ts";
 import type { Exchange } from "./request.ts";
 import { isSuccess } from "./request.ts";
-import { parseRetryAfter } from "./retry-after.ts";
+import { parseRetryAfter } from "../net/retry-after.ts";
 import { failureAnswer, parseAnswer } from "./wire.ts";
 
 export const messageLengthMax = 300;

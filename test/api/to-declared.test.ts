@@ -3,13 +3,21 @@ import type { CustomResource } from "../../src/api/custom-resource.ts";
 import { parseResource } from "../../src/api/parse-resource.ts";
 import {
   toDeclaredCacheClear,
+  toDeclaredFeed,
   toDeclaredInstance,
   toDeclaredOrigin,
   toDeclaredRule,
   toResourceMeta,
 } from "../../src/api/to-declared.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import { cacheClearDocument, instanceDocument, originDocument, ruleDocument } from "../support/builders/documents.ts";
+import {
+  cacheClearDocument,
+  crowdsecDocument,
+  feedDocument,
+  instanceDocument,
+  originDocument,
+  ruleDocument,
+} from "../support/builders/documents.ts";
 
 function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): Extract<CustomResource, { kind: Kind }> {
   const parsed = parseResource(document, { defaultNamespace: "shop" });
@@ -140,7 +148,11 @@ describe("one place has one base URL, however it is spelt", () => {
 test("a rule declares its entries, its end in milliseconds, and its instance by full name", () => {
   const document = ruleDocument({
     addresses: ["192.0.2.1"],
-    addressesFrom: [{ configMapKeyRef: { name: "list", key: "ips.txt" } }],
+    addressesFrom: [
+      { configMapKeyRef: { name: "list", key: "ips.txt" } },
+      { feedRef: { name: "threats" } },
+      { feedRef: { name: "drop", namespace: "platform" } },
+    ],
     expiresAt: "2030-01-31T18:00:00+01:00",
     priority: 7,
     deletionPolicy: "Retain",
@@ -151,6 +163,10 @@ test("a rule declares its entries, its end in milliseconds, and its instance by 
     action: "Block",
     addresses: ["192.0.2.1"],
     addressesFrom: [{ name: "list", key: "ips.txt" }],
+    feeds: [
+      { namespace: "shop", name: "threats" },
+      { namespace: "platform", name: "drop" },
+    ],
     expiresAtMs: Date.parse("2030-01-31T17:00:00Z"),
     ttlMs: undefined,
     priority: 7,
@@ -194,5 +210,37 @@ test("a cache clear declares its limits in milliseconds", () => {
     trigger: "4f2a",
     suspend: true,
     ttlAfterFinishedMs: 60_000,
+  });
+});
+
+describe("a feed", () => {
+  test("with nothing but what it needs declares the defaults of a list", () => {
+    expect(toDeclaredFeed(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toEqual({
+      meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
+      source: {
+        type: "Http",
+        url: "https://lists.example.com/drop.txt",
+        headersFrom: [],
+        format: { type: "Plain" },
+      },
+      intervalMs: 3_600_000,
+      guards: { minEntries: 1, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 200_000 },
+      staleAfterMs: 86_400_000,
+      suspend: false,
+      allowedNamespaces: { from: "Same", selector: undefined },
+    });
+  });
+
+  test("of CrowdSec is asked every minute, and may be empty", () => {
+    expect(toDeclaredFeed(resourceOf(crowdsecDocument(), "WafFeed"))).toMatchObject({
+      source: {
+        type: "Crowdsec",
+        url: "https://crowdsec.example.com:8080",
+        apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
+        types: ["ban"],
+      },
+      intervalMs: 60_000,
+      guards: { minEntries: 0 },
+    });
   });
 });

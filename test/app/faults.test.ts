@@ -71,6 +71,9 @@ const effects: readonly FaultEffect[] = [
   { kind: "WrongDomain" },
   { kind: "HugeBody", bytes: 66 * 1_048_576 },
   { kind: "ListAsObject" },
+  { kind: "StaleList" },
+  { kind: "StaleList", delayMs: 60_000 },
+  { kind: "Late" },
 ];
 
 const instanceSpec = "  guards: {maxRemovals: 1000, maxRemovalPercent: 100}\n";
@@ -108,6 +111,8 @@ async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
     directory: files.path,
     stateDirectory: `${files.path}/.wafsync`,
     baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
+    feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+    version: "0.0.0",
     environmentKey: undefined,
     isDryRun: false,
     clock,

@@ -126,6 +126,7 @@ await describeOperator(
         instance(namespace, world().simulator.baseUrl),
         rule(namespace, "constant", addresses(50)),
         rule(namespace, "another", ["203.0.113.205"]),
+        origin(namespace, "standby", "standby.example.com"),
         instance(owned.namespace, world().simulator.baseUrl, { deletionPolicy: "Delete" }),
         rule(owned.namespace, "owned", ["203.0.113.1"]),
       );

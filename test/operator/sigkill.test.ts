@@ -49,6 +49,10 @@ await describeOperator("an operator that is killed", (world) => {
       () => waf.view.blocklist.toSorted().join(" ") === [foreign, ...wanted].toSorted().join(" "),
     );
     await world().allReady(namespace);
+    await world().eventually("what was removed has left the record", async () => {
+      const known = await owned(world(), namespace);
+      return known.size === wanted.size;
+    });
     expect(await owned(world(), namespace)).toEqual(wanted);
     expect(waf.view.overlaps).toBe(0);
     process.stdout.write(`\nSIGKILL over a real API server: ${kills} kills.\n`);

@@ -1,11 +1,11 @@
--- The health of a WafInstance, WafIpRule, WafOrigin or WafCacheClear, read from its conditions as kstatus reads them:
+-- The health of a WafInstance, WafIpRule, WafOrigin, WafCacheClear or WafFeed, read from its conditions as kstatus reads them:
 --   Progressing  not looked at yet, at work, or tried again by itself
 --   Suspended    somebody paused it, or removals wait for an approval or for a source that can't be read
 --   Degraded     only a person can help
 --   Healthy      as declared
 
 -- Removals that are held back are a question to a person, not a failure: all else goes on.
-local held = { Held = true, TooManyRemovals = true, SourceBroken = true }
+local held = { Held = true, TooManyRemovals = true, SourceBroken = true, ContentOnHold = true }
 
 local function health(status, message)
   return { status = status, message = message }

@@ -18,7 +18,8 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
-    .option("--allow-insecure-http", "allow base URLs with http://, for trials", false)
+    .option("--allow-insecure-http", "allow base URLs and feeds with http://, for trials", false)
+    .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
     .option(
       "--migrate-config-map-records",
       "for one start after version 0.1: move its records from ConfigMaps into WafRecords",

@@ -28,6 +28,7 @@ export function withDirectoryOptions(command: Command, formats: readonly string[
     )
     .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
+    .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .addOption(new Option("-o, --output <format>", "how to print").choices(formats).default("table"));
 }

@@ -68,7 +68,7 @@ function isOver({ declared }: BrokenReference, nowMs: number): boolean {
 }
 
 function mayAttach({ instance, namespaceLabels }: Gathered, { kind, namespace }: ResourceRef): boolean {
-  if (kind === "WafInstance") return false;
+  if (kind === "WafInstance" || kind === "WafFeed") return false;
   const { state } = decideAttachment(instance, kind, namespace, namespaceLabels.get(namespace));
   return state === "Allowed" || state === "Unknown";
 }

@@ -11,6 +11,7 @@ import type { Gathered } from "../../model/gathered.ts";
 import type { Observed } from "../../model/observed.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
+import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
 import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
@@ -79,8 +80,9 @@ export function compileDesired(
   const settled = settleConflicts(drafts, holders, sourceOf);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
   const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
-  const heldFor = heldForOthers({ holds, ofObjects }, gathered, managed);
-  const rules = replaceCarved(protectOthers(settled.rules, { managed, sourceOf, heldFor }));
+  const held = heldBlocks({ holds, ofObjects }, gathered, managed);
+  const { namespace: home } = instance.meta;
+  const rules = replaceCarved(protectOthers(settled.rules, { home, managed, sourceOf, held }));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -104,8 +106,7 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
   const { blocklist, allowlist, origins } = instance.policies;
   const policies = { blocklist: withoutExclusive(blocklist), allowlist: withoutExclusive(allowlist), origins };
   return {
-    // The record goes with the instance, so nothing is given up later.
-    instance: { ...instance, policies, consistencyWindowMs: 0 },
+    instance: { ...instance, policies },
     lists: { blocklist: new Map(), allowlist: new Map() },
     origins: new Map(),
     rules: [],
@@ -144,21 +145,22 @@ export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<str
   return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
 }
 
-/** What is on hold on the blocklist for objects of other namespaces than a guest's: no Allow entry of the guest may lift it. */
-function heldForOthers(
+/** What is on hold on the blocklist, with the namespaces that it is on hold for: no Allow entry of another one may lift it. */
+function heldBlocks(
   held: Pick<DesiredState, "holds" | "ofObjects">,
   gathered: Gathered,
   managed: Inventory["entries"] | undefined,
-): (namespace: string) => readonly Entry[] {
+): Protection["held"] {
   if (managed === undefined || (held.holds.length === 0 && held.ofObjects.isEmpty)) return () => [];
-  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
-  const index = new HoldIndex(held, { entries: managed }, existing);
-  return (namespace) =>
-    [...managed.blocklist].flatMap(([entry, { owners }]) =>
-      readOwners(index.unreadable("blocklist", owners)).some(({ name }) => !name.startsWith(`${namespace}/`))
-        ? [entry]
-        : [],
-    );
+  return () => {
+    const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+    const index = new HoldIndex(held, { entries: managed }, existing);
+    return [...managed.blocklist].flatMap(([entry, { owners }]) => {
+      const names = readOwners(index.unreadable("blocklist", owners)).map(({ name }) => name);
+      const namespaces = new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
+      return namespaces.size === 0 ? [] : [{ entry, namespaces }];
+    });
+  };
 }
 
 /** Only conflicts ask for these, which are few. */

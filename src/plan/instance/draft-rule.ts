@@ -128,6 +128,8 @@ function verdictOf(
   if (guarded.length > 0) return { verdict: "GuardRejected", message };
   if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
   if (beside !== undefined) return { verdict: "NotGranted", message: beside };
-  if (entries.size === 0) return { verdict: "NoEntries", message: describeEmpty(gathered) };
+  // A feed may list nothing at the moment, as CrowdSec does on a quiet day. Its own guards judge that.
+  if (entries.size === 0 && gathered.rule.feeds.length === 0)
+    return { verdict: "NoEntries", message: describeEmpty(gathered) };
   return accepted;
 }

@@ -14,7 +14,7 @@ export interface RejectedEntry {
   readonly message: string;
 }
 
-/** What one source of a rule declares: `spec.addresses`, or the text of one ConfigMap. */
+/** What one source of a rule declares: `spec.addresses`, the text of one ConfigMap, or a feed. */
 export interface RulePart {
   /** Undefined for `spec.addresses`. */
   readonly source: string | undefined;
@@ -48,7 +48,7 @@ export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
   const missing: MissingText[] = [];
   for (const text of texts) {
     if (text.state === "Missing") missing.push(text);
-    else parsed.push(remembered(parsedTexts, text, () => finished(parseText(text.text, text.source))));
+    else parsed.push(remembered(parsedTexts, text, () => readText(text)));
   }
   const parts = parsed.filter(({ entries }) => entries.size > 0);
   return { entries: mergeParts(parts), parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
@@ -64,7 +64,7 @@ export function* parseInSlices({ rule, texts }: GatheredRule): Generator<undefin
     parsedInline.set(rule.addresses, inline);
   }
   for (const text of texts) {
-    if (text.state === "Missing" || parsedTexts.has(text)) continue;
+    if (text.state !== "Read" || parsedTexts.has(text)) continue;
     parsedTexts.set(text, yield* parseText(text.text, text.source));
     yield undefined;
   }
@@ -98,6 +98,12 @@ function parseInline(addresses: readonly string[]): ParsedAddresses {
 
 function linesOf(addresses: readonly string[]): readonly AddressLine[] {
   return addresses.map((text, index) => ({ text, source: `spec.addresses[${index}]` }));
+}
+
+function readText(text: Exclude<AddressText, MissingText>): ParsedAddresses {
+  if (text.state === "Read") return finished(parseText(text.text, text.source));
+  const { source } = text;
+  return { source, entries: new Map(text.entries.map((entry) => [entry, source])), invalid: [] };
 }
 
 function* parseText(text: string, source: string): Generator<undefined, ParsedAddresses> {

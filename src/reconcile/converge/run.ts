@@ -118,6 +118,9 @@ async function release(
   const begun = await begin(name, ports, memory, decided.nothing, { opening, followsSource: false });
   const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
   if (begun.kind === "Begun") emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
+  // An entry that only an old read lacks would stay: the record goes after a second read.
+  if (begun.kind === "Begun" && begun.run.plan.lookAgainMs !== undefined)
+    return { kind: "Ran", run: begun.run, result };
   const releasingMs = ports.clock.nowMs() - (memory.releasingSinceMs ?? 0);
   const why = givesUp(result, releasingMs);
   if (why === undefined) return { kind: "Unread", declared, result };

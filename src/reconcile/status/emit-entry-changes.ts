@@ -12,7 +12,7 @@ import type { StatusPort } from "../ports.ts";
 /** With more rules than this, the instance gets one event for all of them. */
 const rulesOnInstanceMax = 5;
 /** The rules that get an event of their own in one run, for each kind of change; the others are only in the sum. */
-export const rulesWithEventMax = 500;
+export const rulesWithEventMax = 20;
 
 type Change = EntryChange["change"] | "Adopted";
 type Declared = Pick<RunFacts, "gathered" | "desired">;

@@ -4,7 +4,6 @@
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
-import { deleteObject } from "../../kube/verbs.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
@@ -15,14 +14,14 @@ import { type ClusterObject, dataKeysOf, instanceNameOf, typeOfKind } from "./cl
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
 import { findTerminatingCrd } from "./confirm-instance.ts";
+import { FeedObjects } from "./feed-objects.ts";
 import { InstanceChanges } from "./instance-changes.ts";
 import { InstanceGathering } from "./instance-gathering.ts";
 import { InstanceReferences } from "./instance-references.ts";
 import { parseInstance } from "./parse-object.ts";
+import { removeObject } from "./remove-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
 import { type Unattached, UnattachedLookup } from "./unattached-objects.ts";
-
-const deleteTimeoutMs = 10_000;
 
 export interface ClusterSourceOptions {
   readonly api: ApiServer;
@@ -35,6 +34,8 @@ export interface ClusterSourceOptions {
   readonly onChange: (instance: ObjectName, reason: string) => void;
   /** Called when an object has changed that no run covers. Must return at once. */
   readonly onUnattachedChange?: () => void;
+  /** Called when a feed has changed. Must return at once. */
+  readonly onFeedChange?: () => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
   readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
 }
@@ -54,6 +55,7 @@ export interface ClusterSource {
   declared(instance: ObjectName): DeclaredInstance | undefined;
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
+  readonly feeds: FeedObjects;
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Increases with every change that concerns the instance. */
@@ -85,6 +87,7 @@ export function createClusterSource(options: ClusterSourceOptions): ClusterSourc
 }
 
 class WatchedCluster implements ClusterSource {
+  readonly feeds: FeedObjects;
   readonly #options: ClusterSourceOptions;
   readonly #watches: ClusterWatches;
   readonly #changes: InstanceChanges;
@@ -102,6 +105,7 @@ class WatchedCluster implements ClusterSource {
       random,
       namespace,
       onObject: (kind, change) => {
+        if (kind === "WafFeed") return this.feeds.changed(change);
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
         broken.objectChanged(change);
         this.#changes.objectChanged(kind, change);
@@ -112,6 +116,7 @@ class WatchedCluster implements ClusterSource {
     });
     const { stores } = this.#watches;
     const broken = new BrokenReferenceIndex(stores, namespace);
+    this.feeds = new FeedObjects(stores, () => options.onFeedChange?.());
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
     const texts = new AddressTexts({
       ...{ api, clock, watched: stores.configMaps },
@@ -207,11 +212,9 @@ class WatchedCluster implements ClusterSource {
     return object === undefined ? undefined : instanceNameOf(object);
   }
 
-  async remove({ kind, namespace, name, uid }: ResourceMeta): Promise<void> {
-    const options = { preconditions: { uid }, timeoutMs: deleteTimeoutMs };
-    const deleted = await deleteObject(this.#options.api, typeOfKind(kind), { namespace, name }, options);
-    if (deleted.ok || deleted.fault.code === "NotFound" || deleted.fault.code === "Conflict") return;
-    this.#options.onProblem?.(typeOfKind(kind).plural, deleted.fault);
+  async remove(object: ResourceMeta): Promise<void> {
+    const fault = await removeObject(this.#options.api, object);
+    if (fault !== undefined) this.#options.onProblem?.(typeOfKind(object.kind).plural, fault);
   }
 
   unattached(): Iterable<Unattached | undefined> {

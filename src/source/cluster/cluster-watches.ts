@@ -1,4 +1,4 @@
-// All watches and the stores that they keep: the four kinds, namespaces for their labels, and ConfigMaps with the watch
+// All watches and the stores that they keep: the kinds that users declare, namespaces for their labels, and ConfigMaps with the watch
 // label. Reports for each kind whether its store may be incomplete.
 import { category, watchLabel } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
@@ -107,7 +107,7 @@ export class ClusterWatches {
     return this.#watches.map(({ plural, listWatch }) => ({ plural, ...listWatch.health() }));
   }
 
-  /** Why the stores may be missing objects of the four kinds, one sentence each. */
+  /** Why the stores may be missing objects of these kinds, one sentence each. */
   gaps(): string[] {
     return this.#watches.flatMap((watch) => (watch.kind === undefined ? [] : this.#gapsOf(watch, watch.kind)));
   }

@@ -9,7 +9,7 @@ import { LruMap } from "../../async/lru-map.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";
 import { type DeclaredInstance, type GuestKind, guestKinds } from "../../model/declared.ts";
-import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
 import type { AddressTexts } from "./address-texts.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, configMapKeysOf, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
@@ -59,7 +59,7 @@ export class InstanceChanges {
     this.#options.onChange({ namespace: instance.namespace, name: instance.name }, reason);
   }
 
-  objectChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+  objectChanged(kind: "WafInstance" | GuestKind, change: ObjectChange<ClusterObject>): void {
     if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
     if (kind === "WafInstance") this.#instanceChanged(change);
     else this.#attachedChanged(kind, change);

@@ -57,6 +57,9 @@ export interface InventoryRecordsOptions {
   readonly shardBytesMax?: number;
 }
 
+/** Equals no revision. */
+const unknownRevision = "unknown";
+
 export function createInventoryRecords(options: InventoryRecordsOptions): InventoryRecords {
   return new StoredInventories(options);
 }
@@ -66,6 +69,8 @@ class StoredInventories implements InventoryRecords {
   readonly #store: RecordShardStore;
   /** What is stored, as far as known, to omit writes that would change nothing. */
   readonly #known = new LruMap<string, { readonly revision: string; readonly shards: Shards }>(knownMax);
+  /** The last complete set, which a save that fails because the CRD is going leaves as it was. */
+  readonly #recoverable = new LruMap<string, Shards>(knownMax);
 
   constructor(options: InventoryRecordsOptions) {
     this.#options = options;
@@ -97,7 +102,8 @@ class StoredInventories implements InventoryRecords {
     if (holder === undefined) return { state: "Failed", problem: `There is no WafInstance ${nameKey(instance)}.` };
     const known = this.#known.get(nameKey(instance));
     const stored = new Map(known?.revision === revision ? known.shards : parseRevision(revision));
-    this.#known.delete(nameKey(instance));
+    // After a failure, its revision is unknown. Its content is kept: its CRD may be gone, and then it is written again.
+    if (known !== undefined) this.#known.set(nameKey(instance), { ...known, revision: unknownRevision });
     const wanted = this.#shardsOf(inventory);
     if (wanted.length > 1 && !stored.has(1)) {
       // So that a crash before the last write leaves a complete set.
@@ -117,6 +123,7 @@ class StoredInventories implements InventoryRecords {
 
   async remove(instance: ObjectName): Promise<string | undefined> {
     this.#known.delete(nameKey(instance));
+    this.#recoverable.delete(nameKey(instance));
     const found = await this.#store.find(instance);
     if (!found.ok) return unreachable(instance, found.fault);
     const shards = new Map(found.value);
@@ -205,11 +212,11 @@ class StoredInventories implements InventoryRecords {
   /** Writes the inventory again that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
   async #restored(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
     const { holderOf, mayWrite, wasUninstalled } = this.#options;
-    const known = this.#known.get(nameKey(instance));
+    const known = this.#recoverable.get(nameKey(instance));
     const holder = holderOf(instance);
     if (known === undefined || holder === undefined || found.has(1) || wasUninstalled?.() !== true) return undefined;
     if (mayWrite?.() === false) return undefined;
-    const sections = [...known.shards].sort(([left], [right]) => left - right).map(([, { data }]) => data);
+    const sections = [...known].sort(([left], [right]) => left - right).map(([, { data }]) => data);
     return await this.#begin(instance, holder, sections, found);
   }
 
@@ -262,7 +269,9 @@ class StoredInventories implements InventoryRecords {
 
   #know(instance: ObjectName, shards: Shards): void {
     // An empty set may have disappeared with the CRD: then what was known is written again.
-    if (shards.size > 0) this.#known.set(nameKey(instance), { revision: revisionOf(shards), shards });
+    if (shards.size === 0) return;
+    this.#known.set(nameKey(instance), { revision: revisionOf(shards), shards });
+    this.#recoverable.set(nameKey(instance), shards);
   }
 }
 

@@ -6,12 +6,14 @@ import { parseResource } from "../../api/parse-resource.ts";
 import type { ResourceFault } from "../../api/resource-fault.ts";
 import {
   toDeclaredCacheClear,
+  toDeclaredFeed,
   toDeclaredInstance,
   toDeclaredOrigin,
   toDeclaredRule,
   toResourceMeta,
 } from "../../api/to-declared.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { ResourceKind, ResourceMeta } from "../../model/resource.ts";
 import type { ClusterObject } from "./cluster-object.ts";
 import { storedSetter } from "./managed-fields.ts";
@@ -21,6 +23,7 @@ export interface DeclaredByKind {
   readonly WafIpRule: DeclaredRule;
   readonly WafOrigin: DeclaredOrigin;
   readonly WafCacheClear: DeclaredCacheClear;
+  readonly WafFeed: DeclaredFeed;
 }
 
 export type ParsedObject<T> =
@@ -90,6 +93,8 @@ function toDeclared(resource: CustomResource): DeclaredByKind[ResourceKind] {
       return toDeclaredOrigin(resource);
     case "WafCacheClear":
       return toDeclaredCacheClear(resource);
+    case "WafFeed":
+      return toDeclaredFeed(resource);
   }
 }
 

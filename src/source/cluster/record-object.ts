@@ -72,6 +72,11 @@ export function instanceNameOfRecord({ metadata: { labels = {} } }: RecordObject
   return labels[instanceLabel] ?? "";
 }
 
+/** What every object of a record of this type is labelled with. */
+export function recordLabels(type: RecordType): Readonly<Record<string, string>> {
+  return { [managedByLabel]: managedBy, [typeLabel]: type };
+}
+
 /** The whole object as it is written. `metadata` is merged over what every record has. */
 export function recordBody(
   instance: ObjectName,
@@ -81,8 +86,7 @@ export function recordBody(
 ): object {
   const labels = {
     ...metadata.labels,
-    [managedByLabel]: managedBy,
-    [typeLabel]: type,
+    ...recordLabels(type),
     [instanceLabel]: instance.name,
   };
   return {

@@ -12,7 +12,7 @@ import { metaOfObject, parseInstance, parseObject } from "./parse-object.ts";
 export interface Unattached {
   readonly meta: ResourceMeta;
   readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
-  /** Undefined for instances, and if the reference itself cannot be read. */
+  /** Undefined for instances and feeds, and if the reference itself cannot be read. */
   readonly instance: ObjectName | undefined;
   /** What is wrong, why, and what to do about it. */
   readonly problem: string;
@@ -43,7 +43,7 @@ export class UnattachedLookup {
 
   find(kind: ResourceKind, stored: ClusterObject): Unattached | undefined {
     const parsed = parseObject(kind, stored);
-    if (kind === "WafInstance") {
+    if (kind === "WafInstance" || kind === "WafFeed") {
       if (parsed.ok) return undefined;
       return { ...invalid(kind, stored, parsed.problem), instance: undefined };
     }

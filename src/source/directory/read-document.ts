@@ -4,7 +4,13 @@ import { isOurs, parseResource } from "../../api/parse-resource.ts";
 import type { CustomResource } from "../../api/custom-resource.ts";
 import { nearestName } from "../../api/nearest-name.ts";
 import { type ResourceFault, resourceFault } from "../../api/resource-fault.ts";
-import { toDeclaredCacheClear, toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../../api/to-declared.ts";
+import {
+  toDeclaredCacheClear,
+  toDeclaredFeed,
+  toDeclaredInstance,
+  toDeclaredOrigin,
+  toDeclaredRule,
+} from "../../api/to-declared.ts";
 import { isRecord } from "../../model/record.ts";
 import { type ObjectName, resourceKinds } from "../../model/resource.ts";
 import { type DirectoryItem, type ReferenceLines, defaultNamespace } from "./directory-item.ts";
@@ -123,6 +129,8 @@ function declaredItem(resource: CustomResource, place: Place): DirectoryItem {
         declared: toDeclaredCacheClear(resource, location),
         lines: referenceLines(resource, place),
       };
+    case "WafFeed":
+      return { ...common, kind, declared: toDeclaredFeed(resource, location) };
   }
 }
 

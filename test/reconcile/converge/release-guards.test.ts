@@ -23,7 +23,7 @@ test.each(cases)(
     expect(world.waf.lists.blocklist).toHaveLength(13);
     expect(world.lifecycle.isHeld(world.instance)).toBe(true);
     const guards = { [guard]: value } as Partial<Guards>;
-    world.declare({ instance: anInstance({ guards, meta: { deleting: true } }) });
+    world.declare({ instance: anInstance({ guards, consistencyWindowMs: 0, meta: { deleting: true } }) });
     await world.pass();
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
     expect(world.waf.lists).toEqual({ blocklist: [foreign], allowlist: [] });

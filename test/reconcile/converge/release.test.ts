@@ -14,7 +14,7 @@ async function deletedWorld(overrides: InstanceOverrides = {}): Promise<Converge
   world.waf.lists.blocklist.push(foreign);
   world.declare({ rules: [blocking("feed", addresses(3))], origins: [anOrigin("a.example")] });
   await world.pass();
-  world.declare({ instance: anInstance({ ...overrides, meta }) });
+  world.declare({ instance: anInstance({ consistencyWindowMs: 0, ...overrides, meta }) });
   return world;
 }
 
@@ -28,6 +28,20 @@ describe("The deletion of an instance", () => {
     expect(world.waf.origins.size).toBe(0);
     expect(world.lifecycle.isHeld(world.instance)).toBe(false);
     expect(world.status.eventReasons()).not.toContain("EntriesLeftBehind");
+  });
+
+  test("lets it go after a second read only: the first may be older than the last write", async () => {
+    const world = await deletedWorld({ consistencyWindowMs: 5_000 });
+    const { result, wakeAtMs } = await world.pass();
+    expect(result).toEqual({ kind: "Done" });
+    expect(world.lifecycle.isHeld(world.instance)).toBe(true);
+    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    // It was only missing in an old answer of the API.
+    world.waf.lists.blocklist.push("198.18.0.1");
+    await world.sleepUntil(wakeAtMs);
+    await world.passesUntilGone();
+    expect(world.waf.lists.blocklist).toEqual([foreign]);
+    expect(world.lifecycle.isHeld(world.instance)).toBe(false);
   });
 
   test("leaves what others added, even if the policy is Exclusive", async () => {

@@ -335,6 +335,27 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       }
     });
 
+    test("also if a save failed because the CRD was being deleted", async () => {
+      const name = await instances.create();
+      let isRefused = false;
+      const client: ApiServer = {
+        ...instances.api,
+        request: async (request) => {
+          const isLost = isRefused && request.method !== "GET";
+          return await (isLost ? crashingClient(instances.api, 0) : instances.api).request(request);
+        },
+      };
+      const inventories = open(client, uninstalled);
+      await save(inventories, name, owning(3));
+      const loaded = await inventories.load(name);
+      if (loaded.state !== "Loaded") throw new Error(loaded.problem);
+      await vanish(name);
+      isRefused = true;
+      expect((await inventories.save(name, owning(4), loaded.revision)).state).not.toBe("Saved");
+      isRefused = false;
+      expect(await inventories.load(name)).toMatchObject({ state: "Loaded", inventory: owning(3) });
+    });
+
     test("and not if somebody deleted it, if it was released, or by a process that does not know it", async () => {
       const [deleted, released, unknown] = [
         await instances.create(),

@@ -119,6 +119,7 @@ export function aRule(name: string, overrides: RuleOverrides = {}): GatheredRule
       action: "Block",
       addresses: [],
       addressesFrom: [],
+      feeds: [],
       expiresAtMs: undefined,
       ttlMs: undefined,
       priority: 0,

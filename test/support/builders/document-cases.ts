@@ -1,6 +1,14 @@
 // Documents and what is to be said of them: by the parser with exactly these faults, and by the API server with the same
 // verdict. So both are tested with one table, and can't drift apart.
-import { cacheClearDocument, instanceDocument, originDocument, ruleDocument, type TestDocument } from "./documents.ts";
+import {
+  cacheClearDocument,
+  crowdsecDocument,
+  feedDocument,
+  instanceDocument,
+  originDocument,
+  ruleDocument,
+  type TestDocument,
+} from "./documents.ts";
 
 export interface FaultyCase {
   readonly title: string;
@@ -316,6 +324,109 @@ const otherCases: FaultyCase[] = [
   },
 ];
 
+const webUrlForm =
+  "write an https URL such as https://lists.example.com/drop.txt: without a user, a password or a fragment";
+const exactlyOneSource = "write exactly one of http and crowdsec";
+const listUrl = "https://lists.example.com/drop.txt";
+
+const feedCases: FaultyCase[] = [
+  {
+    title: "a feed without a source",
+    document: { ...feedDocument(), spec: {} },
+    faults: [`spec: ${exactlyOneSource}`],
+  },
+  {
+    title: "a feed with two sources",
+    document: feedDocument({ crowdsec: crowdsecDocument().spec["crowdsec"] }),
+    faults: [`spec: ${exactlyOneSource}`],
+  },
+  ...[
+    "lists.example.com/drop.txt",
+    "ftp://lists.example.com/drop.txt",
+    "https://user:password@lists.example.com/drop.txt",
+    "https://lists.example.com/drop.txt#part",
+    "https://lists.example.com/a b",
+    "file:///etc/passwd",
+  ].map((url) => ({
+    title: `the feed URL ${JSON.stringify(url)}`,
+    document: feedDocument({ http: { url } }),
+    faults: [`spec.http.url: ${webUrlForm}`],
+  })),
+  {
+    title: "a CSV feed that does not say which column",
+    document: feedDocument({ http: { url: listUrl, format: "Csv" } }),
+    faults: ["spec.http: write csv together with format: Csv, and not otherwise"],
+  },
+  {
+    title: "a plain feed with a JSONPath",
+    document: feedDocument({ http: { url: listUrl, json: { path: "$[*]" } } }),
+    faults: ["spec.http: write json together with format: Json, and not otherwise"],
+  },
+  {
+    title: "a column by its name in a table without a header",
+    document: feedDocument({ http: { url: listUrl, format: "Csv", csv: { column: "ip", header: false } } }),
+    faults: ["spec.http.csv: write the number of the column, from 1, if the table has no header row"],
+  },
+  {
+    title: "a path that is no JSONPath",
+    document: feedDocument({ http: { url: listUrl, format: "Json", json: { path: "prefixes" } } }),
+    faults: ["spec.http.json.path: write a JSONPath (RFC 9535), for example $.prefixes[*].ip_prefix"],
+  },
+  {
+    title: "headers that belong to the request",
+    document: feedDocument({
+      http: { url: listUrl, headersFrom: [{ name: "Host", secretKeyRef: { name: "token", key: "value" } }] },
+    }),
+    faults: [
+      "spec.http.headersFrom[0].name: this header belongs to the request itself: wafsync sets host, connection, content-length, transfer-encoding, accept-encoding, range",
+    ],
+  },
+  {
+    title: "an interval that is too short",
+    document: feedDocument({ interval: "30s" }),
+    faults: ["spec.interval: write a duration of at least 1m and at most 7d"],
+  },
+  {
+    title: "guards of a feed beyond their bounds",
+    document: feedDocument({ guards: { minEntries: -1, maxShrinkPercent: 101, maxInvalidPercent: -1, maxEntries: 0 } }),
+    faults: [
+      "spec.guards.minEntries: must be at least 0",
+      "spec.guards.maxShrinkPercent: must be at most 100",
+      "spec.guards.maxInvalidPercent: must be at least 0",
+      "spec.guards.maxEntries: must be at least 1",
+    ],
+  },
+  {
+    title: "a feed that allows a selector without saying so",
+    document: feedDocument({ allowedNamespaces: { selector: {} } }),
+    faults: [`spec.allowedNamespaces: ${selectorForm}`],
+  },
+  {
+    title: "a CrowdSec feed of no type of decision",
+    document: crowdsecDocument({ types: [] }),
+    faults: ["spec.crowdsec.types: write at least one type of decision, for example ban"],
+  },
+  {
+    title: "a name of a feed that is too long",
+    document: { ...feedDocument(), metadata: { name: "a".repeat(64) } },
+    faults: [
+      "metadata.name: give the feed a name of at most 63 characters: the objects that belong to it are named after it",
+    ],
+  },
+  {
+    title: "a source of addresses that is neither a ConfigMap nor a feed",
+    document: ruleDocument({ addressesFrom: [{}] }),
+    faults: ["spec.addressesFrom[0]: write exactly one of configMapKeyRef and feedRef in each item"],
+  },
+  {
+    title: "a source of addresses that is both",
+    document: ruleDocument({
+      addressesFrom: [{ configMapKeyRef: { name: "list", key: "ips.txt" }, feedRef: { name: "threats" } }],
+    }),
+    faults: ["spec.addressesFrom[0]: write exactly one of configMapKeyRef and feedRef in each item"],
+  },
+];
+
 export const faultyCases: readonly FaultyCase[] = [
   ...urlCases,
   ...hostCases,
@@ -325,6 +436,7 @@ export const faultyCases: readonly FaultyCase[] = [
   ...instanceCases,
   ...ruleCases,
   ...otherCases,
+  ...feedCases,
 ];
 
 export const validDocuments: readonly (readonly [title: string, document: TestDocument])[] = [
@@ -391,7 +503,10 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       instanceRef: { name: "shop", namespace: "platform" },
       action: "Allow",
       addresses: ["192.0.2.1", "198.51.100.0/24", "2001:db8::/48", "192.0.2.1"],
-      addressesFrom: [{ configMapKeyRef: { name: "list.v1", key: "ips.txt" } }],
+      addressesFrom: [
+        { configMapKeyRef: { name: "list.v1", key: "ips.txt" } },
+        { feedRef: { name: "threats", namespace: "platform" } },
+      ],
       expiresAt: "2030-01-31T18:00:00.5+01:00",
       priority: -5,
       description: "Offices",
@@ -411,6 +526,46 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       host: "standby.example.com",
       type: "Alternate",
       deletionPolicy: "Retain",
+    }),
+  ],
+  ["the least that a feed needs", feedDocument()],
+  [
+    "a feed of a table, with everything",
+    feedDocument({
+      http: {
+        url: "HTTPS://lists.example.com:8443/a/b.csv?key=%20x&format=csv",
+        headersFrom: [{ name: "Authorization", secretKeyRef: { name: "token", key: "value" } }],
+        format: "Csv",
+        csv: { column: "dst_ip", delimiter: ";", header: true },
+      },
+      interval: "6h",
+      guards: { minEntries: 10, maxShrinkPercent: 50, maxInvalidPercent: 0, maxEntries: 5000 },
+      staleAfter: "2d",
+      suspend: true,
+      allowedNamespaces: {
+        from: "Selector",
+        selector: {
+          matchLabels: { team: "shop" },
+          matchExpressions: [{ key: "stage", operator: "In", values: ["live"] }],
+        },
+      },
+    }),
+  ],
+  [
+    "a feed of JSON",
+    feedDocument({
+      http: { url: listUrl, format: "Json", json: { path: "$.prefixes[*]['ipv4Prefix','ipv6Prefix']" } },
+    }),
+  ],
+  ["the least that a feed of CrowdSec needs", crowdsecDocument()],
+  [
+    "a feed of CrowdSec with everything",
+    crowdsecDocument({
+      apiKeySecretRef: { name: "crowdsec", key: "key" },
+      origins: ["crowdsec", "lists"],
+      scenariosContaining: ["ssh"],
+      scenariosNotContaining: ["http-probing"],
+      types: ["ban", "captcha"],
     }),
   ],
   ["the least that a cache clear needs", cacheClearDocument()],

@@ -1,4 +1,4 @@
-// Documents of the four kinds, valid unless a test makes them otherwise.
+// Documents of all kinds that users declare, valid unless a test makes them otherwise.
 import type { ResourceKind } from "../../../src/model/resource.ts";
 
 export interface TestDocument {
@@ -28,4 +28,13 @@ export function originDocument(spec: Readonly<Record<string, unknown>> = {}): Te
 
 export function cacheClearDocument(spec: Readonly<Record<string, unknown>> = {}): TestDocument {
   return documentOf("WafCacheClear", { instanceRef, ...spec });
+}
+
+export function feedDocument(spec: Readonly<Record<string, unknown>> = {}): TestDocument {
+  return documentOf("WafFeed", { http: { url: "https://lists.example.com/drop.txt" }, ...spec });
+}
+
+export function crowdsecDocument(crowdsec: Readonly<Record<string, unknown>> = {}): TestDocument {
+  const needed = { url: "https://crowdsec.example.com:8080", apiKeySecretRef: { name: "crowdsec" } };
+  return documentOf("WafFeed", { crowdsec: { ...needed, ...crowdsec } });
 }

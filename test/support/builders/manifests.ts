@@ -8,6 +8,7 @@ export const plurals: Readonly<Record<ResourceKind, string>> = {
   WafIpRule: "wafiprules",
   WafOrigin: "waforigins",
   WafCacheClear: "wafcacheclears",
+  WafFeed: "waffeeds",
 };
 
 export interface Manifest {

@@ -7,6 +7,9 @@ import { conditionFacts } from "../../../src/api/reasons.ts";
 import { accepted, conditionsOf } from "../../../src/reconcile/status/conditions.ts";
 import type { AcceptedFinding, SyncedFinding } from "../../../src/reconcile/status/conditions.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
+import { afterFetch, type FeedState, initialFeedState } from "../../../src/plan/feeds/feed-state.ts";
+import { feedStatus } from "../../../src/reconcile/feeds/feed-status.ts";
+import { aFeed, aReading, textFacts } from "../builders/declare-feed.ts";
 
 export type ArgoHealth = "Progressing" | "Healthy" | "Degraded" | "Suspended";
 export type FluxStatus = "InProgress" | "Current" | "Failed";
@@ -83,6 +86,24 @@ const removalsHeldVerdicts: Readonly<Record<ReasonOf<"RemovalsHeld">, HeldCase>>
   InventoryUnreadable: ["InventoryUnreadable", "Person", failed],
 };
 
+/** By the state of a feed that has this reason; made by the code that makes the conditions of feeds. */
+const fetchedVerdicts: Readonly<Record<ReasonOf<"Fetched">, readonly [Partial<FeedState>, Verdict]>> = {
+  Fetched: [{}, healthy],
+  Pending: [{ good: undefined }, working],
+  Suspended: [{}, paused],
+  Unavailable: [{ fault: { code: "TimedOut", message } }, working],
+  RateLimited: [{ fault: { code: "RateLimited", message } }, working],
+  UrlNotAllowed: [{ fault: { code: "UrlNotAllowed", message } }, working],
+  NotAList: [{ fault: { code: "Markup", message } }, working],
+  MissingSecret: [{ fault: { code: "MissingSecret", message } }, working],
+  BadApiKey: [{ fault: { code: "Refused", message } }, working],
+  ContentOnHold: [{ held: heldContent() }, held],
+};
+
+function heldContent(): NonNullable<FeedState["held"]> {
+  return { reason: "Shrunk", message, hash: "0123456789abcdef", counts: aReading([]).counts, sinceMs: nowMs };
+}
+
 type CompleteCase = readonly [Verdict, readonly Omit<NewCondition, "message" | "observedGeneration">[]];
 const readyCondition = { type: "Ready", status: "True", reason: "Ready" } as const;
 const notYet = { type: "Ready", status: "Unknown", reason: "Progressing" } as const;
@@ -120,6 +141,7 @@ export function statusCases(): StatusCase[] {
     ...removalsHeldCases(),
     ...logsCases(),
     ...cacheClearCases(),
+    ...feedCases(),
     ...oddCases(),
   ];
 }
@@ -199,6 +221,29 @@ function cacheClearCases(): StatusCase[] {
     return made("WafCacheClear", `Failed ${reason}`, conditions, failed);
   });
   return [...completed, ...givenUp];
+}
+
+function feedCases(): StatusCase[] {
+  const outcome = { kind: "Read", reading: aReading(["192.0.2.1"]), facts: textFacts() } as const;
+  const good = afterFetch(initialFeedState(aFeed()), aFeed(), outcome, { nowMs, random: 0 });
+  const caseOf = (
+    title: string,
+    change: Partial<FeedState>,
+    verdict: Verdict,
+    feed = aFeed(),
+    atMs = nowMs,
+  ): StatusCase => {
+    const state = { ...good, ...change };
+    const facts = { feed, state, content: good.good?.content, storeProblem: undefined, nowMs: atMs };
+    const { conditions } = feedStatus({}, facts) as { readonly conditions: readonly Condition[] };
+    const ofGeneration = conditions.map((condition) => ({ ...condition, observedGeneration: generation }));
+    return made("WafFeed", title, ofGeneration, verdict);
+  };
+  const fetched = entriesOf(fetchedVerdicts).map(([reason, [change, verdict]]) =>
+    caseOf(`Fetched ${reason}`, change, verdict, aFeed({ suspend: reason === "Suspended" })),
+  );
+  // That content is old makes nothing less as declared.
+  return [...fetched, caseOf("Stale NotConfirmed", {}, healthy, aFeed(), nowMs + 10 * aFeed().staleAfterMs)];
 }
 
 function oddCases(): StatusCase[] {

@@ -18,6 +18,7 @@ const { state } = await runOperator({
   podName: "wafsync-fast",
   migratesConfigMaps: false,
   baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
+  feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
   version: "0.0.0",
   ports: { host: "127.0.0.1", healthPort: 0, metricsPort: 0 },
   clock,

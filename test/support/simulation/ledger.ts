@@ -85,8 +85,10 @@ export class Ledger {
     return onlyOne((list) => entries[list].has(entry) && shows(list)) ?? onlyOne((list) => entries[list].has(entry));
   }
 
+  readonly isAllowedAlready = (entry: Entry): boolean => this.#inventory().entries.allowlist.has(entry);
+
   #wanted(gathered: Gathered, atMs: number) {
-    return wantedEntries(gathered, atMs, this.holderOf);
+    return wantedEntries(gathered, atMs, this.holderOf, this.isAllowedAlready);
   }
 
   /** Who holds an entry is judged by the WAF, or by what the process was shown of it, which may be older. */
@@ -100,7 +102,7 @@ export class Ledger {
     if (byWaf === (mode === "Either")) return byWaf;
     const holderSeen = (one: Entry): ListName | undefined =>
       this.#holderBy(one, (name) => seen[name]?.has(one) === true);
-    return wantedEntries(gathered, atMs, holderSeen)[list].has(entry);
+    return wantedEntries(gathered, atMs, holderSeen, this.isAllowedAlready)[list].has(entry);
   }
 
   isOurOrigin(host: string): boolean {

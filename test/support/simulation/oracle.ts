@@ -5,6 +5,7 @@ import type { EntryOwner } from "../../../src/model/entry-owners.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
+import { type Claim, Granted, withoutLifted } from "./oracle-guests.ts";
 
 export interface Wanted {
   readonly blocklist: ReadonlySet<Entry>;
@@ -14,24 +15,45 @@ export interface Wanted {
 /** The list that alone has the entry for wafsync already, if one does. */
 export type HolderOf = (entry: Entry) => ListName | undefined;
 
-/** What the rules want on the lists at a time. An entry that is in both belongs to its holder, and without one to the oldest rule. */
-export function wantedEntries(gathered: Gathered, nowMs: number, holderOf: HolderOf): Wanted {
-  const claims = new Map<Entry, ListName[]>();
+/** Whether wafsync has recorded the entry as one of the allowlist. */
+export type IsAllowedAlready = (entry: Entry) => boolean;
+
+/**
+ * What the rules want on the lists at a time. Of an entry that is in both, the owner of the instance decides; among equals it
+ * belongs to its holder, and without one to the oldest rule. Guests lift nothing of others.
+ */
+export function wantedEntries(
+  gathered: Gathered,
+  nowMs: number,
+  holderOf: HolderOf,
+  isAllowedAlready: IsAllowedAlready,
+): Wanted {
+  const claims: Claim[] = [];
+  const granted = new Granted(gathered.instance);
   for (const rule of oldestFirst(gathered.rules)) {
-    if (isOver(rule, nowMs)) continue;
+    if (isOver(rule, nowMs) || !granted.admits(rule)) continue;
     const list = listOfRule(rule);
-    for (const entry of entriesOf(rule)) {
-      if (writtenFor(gathered, list, entry).length > 0) claims.set(entry, [...(claims.get(entry) ?? []), list]);
+    const { namespace } = rule.rule.meta;
+    const entries = entriesOf(rule).filter((entry) => writtenFor(gathered, list, entry).length > 0);
+    for (const entry of granted.of(rule, entries)) {
+      claims.push({ entry, list, namespace, isOwners: namespace === gathered.instance.meta.namespace });
     }
   }
-  const winnerOf = (entry: Entry, lists: readonly ListName[]): ListName | undefined => {
+  const byEntry = Map.groupBy(claims, ({ entry }) => entry);
+  const winnerOf = (entry: Entry): ListName | undefined => {
+    const all = byEntry.get(entry) ?? [];
+    const owners = all.filter(({ isOwners }) => isOwners);
+    const lists = (owners.length > 0 ? owners : all).map(({ list }) => list);
     if (new Set(lists).size < 2) return lists[0];
     const isBlocked = writtenFor(gathered, "blocklist", entry).some((piece) => holderOf(piece) === "blocklist");
     const isAllowed = holderOf(entry) === "allowlist";
     return isBlocked === isAllowed ? lists[0] : isBlocked ? "blocklist" : "allowlist";
   };
-  const on = (list: ListName): Entry[] =>
-    [...claims].flatMap(([entry, lists]) => (winnerOf(entry, lists) === list ? [entry] : []));
+  const kept = withoutLifted(
+    claims.filter(({ entry, list }) => winnerOf(entry) === list),
+    isAllowedAlready,
+  );
+  const on = (list: ListName): Entry[] => kept.flatMap((claim) => (claim.list === list ? [claim.entry] : []));
   const allowlist = new Set(on("allowlist"));
   const blocklist = new Set<Entry>();
   for (const entry of on("blocklist")) {
@@ -160,11 +182,14 @@ function oldestFirst(rules: readonly GatheredRule[]): readonly GatheredRule[] {
   return rules.toSorted((a, b) => ageOf(a.rule.meta, b.rule.meta));
 }
 
-function ageOf(
-  a: { readonly createdAtMs: number | undefined; readonly name: string },
-  b: { readonly createdAtMs: number | undefined; readonly name: string },
-): number {
-  return (a.createdAtMs ?? 0) - (b.createdAtMs ?? 0) || (a.name < b.name ? -1 : 1);
+interface Aged {
+  readonly createdAtMs: number | undefined;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function ageOf(a: Aged, b: Aged): number {
+  return (a.createdAtMs ?? 0) - (b.createdAtMs ?? 0) || (fullName(a) < fullName(b) ? -1 : 1);
 }
 
 /** Whether the entry itself may not be on that list, by a guard of the instance. */
@@ -188,20 +213,22 @@ function isSpecial({ instance }: Gathered, entry: Entry): boolean {
 
 /** IPv4 alone: nobody protects IPv6 addresses in a simulation. */
 function protectedNetworks({ instance, origins }: Gathered): readonly string[] {
-  const networks = [...instance.guards.neverBlock, ...origins.flatMap(({ meta, host }) => (meta.deleting ? [] : host))];
+  const isOwners = ({ namespace }: { readonly namespace: string }): boolean => namespace === instance.meta.namespace;
+  const hosts = origins.flatMap(({ meta, host }) => (meta.deleting || !isOwners(meta) ? [] : host));
+  const networks = [...instance.guards.neverBlock, ...hosts];
   return networks.filter((network) => /^[\d./]+$/.test(network));
 }
 
-function isIpv6(entry: string): boolean {
+export function isIpv6(entry: string): boolean {
   return entry.includes(":");
 }
 
-function lengthOf(entry: string, whole: number): number {
+export function lengthOf(entry: string, whole: number): number {
   return Number(entry.split("/")[1] ?? whole);
 }
 
 /** Of two IPv4 networks: the wider one has the first address of the other. */
-function overlaps(a: string, b: string): boolean {
+export function overlaps(a: string, b: string): boolean {
   const [firstOfA, lastOfA] = boundsOf(a);
   const [firstOfB, lastOfB] = boundsOf(b);
   return firstOfA <= lastOfB && firstOfB <= lastOfA;

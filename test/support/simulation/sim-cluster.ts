@@ -108,6 +108,7 @@ export class SimCluster {
       WafIpRule: rules.get(nameKey(meta))?.rule.meta,
       WafOrigin: origins.get(nameKey(meta))?.meta,
       WafCacheClear: clears.get(nameKey(meta))?.meta,
+      WafFeed: undefined,
     }[meta.kind];
     return found?.uid === meta.uid ? found : undefined;
   }

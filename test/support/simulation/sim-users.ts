@@ -6,7 +6,7 @@ import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
 import type { ResourceKind } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
-import { aCacheClear, aMeta, anInstance, anOrigin, aRule } from "../builders/declare.ts";
+import { aCacheClear, aGrant, aMeta, anInstance, anOrigin, aRule } from "../builders/declare.ts";
 import type { MetaOverrides } from "../builders/declare.ts";
 import type { SimWorld } from "./sim-world.ts";
 import { spellings } from "./sim-waf.ts";
@@ -75,7 +75,8 @@ export class SimUsers {
 
   createInstance(name = shop, change: Partial<DeclaredInstance> = {}): void {
     const onNeverBlock = this.#world.chance(0.5) ? "Carve" : "Reject";
-    const instance = anInstance({ name, resyncIntervalMs: 300_000, guards: { onNeverBlock } });
+    const access = [aGrant({ actions: ["Block", "Allow"], maxEntries: 8, minPrefixLength: { ipv4: 28, ipv6: 48 } })];
+    const instance = anInstance({ name, resyncIntervalMs: 300_000, guards: { onNeverBlock }, access });
     const meta = { ...instance.meta, ...this.#meta() };
     this.#world.cluster.put("instances", { ...instance, meta, expectedDomain: this.#world.waf.domain, ...change });
   }
@@ -197,7 +198,27 @@ export class SimUsers {
     return { ...(before === undefined || before.deleting ? this.#meta() : this.#touched(before)), annotations };
   }
 
+  /** A guest tries what guests try: to block, to lift blocks of others, to come first, to adopt and to leave entries behind. */
+  #changeGuestRule(): void {
+    const { pick, chance, cluster, time } = bound(this.#world);
+    const name = ["guest-a/mine", "guest-a/more", "guest-b/theirs"][pick(3)] ?? "guest-a/mine";
+    if (chance(0.2) && cluster.now.rules.has(name)) return cluster.remove("rules", name);
+    const from = pick(pool.length);
+    const addresses = Array.from({ length: 1 + pick(8) }, (_, index) => pool[(from + index) % pool.length] ?? "");
+    const annotations: Record<string, string> = chance(0.2) ? { "wafsync.dev/adopt": "true" } : {};
+    const { rule } = aRule(name, {
+      meta: this.#metaOf("WafIpRule", name, annotations),
+      action: chance(0.5) ? "Allow" : "Block",
+      addresses: [...new Set(addresses)],
+      priority: pick(1_000),
+      deletionPolicy: chance(0.2) ? "Retain" : "Delete",
+      expiresAtMs: chance(0.1) ? time.nowMs() + pick(600_000) : undefined,
+    });
+    cluster.put("rules", { rule, texts: [] });
+  }
+
   #changeRule(): void {
+    if (this.#world.chance(0.25)) return this.#changeGuestRule();
     const { pick, chance, cluster, time } = bound(this.#world);
     const name = ["one", "two", "three", "four"][pick(4)] ?? "one";
     const before = cluster.now.rules.get(`edge/${name}`);
@@ -271,7 +292,7 @@ export class SimUsers {
     const policies: readonly ListPolicy[] = ["Additive", "Additive", "Additive", "Exclusive", "Observe"];
     const policy = (): ListPolicy => policies[pick(policies.length)] ?? "Additive";
     const before = cluster.now.instances.get(name) ?? anInstance();
-    const choice = pick(4);
+    const choice = pick(5);
     if (choice === 0) this.edit(name, { suspend: !before.suspend });
     if (choice === 1) {
       const origins = chance(0.2) ? "Observe" : "Additive";
@@ -290,6 +311,11 @@ export class SimUsers {
       this.edit(name, { guards });
     }
     if (choice === 3) this.edit(name, {}, { "wafsync.dev/requested-at": String(this.#generation) });
+    if (choice === 4) {
+      const actions = chance(0.7) ? (["Block", "Allow"] as const) : (["Block"] as const);
+      const grant = aGrant({ actions, maxEntries: 1 + pick(12), minPrefixLength: { ipv4: 24 + pick(9), ipv6: 48 } });
+      this.edit(name, { access: chance(0.1) ? [] : [grant] });
+    }
   }
 
   #changeClear(): void {

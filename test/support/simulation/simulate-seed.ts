@@ -242,7 +242,7 @@ class Installation {
     )[0];
     const gathered = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
     if (gathered === undefined) return ledger.violation("There is no instance in the end");
-    const wanted = wantedEntries(gathered, time.nowMs(), ledger.holderOf);
+    const wanted = wantedEntries(gathered, time.nowMs(), ledger.holderOf, ledger.isAllowedAlready);
     // What another instance left on the WAF and has recorded still is that one's to remove, should it ever work again.
     const own = this.#world.inventoryOf(gathered.instance.meta);
     const isOfOther = (list: ListName, entry: Entry): boolean =>

@@ -138,6 +138,16 @@ export class ConvergeWorld {
     throw new Error(`Not done after ${passesMax} passes: ${JSON.stringify(outcomes.at(-1)?.result)}`);
   }
 
+  /** Runs passes, each when the one before asked to be woken, until the instance is gone; throws when that takes too many. */
+  async passesUntilGone(passesMax = 10): Promise<void> {
+    for (let count = 0; count < passesMax; count += 1) {
+      const { result, wakeAtMs } = await this.pass();
+      if (result.kind === "Gone") return;
+      await this.sleepUntil(wakeAtMs);
+    }
+    throw new Error(`Not gone after ${passesMax} passes`);
+  }
+
   async sleepUntil(wakeAtMs: number | undefined): Promise<void> {
     if (wakeAtMs !== undefined) await this.clock.advance(Math.max(0, wakeAtMs - this.clock.nowMs()));
   }

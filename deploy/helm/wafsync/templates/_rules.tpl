@@ -7,6 +7,7 @@
     - wafiprules
     - waforigins
     - wafcacheclears
+    - waffeeds
   verbs:
     - get
     - list
@@ -18,6 +19,7 @@
     - wafiprules/status
     - waforigins/status
     - wafcacheclears/status
+    - waffeeds/status
   verbs:
     - patch
     - update
@@ -100,6 +102,7 @@
     - wafiprules
     - waforigins
     - wafcacheclears
+    - waffeeds
   verbs:
     - get
     - list
@@ -111,6 +114,7 @@
     - wafiprules/status
     - waforigins/status
     - wafcacheclears/status
+    - waffeeds/status
   verbs:
     - patch
     - update
@@ -202,6 +206,7 @@
     - wafiprules
     - waforigins
     - wafcacheclears
+    - waffeeds
   verbs:
     - get
     - list
@@ -221,6 +226,7 @@ rbac.authorization.k8s.io/aggregate-to-admin: "true"
     - wafiprules
     - waforigins
     - wafcacheclears
+    - waffeeds
   verbs:
     - create
     - update

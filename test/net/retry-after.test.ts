@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import { parseRetryAfter, retryAfterMsMax } from "../../src/waf/retry-after.ts";
+import { parseRetryAfter, retryAfterMsMax } from "../../src/net/retry-after.ts";
 
 const nowMs = Date.UTC(2026, 10, 6, 8, 49, 0);
 

@@ -1,0 +1,23 @@
+// Which namespaces may use a feed.
+import * as z from "zod";
+import { labelSelector } from "./schema-parts.ts";
+import { withRules } from "./schema-rules.ts";
+
+export const allowedNamespaces = withRules(
+  z.strictObject({
+    from: z
+      .enum(["Same", "All", "Selector"])
+      .default("Same")
+      .describe(
+        "`Same`: the namespace of the feed. `All`: every namespace. `Selector`: those that `selector` matches.",
+      ),
+    selector: labelSelector.optional().describe("With `from: Selector`: the labels that a namespace must have."),
+  }),
+  [
+    {
+      cel: "(has(self.from) && self.from == 'Selector') == has(self.selector)",
+      message: "write selector together with from: Selector, and not otherwise",
+      holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
+    },
+  ],
+);

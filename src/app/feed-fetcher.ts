@@ -1,0 +1,121 @@
+// Fetches feeds: reads the Secrets that a feed refers to, and asks its source. What may be fetched at all is decided by the
+// options of the command.
+import { platform, release } from "node:os";
+import type { Clock } from "../async/clock.ts";
+import { type ApiKey, validateApiKey } from "../model/api-key.ts";
+import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
+import type { Redactor } from "../model/redactor.ts";
+import { nameKey } from "../model/resource.ts";
+import { fetchFeed } from "../feed/fetch/fetch-feed.ts";
+import { CrowdsecSource } from "../feed/crowdsec/crowdsec-source.ts";
+import { isPublicAddress } from "../net/address-policy.ts";
+import type { FeedState } from "../plan/feeds/feed-state.ts";
+import type { FetchOutcome } from "../plan/feeds/fetched-text.ts";
+import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
+
+export interface FeedPolicy {
+  readonly allowInsecureHttp: boolean;
+  /** Whether feeds may be at addresses that are not on the public Internet. */
+  readonly allowPrivateFeeds: boolean;
+}
+
+/** A problem is a sentence that names the Secret, and holds nothing of it. */
+export type SecretValue =
+  | { readonly ok: true; readonly value: ApiKey }
+  | { readonly ok: false; readonly problem: string };
+
+export interface FeedFetcherOptions {
+  readonly policy: FeedPolicy;
+  readonly readSecret: (namespace: string, ref: SecretKeyRef) => Promise<SecretValue>;
+  readonly clock: Clock;
+  readonly redactor: Redactor;
+  /** Of wafsync. */
+  readonly version: string;
+}
+
+export function createFeedFetcher(options: FeedFetcherOptions): FetchFeed {
+  const crowdsecs = new Map<string, CrowdsecClient>();
+  return async (feed, { validators, state }, signal) => {
+    const { source } = feed;
+    if (source.type === "Crowdsec") return await pullDecisions(crowdsecs, options, feed, source, state, signal);
+    const headers = await readHeaders(feed, source, options);
+    if (!headers.ok) return headers.outcome;
+    const request = {
+      url: source.url,
+      headers: headers.headers,
+      format: source.format,
+      validators,
+      // One more than the guard allows is enough to see that there are too many.
+      entriesMax: Math.max(feed.guards.maxEntries, 1),
+    };
+    return await fetchFeed(request, { ...networkOptions(options), signal });
+  };
+}
+
+function networkOptions({ policy, clock, version }: FeedFetcherOptions) {
+  return {
+    allowInsecureHttp: policy.allowInsecureHttp,
+    isAllowed: (address: string): boolean => policy.allowPrivateFeeds || isPublicAddress(address),
+    isPublicOnly: !policy.allowPrivateFeeds,
+    clock,
+    userAgent: `wafsync/${version}`,
+  };
+}
+
+/** Remembers the decisions of one feed. With another source, that starts anew. */
+interface CrowdsecClient {
+  readonly sourceKey: string;
+  readonly client: CrowdsecSource;
+}
+
+async function pullDecisions(
+  clients: Map<string, CrowdsecClient>,
+  options: FeedFetcherOptions,
+  feed: DeclaredFeed,
+  source: CrowdsecFeed,
+  { good, held, sourceKey }: FeedState,
+  signal: AbortSignal,
+): Promise<FetchOutcome> {
+  const secret = await options.readSecret(feed.meta.namespace, source.apiKeySecretRef);
+  if (!secret.ok) return missing(secret.problem).outcome;
+  options.redactor.add(secret.value);
+  const key = validateApiKey(secret.value.reveal());
+  if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`).outcome;
+  const name = nameKey(feed.meta);
+  const known = clients.get(name);
+  const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
+  clients.set(name, { sourceKey, client });
+  const isCurrent = good !== undefined && held === undefined;
+  return await client.pull({ source, key: key.key, isCurrent, entriesMax: feed.guards.maxEntries }, signal);
+}
+
+function newClient(options: FeedFetcherOptions): CrowdsecSource {
+  const operatingSystem = { name: platform(), version: release() };
+  return new CrowdsecSource({ ...networkOptions(options), version: options.version, operatingSystem });
+}
+
+type ReadHeaders =
+  | { readonly ok: true; readonly headers: Readonly<Record<string, string>> }
+  | { readonly ok: false; readonly outcome: FetchOutcome };
+
+async function readHeaders(
+  { meta }: DeclaredFeed,
+  { headersFrom }: HttpFeed,
+  { readSecret, redactor }: FeedFetcherOptions,
+): Promise<ReadHeaders> {
+  const headers: Record<string, string> = {};
+  for (const { name, secretKeyRef } of headersFrom) {
+    const secret = await readSecret(meta.namespace, secretKeyRef);
+    if (!secret.ok) return missing(secret.problem);
+    redactor.add(secret.value);
+    const value = secret.value.reveal().replace(/\r?\n$/u, "");
+    if (!/^[\x20-\x7e]+$/u.test(value))
+      return missing(`The Secret ${secretKeyRef.name} has a value that fits in no header.`);
+    headers[name.toLowerCase()] = value;
+  }
+  return { ok: true, headers };
+}
+
+function missing(message: string): Extract<ReadHeaders, { ok: false }> {
+  return { ok: false, outcome: { kind: "Failed", fault: { code: "MissingSecret", message } } };
+}

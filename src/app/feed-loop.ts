@@ -1,0 +1,64 @@
+// Keeps the feeds current: once, or until the process stops. Wakes whoever uses them when rules may get other entries.
+import { ChangeSignal } from "../async/change-signal.ts";
+import type { Clock } from "../async/clock.ts";
+import type { DeclaredFeed } from "../model/declared-feed.ts";
+import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
+
+/** Statuses change with time, too: a feed becomes stale. */
+const idleMsMax = 60_000;
+const pauseMsMin = 1_000;
+
+export interface FeedLoopOptions {
+  readonly book: FeedBook;
+  /** What is declared now. */
+  readonly feeds: () => readonly DeclaredFeed[];
+  readonly clock: Clock;
+}
+
+export class FeedLoop {
+  readonly #options: FeedLoopOptions;
+  readonly #changed = new ChangeSignal();
+
+  constructor(options: FeedLoopOptions) {
+    this.#options = options;
+  }
+
+  /** What is declared may have changed. */
+  wake(): void {
+    this.#changed.notify();
+  }
+
+  /** Takes over what is declared and what is stored, and fetches nothing. */
+  async load(): Promise<void> {
+    const { book, feeds } = this.#options;
+    await book.declare(feeds());
+  }
+
+  /** Asks the sources that are due. Never rejects. */
+  async once(signal: AbortSignal): Promise<void> {
+    const { book } = this.#options;
+    await this.load();
+    await book.refresh(signal);
+    if (!signal.aborted) await book.report();
+  }
+
+  /** @param onChange called when rules may get other entries */
+  async run(signal: AbortSignal, onChange: () => void): Promise<void> {
+    const { book, clock } = this.#options;
+    let version = book.version();
+    while (!signal.aborted) {
+      const changedAt = this.#changed.version;
+      await this.once(signal);
+      if (book.version() !== version) {
+        version = book.version();
+        onChange();
+      }
+      const dueInMs = (book.nextMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
+      const over = new AbortController();
+      const either = AbortSignal.any([signal, over.signal]);
+      const sleepMs = Math.min(Math.max(dueInMs, pauseMsMin), idleMsMax);
+      await Promise.race([this.#changed.wait(changedAt, either), clock.sleep(sleepMs, either)]);
+      over.abort();
+    }
+  }
+}

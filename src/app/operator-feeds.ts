@@ -1,0 +1,36 @@
+// The feeds of a cluster: declared as WafFeeds, with Secrets of their namespaces, and remembered in WafRecords. Only the leader
+// fetches, because one process alone may move the cursor of CrowdSec.
+import type { ApiServer } from "../kube/api-server.ts";
+import type { SecretKeyRef } from "../model/declared-feed.ts";
+import { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import type { StatusPort } from "../reconcile/ports.ts";
+import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import { FeedRecords } from "../source/cluster/feed-records.ts";
+import { readSecretValue } from "../source/cluster/secret-value.ts";
+import { type FeedFetcherOptions, createFeedFetcher } from "./feed-fetcher.ts";
+import { FeedLoop } from "./feed-loop.ts";
+
+export interface OperatorFeedsOptions extends Omit<FeedFetcherOptions, "policy" | "readSecret"> {
+  readonly feedPolicy: FeedFetcherOptions["policy"];
+  readonly api: ApiServer;
+  readonly source: ClusterSource;
+  readonly status: StatusPort;
+  readonly mayWrite: () => boolean;
+  readonly random: () => number;
+}
+
+export interface OperatorFeeds {
+  readonly book: FeedBook;
+  readonly loop: FeedLoop;
+}
+
+export function createOperatorFeeds(options: OperatorFeedsOptions): OperatorFeeds {
+  const { api, source, status, mayWrite, clock, random, feedPolicy: policy, redactor, version } = options;
+  const uidOf = (feed: { readonly namespace: string; readonly name: string }): string | undefined =>
+    source.objectOf({ kind: "WafFeed", ...feed })?.metadata.uid;
+  const store = new FeedRecords({ api, mayWrite, uidOf });
+  const readSecret = async (namespace: string, ref: SecretKeyRef) => await readSecretValue(api, namespace, ref);
+  const fetch = createFeedFetcher({ policy, readSecret, clock, redactor, version });
+  const book = new FeedBook({ store, fetch, status, clock, random });
+  return { book, loop: new FeedLoop({ book, feeds: () => source.feeds.declared(), clock }) };
+}

@@ -1,0 +1,46 @@
+// The feeds of a directory: declared in its files, with Secrets from these files, and remembered in the state directory.
+import type { SecretKeyRef } from "../model/declared-feed.ts";
+import { nameKey } from "../model/resource.ts";
+import { FeedBook } from "../reconcile/feeds/feed-book.ts";
+import type { StatusPort } from "../reconcile/ports.ts";
+import type { DirectorySource } from "../source/directory/directory-source.ts";
+import { createFeedFiles } from "../source/directory/feed-files.ts";
+import { type FeedFetcherOptions, type SecretValue, createFeedFetcher } from "./feed-fetcher.ts";
+import { FeedLoop } from "./feed-loop.ts";
+import type { OpenedStore } from "./standalone-store.ts";
+
+export interface StandaloneFeedWork {
+  readonly book: FeedBook;
+  readonly loop: FeedLoop;
+}
+
+export interface StandaloneFeedsOptions extends Omit<FeedFetcherOptions, "policy" | "readSecret"> {
+  readonly feedPolicy: FeedFetcherOptions["policy"];
+  readonly isDryRun: boolean;
+  readonly random: () => number;
+}
+
+export function openStandaloneFeeds(
+  { feedPolicy: policy, isDryRun, clock, random, redactor, version }: StandaloneFeedsOptions,
+  source: DirectorySource,
+  store: OpenedStore,
+  status: StatusPort,
+): StandaloneFeedWork {
+  const readSecret = async (namespace: string, ref: SecretKeyRef): Promise<SecretValue> =>
+    secretOf(source, namespace, ref);
+  const fetch = createFeedFetcher({ policy, readSecret, clock, redactor, version });
+  const files = createFeedFiles(store.state);
+  // What a dry run fetches is judged by what is stored, and forgotten.
+  const feedStore = isDryRun ? { ...files, save: async () => undefined } : files;
+  const book = new FeedBook({ store: feedStore, fetch, status, clock, random });
+  return { book, loop: new FeedLoop({ book, feeds: () => source.snapshot().feeds, clock }) };
+}
+
+function secretOf(source: DirectorySource, namespace: string, { name, key }: SecretKeyRef): SecretValue {
+  const secretName = nameKey({ namespace, name });
+  const secret = source.snapshot().secrets.get(secretName);
+  if (secret === undefined) return { ok: false, problem: `Secret ${secretName} is not in the directory: add it.` };
+  const value = secret.data.get(key);
+  if (value === undefined) return { ok: false, problem: `Secret ${secretName} has no key ${key}: add it.` };
+  return { ok: true, value };
+}

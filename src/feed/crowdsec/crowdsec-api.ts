@@ -1,0 +1,126 @@
+// Three calls of CrowdSec's local API, each with one deadline. Redirects are not followed: the key is for this server.
+import type { Clock } from "../../async/clock.ts";
+import type { ApiKey } from "../../model/api-key.ts";
+import type { CrowdsecFeed } from "../../model/declared-feed.ts";
+import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
+import { parseRetryAfter } from "../../net/retry-after.ts";
+import { DecodedBody } from "../fetch/decoded-body.ts";
+import { type ExchangeAnswer, type ExchangeRequest, type NetworkOptions, exchange } from "../fetch/exchange.ts";
+import { type FeedUrlPolicy, checkFeedUrl } from "../fetch/feed-url.ts";
+import { deadlineCode, networkFault } from "../fetch/network-fault.ts";
+
+const timeoutMs = 30_000;
+/** 100,000 decisions have 17 MB. */
+const bytesMax = 64 * 2 ** 20;
+
+export interface CrowdsecApiOptions extends NetworkOptions, FeedUrlPolicy {
+  readonly clock: Pick<Clock, "schedule" | "nowMs">;
+  readonly isPublicOnly: boolean;
+  /** `name/version`. */
+  readonly userAgent: string;
+}
+
+export type CrowdsecAnswer =
+  | { readonly ok: true; readonly body: unknown }
+  | { readonly ok: false; readonly fault: FetchFault };
+
+export type CrowdsecQuery = Pick<CrowdsecFeed, "origins" | "scenariosContaining" | "scenariosNotContaining" | "types">;
+
+/** All active decisions. It fails where the stream claims that there are none: when the server's table is missing. */
+export function decisionsPath(query: CrowdsecQuery): string {
+  const [type, ...others] = query.types;
+  return `/v1/decisions${search({ ...filters(query), ...(others.length === 0 && type !== undefined && { type }) })}`;
+}
+
+/** What changed since the last call with this key from this address. */
+export function streamPath(query: CrowdsecQuery): string {
+  return `/v1/decisions/stream${search({ startup: "false", scopes: "ip,range", ...filters(query) })}`;
+}
+
+export const usageMetricsPath = "/v1/usage-metrics";
+
+function filters({ origins, scenariosContaining, scenariosNotContaining }: CrowdsecQuery): Record<string, string> {
+  return {
+    ...(origins.length > 0 && { origins: origins.join(",") }),
+    ...(scenariosContaining.length > 0 && { scenarios_containing: scenariosContaining.join(",") }),
+    ...(scenariosNotContaining.length > 0 && { scenarios_not_containing: scenariosNotContaining.join(",") }),
+  };
+}
+
+function search(parameters: Readonly<Record<string, string>>): string {
+  const text = new URLSearchParams(parameters).toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+/** Never rejects. @param post what to send; without it, the call is a GET */
+export async function callCrowdsec(
+  { url, key }: { readonly url: string; readonly key: ApiKey },
+  path: string,
+  options: CrowdsecApiOptions,
+  signal: AbortSignal,
+  post?: object,
+): Promise<CrowdsecAnswer> {
+  const checked = checkFeedUrl(`${url}${path}`, options);
+  if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
+  const deadline = new AbortController();
+  const cancel = options.clock.schedule(timeoutMs, () =>
+    deadline.abort(Object.assign(new Error("The time is over."), { code: deadlineCode })),
+  );
+  let answer: ExchangeAnswer | undefined;
+  try {
+    const request = requestOf(checked.url, key, options.userAgent, post);
+    answer = await exchange(request, options, AbortSignal.any([deadline.signal, signal]));
+    return await readAnswer(answer, checked.url.origin, options);
+  } catch (error) {
+    const context = { origin: checked.url.origin, timeoutMs, bytesMax, isPublicOnly: options.isPublicOnly };
+    return failed(networkFault(error, answer !== undefined, context));
+  } finally {
+    cancel();
+    answer?.body.destroy();
+  }
+}
+
+function requestOf(url: URL, key: ApiKey, userAgent: string, post: object | undefined): ExchangeRequest {
+  const headers = { accept: "application/json", "user-agent": userAgent, "x-api-key": key.reveal() };
+  if (post === undefined) return { method: "GET", url, headers };
+  return {
+    method: "POST",
+    url,
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify(post),
+  };
+}
+
+async function readAnswer(
+  { status, headers, body }: ExchangeAnswer,
+  origin: string,
+  { clock }: CrowdsecApiOptions,
+): Promise<CrowdsecAnswer> {
+  if (status === 401 || status === 403) {
+    return failed({ code: "Refused", message: `${origin} refuses the API key (${status}).` });
+  }
+  if (status !== 200 && status !== 201) {
+    const retryAfterMs = parseRetryAfter(headers["retry-after"], clock.nowMs());
+    const code = status === 429 ? "RateLimited" : "HttpStatus";
+    return failed({
+      code,
+      message: `${origin} answered ${status}.`,
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    });
+  }
+  const chunks: Buffer[] = [];
+  for await (const chunk of new DecodedBody(body, bytesMax).chunks()) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString("utf8");
+  try {
+    return { ok: true, body: text === "" ? null : (JSON.parse(text) as unknown) };
+  } catch {
+    return failed({
+      code: "NotInFormat",
+      message: `${origin} answered something else than JSON: check spec.crowdsec.url.`,
+    });
+  }
+}
+
+function failed(fault: FetchFault): CrowdsecAnswer {
+  return { ok: false, fault };
+}

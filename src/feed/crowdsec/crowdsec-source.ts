@@ -1,0 +1,122 @@
+// The decisions of one CrowdSec local API: all of them at first and every hour, else the changes since the last call. The
+// cursor of the changes is in the server, per key and address, so only one process may ask. After a failure nobody knows where
+// the cursor is: then everything is read again.
+import type { ApiKey } from "../../model/api-key.ts";
+import type { CrowdsecFeed } from "../../model/declared-feed.ts";
+import {
+  type ActiveDecisions,
+  allDecisions,
+  changedDecisions,
+  countByOrigin,
+  readDecisions,
+} from "../../plan/feeds/crowdsec-decisions.ts";
+import type { FetchFault, FetchOutcome } from "../../plan/feeds/fetched-text.ts";
+import {
+  callCrowdsec,
+  type CrowdsecAnswer,
+  type CrowdsecApiOptions,
+  decisionsPath,
+  streamPath,
+  usageMetricsPath,
+} from "./crowdsec-api.ts";
+import { parseChanges, parseDecisions } from "./crowdsec-wire.ts";
+import { type UsageReport, usageMetrics } from "./usage-metrics.ts";
+
+/** Changes that were missed for whatever reason are found after so long. */
+const fullIntervalMs = 3_600_000;
+/** The vendor asks for every 15 to 30 minutes. */
+const usageIntervalMs = 1_800_000;
+
+export interface CrowdsecSourceOptions extends CrowdsecApiOptions {
+  readonly version: string;
+  readonly operatingSystem: UsageReport["operatingSystem"];
+}
+
+export interface CrowdsecPull {
+  readonly source: CrowdsecFeed;
+  readonly key: ApiKey;
+  /** Whether the content that counts is the one of the last pull: changes can only be made to that. */
+  readonly isCurrent: boolean;
+  readonly entriesMax: number;
+}
+
+export class CrowdsecSource {
+  readonly #options: CrowdsecSourceOptions;
+  readonly #startedAtMs: number;
+  #active: ActiveDecisions | undefined;
+  #fullAtMs = 0;
+  #usageAtMs: number;
+
+  constructor(options: CrowdsecSourceOptions) {
+    this.#options = options;
+    this.#startedAtMs = options.clock.nowMs();
+    this.#usageAtMs = this.#startedAtMs;
+  }
+
+  /** Never rejects. */
+  async pull(pull: CrowdsecPull, signal: AbortSignal): Promise<FetchOutcome> {
+    const nowMs = this.#options.clock.nowMs();
+    const isFull = this.#active === undefined || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
+    const before = this.#active;
+    this.#active = undefined;
+    const active =
+      isFull || before === undefined
+        ? await this.#readAll(pull, signal)
+        : await this.#readChanges(before, pull, signal);
+    if ("code" in active) return { kind: "Failed", fault: active };
+    this.#active = active.decisions;
+    await this.#reportUsage(pull, signal);
+    const reading = readDecisions(active.decisions);
+    // A guard judges what is complete, and what has become too much.
+    if (isFull || reading.counts.valid > pull.entriesMax) return { kind: "Read", reading, facts: undefined };
+    return { kind: "Updated", reading };
+  }
+
+  async #readAll(pull: CrowdsecPull, signal: AbortSignal): Promise<{ decisions: ActiveDecisions } | FetchFault> {
+    // Moves the cursor first: what changes while everything is read comes again with the next changes.
+    const cursor = await this.#get(pull, streamPath(pull.source), signal);
+    if (!cursor.ok) return cursor.fault;
+    const answer = await this.#get(pull, decisionsPath(pull.source), signal);
+    if (!answer.ok) return answer.fault;
+    const nowMs = this.#options.clock.nowMs();
+    const decisions = parseDecisions(answer.body, nowMs);
+    if (decisions === undefined) return unexpected;
+    this.#fullAtMs = nowMs;
+    return { decisions: allDecisions(decisions, pull.source.types, nowMs) };
+  }
+
+  async #readChanges(
+    before: ActiveDecisions,
+    pull: CrowdsecPull,
+    signal: AbortSignal,
+  ): Promise<{ decisions: ActiveDecisions } | FetchFault> {
+    const answer = await this.#get(pull, streamPath(pull.source), signal);
+    if (!answer.ok) return answer.fault;
+    const nowMs = this.#options.clock.nowMs();
+    const changes = parseChanges(answer.body, nowMs);
+    return changes === undefined
+      ? unexpected
+      : { decisions: changedDecisions(before, changes, pull.source.types, nowMs) };
+  }
+
+  async #get({ source, key }: CrowdsecPull, path: string, signal: AbortSignal): Promise<CrowdsecAnswer> {
+    return await callCrowdsec({ url: source.url, key }, path, this.#options, signal);
+  }
+
+  /** A report that fails is made again with the next one: it matters to nobody's traffic. */
+  async #reportUsage({ source, key }: CrowdsecPull, signal: AbortSignal): Promise<void> {
+    const { clock, version, operatingSystem } = this.#options;
+    const nowMs = clock.nowMs();
+    const windowMs = nowMs - this.#usageAtMs;
+    if (windowMs < usageIntervalMs || this.#active === undefined) return;
+    const active = countByOrigin(this.#active);
+    const report = usageMetrics({ version, operatingSystem, startedAtMs: this.#startedAtMs, nowMs, windowMs, active });
+    const sent = await callCrowdsec({ url: source.url, key }, usageMetricsPath, this.#options, signal, report);
+    if (sent.ok) this.#usageAtMs = nowMs;
+  }
+}
+
+const unexpected: FetchFault = {
+  code: "NotInFormat",
+  message: "The answer is not that of a CrowdSec local API: check spec.crowdsec.url.",
+};

@@ -1,0 +1,125 @@
+// The bytes of a body as a feed means them: unpacked, counted, and with a checksum. gzip is recognized by its first bytes,
+// too, because many lists are gzip files that the server does not declare as such.
+import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+
+export const bodyTooLarge = "BODY_TOO_LARGE";
+export const bodyTruncated = "BODY_TRUNCATED";
+
+const gzipMark = Buffer.from([0x1f, 0x8b]);
+const byteOrderMark = 0xef;
+const lessThan = 0x3c;
+const blanks = new Set([0x09, 0x0a, 0x0c, 0x0d, 0x20, byteOrderMark, 0xbb, 0xbf]);
+
+export class DecodedBody {
+  readonly #body: Readable;
+  readonly #bytesMax: number;
+  readonly #hash = createHash("sha256");
+  bytes = 0;
+  looksLikeMarkup = false;
+  #isBlank = true;
+
+  constructor(body: Readable, bytesMax: number) {
+    this.#body = body;
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Once. Rejects with the code `BODY_TOO_LARGE` or `BODY_TRUNCATED`, or with the error of the connection. */
+  async *chunks(): AsyncGenerator<Buffer> {
+    for await (const chunk of this.#unpacked()) {
+      this.bytes += chunk.length;
+      if (this.bytes > this.#bytesMax) throw coded(bodyTooLarge);
+      this.#hash.update(chunk);
+      this.#lookAt(chunk);
+      yield chunk;
+    }
+  }
+
+  /** Reads what the reader left, so that the checksum is that of the whole text. */
+  async finish(rest: AsyncIterator<Buffer>): Promise<string> {
+    while ((await rest.next()).done !== true);
+    return this.#hash.digest("hex");
+  }
+
+  async *#unpacked(): AsyncGenerator<Buffer> {
+    const source = limited(this.#body, this.#bytesMax);
+    const first = await firstBytes(source);
+    if (!first.subarray(0, 2).equals(gzipMark)) {
+      if (first.length > 0) yield first;
+      yield* source;
+      return;
+    }
+    yield* unzipped(first, source);
+  }
+
+  #lookAt(chunk: Buffer): void {
+    if (!this.#isBlank) return;
+    const mark = chunk.find((byte) => !blanks.has(byte));
+    this.#isBlank = mark === undefined;
+    this.looksLikeMarkup = mark === lessThan;
+  }
+}
+
+async function* limited(body: Readable, bytesMax: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > bytesMax) throw coded(bodyTooLarge);
+    yield chunk;
+  }
+}
+
+/** At least two bytes, unless the body ends before. */
+async function firstBytes(source: AsyncGenerator<Buffer>): Promise<Buffer> {
+  let first = Buffer.alloc(0);
+  while (first.length < 2) {
+    const next = await source.next();
+    if (next.done === true) break;
+    first = Buffer.concat([first, next.value]);
+  }
+  return first;
+}
+
+async function* unzipped(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip();
+  let failure: unknown;
+  const feeding = (async () => {
+    try {
+      if (!gunzip.write(first)) await drained(gunzip);
+      for await (const chunk of rest) {
+        if (gunzip.destroyed) return;
+        if (!gunzip.write(chunk)) await drained(gunzip);
+      }
+      gunzip.end();
+    } catch (error) {
+      failure = error;
+      gunzip.destroy();
+    }
+  })();
+  try {
+    for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
+  } catch (error) {
+    throw failure ?? (isZlibError(error) ? coded(bodyTruncated) : error);
+  } finally {
+    gunzip.destroy();
+    await feeding;
+  }
+}
+
+async function drained(gunzip: ReturnType<typeof createGunzip>): Promise<void> {
+  if (gunzip.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  gunzip.once("drain", resolve);
+  gunzip.once("close", resolve);
+  await promise;
+}
+
+function isZlibError(error: unknown): boolean {
+  const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" && code.startsWith("Z_");
+}
+
+function coded(code: string): Error {
+  return Object.assign(new Error("The body can't be read to its end."), { code });
+}

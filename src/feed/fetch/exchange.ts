@@ -1,0 +1,140 @@
+// One request on a connection of its own, to an address that was checked. Knows nothing of feeds: the status, the headers and
+// the body as it arrives. Redirects are not followed here, and environment variables for proxies are not read.
+import { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import buildConnector from "undici/lib/core/connect.js";
+import Client from "undici/lib/dispatcher/client.js";
+import type { AllowAddress, ResolveHost } from "../../net/checked-lookup.ts";
+import { createCheckedLookup, refusedLiteral } from "../../net/checked-lookup.ts";
+
+export interface ExchangeRequest {
+  readonly method: "GET" | "POST";
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface NetworkOptions {
+  /** Which addresses may be connected to. */
+  readonly isAllowed: AllowAddress;
+  /** DNS. */
+  readonly resolve?: ResolveHost;
+}
+
+export interface ExchangeAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Ends with an error if the connection does before the whole body has arrived. */
+  readonly body: Readable;
+}
+
+/** Of the header section, and of the wait for its end: the caller's deadline is shorter. */
+const headerBytesMax = 32_768;
+const backstopMs = 120_000;
+
+/** Rejects with an error with a `code`: of the network, of undici, `ADDRESS_REFUSED`, or the reason of the signal. */
+export async function exchange(
+  request: ExchangeRequest,
+  network: NetworkOptions,
+  signal: AbortSignal,
+): Promise<ExchangeAnswer> {
+  signal.throwIfAborted();
+  const refused = refusedLiteral(request.url.hostname, network.isAllowed);
+  if (refused !== undefined) throw refused;
+  const client = openClient(request.url, network);
+  const handler = new AnswerHandler(client, signal);
+  client.dispatch(dispatchOptions(request), handler);
+  return await handler.answer;
+}
+
+function openClient({ origin }: URL, { isAllowed, resolve }: NetworkOptions): Client {
+  return new Client(origin, {
+    connect: buildConnector({ allowH2: false, lookup: createCheckedLookup(isAllowed, resolve) }),
+    pipelining: 1,
+    allowH2: false,
+    maxHeaderSize: headerBytesMax,
+    headersTimeout: backstopMs,
+    bodyTimeout: backstopMs,
+  });
+}
+
+function dispatchOptions({ method, url, headers, body }: ExchangeRequest): Dispatcher.DispatchOptions {
+  const path = `${url.pathname}${url.search}`;
+  return { method, path, headers: { ...headers }, reset: true, ...(body !== undefined && { body }) };
+}
+
+/** Hands the body on as fast as it is read, and ends the connection with it. */
+class AnswerHandler implements Dispatcher.DispatchHandler {
+  readonly answer: Promise<ExchangeAnswer>;
+  readonly #resolve: (answer: ExchangeAnswer) => void;
+  readonly #reject: (error: unknown) => void;
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #abort = (): void => this.#end(this.#signal.reason);
+  #body: Readable | undefined;
+
+  constructor(client: Client, signal: AbortSignal) {
+    const { promise, resolve, reject } = Promise.withResolvers<ExchangeAnswer>();
+    this.answer = promise;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#client = client;
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    if (this.#signal.aborted) controller.abort(new Error("The exchange ended before it began."));
+  }
+
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    // Interim answers, such as 103, precede the real one.
+    if (status < 200) return;
+    this.#body = new Readable({
+      read: () => controller.resume(),
+      destroy: (error, callback) => {
+        this.#end(error ?? new Error("The body is not read to its end."));
+        callback(error);
+      },
+    });
+    this.#resolve({ status, headers: singleHeaders(headers), body: this.#body });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#body?.push(chunk) === false) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#body?.push(null);
+    this.#close();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, error: unknown): void {
+    this.#end(error);
+  }
+
+  #end(error: unknown): void {
+    this.#reject(error);
+    if (this.#body !== undefined && !this.#body.readableEnded) this.#body.destroy(error as Error);
+    this.#close();
+  }
+
+  #close(): void {
+    this.#signal.removeEventListener("abort", this.#abort);
+    this.#client.destroy().catch(() => undefined);
+  }
+}
+
+/** In lower case, as undici gives them. Of several with one name the first counts. */
+function singleHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const single: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const first = typeof value === "string" ? value : value?.[0];
+    if (first !== undefined) single[name] = first;
+  }
+  return single;
+}

@@ -1,0 +1,51 @@
+// What went wrong on the way to a server, as a fault of the feed. It says no more about inner networks than that they may not
+// be reached: whoever may create a feed must not be able to look for open ports with it.
+import { addressRefused } from "../../net/checked-lookup.ts";
+import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
+import { bodyTooLarge, bodyTruncated } from "./decoded-body.ts";
+
+export interface FaultContext {
+  /** `https://host`, for messages. */
+  readonly origin: string;
+  readonly timeoutMs: number;
+  readonly bytesMax: number;
+  /** Whether the connection was made to an address that anybody may reach. */
+  readonly isPublicOnly: boolean;
+}
+
+/** Given as the reason of the signal when the time is over. */
+export const deadlineCode = "FEED_DEADLINE";
+
+/** @param hasAnswer whether the status had arrived: what fails then is the body */
+export function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
+  const code = codeOf(error);
+  if (code === deadlineCode) {
+    const message = `No complete answer from ${context.origin} within ${Math.round(context.timeoutMs / 1000)} s.`;
+    return { code: "TimedOut", message };
+  }
+  if (code === bodyTooLarge) {
+    const limit = `${Math.floor(context.bytesMax / 2 ** 20)} MiB`;
+    return { code: "TooLarge", message: `The answer of ${context.origin} has more than ${limit}.` };
+  }
+  if (hasAnswer || code === bodyTruncated) {
+    const message = `The answer of ${context.origin} ended before it was complete: the last good content is kept.`;
+    return { code: "Truncated", message };
+  }
+  return unreachable(code, context);
+}
+
+function unreachable(code: string, { origin, isPublicOnly }: FaultContext): FetchFault {
+  if (code === addressRefused || code === "ENOTFOUND" || code === "EAI_AGAIN" || !isPublicOnly) {
+    const reason = isPublicOnly
+      ? "the host has no address, or one that is not on the public Internet"
+      : "check the URL, the certificate and the network";
+    return { code: "Unreachable", message: `No connection to ${origin}: ${reason}.` };
+  }
+  const hint = /CERT|TLS|SSL/u.test(code) ? "check the certificate of the server" : "check the URL and the network";
+  return { code: "Unreachable", message: `No connection to ${origin} (${code}): ${hint}.` };
+}
+
+function codeOf(error: unknown): string {
+  const code: unknown = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^[A-Z0-9_]{1,60}$/u.test(code) ? code : "network error";
+}

@@ -1,0 +1,100 @@
+// Reads one column of a table. csv-parse takes it apart; this file says which column, and what a broken table is.
+import { CsvError, type Options, parse } from "csv-parse";
+import type { CsvFormat } from "../../model/declared-feed.ts";
+import type { EntryCollector } from "./entry-collector.ts";
+import type { ReadFault } from "./read-fault.ts";
+
+/** Of one row: longer ones come from a quotation mark that is never closed. */
+const rowBytesMax = 65_536;
+const columnsMax = 1000;
+
+interface Row {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
+/** Puts the entries of the column into the collector. Gives the fault of a text that is no such table. */
+export async function readCsv(
+  chunks: AsyncIterable<Buffer>,
+  format: CsvFormat,
+  collector: EntryCollector,
+): Promise<ReadFault | undefined> {
+  const parser = parse(optionsOf(format));
+  const feeding = feed(chunks, parser);
+  try {
+    let column = format.header ? undefined : positionOf(format.column);
+    for await (const { record, info } of parser as AsyncIterable<Row>) {
+      if (column === undefined) {
+        column = columnOf(format, record);
+        if (column === undefined) return missingColumn(format, record);
+        continue;
+      }
+      const cell = record[column]?.trim() ?? "";
+      if (cell === "") collector.addInvalid("", `the row has nothing in column ${format.column}`, info.lines);
+      else collector.addText(cell, info.lines);
+      if (collector.isFull) break;
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    return {
+      code: "NotInFormat",
+      message: `The text is not a CSV table: line ${String(error["lines"])} (${error.code}).`,
+    };
+  } finally {
+    parser.destroy();
+    await feeding;
+  }
+  return undefined;
+}
+
+function optionsOf({ delimiter }: CsvFormat): Options {
+  return {
+    bom: true,
+    delimiter,
+    comment: "#",
+    comment_no_infix: true,
+    info: true,
+    max_record_size: rowBytesMax,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    trim: delimiter !== "\t" && delimiter !== " ",
+  };
+}
+
+/** Writes at the pace of the reader. An error of the chunks becomes one of the parser, which the reader then sees. */
+async function feed(chunks: AsyncIterable<Buffer>, parser: ReturnType<typeof parse>): Promise<void> {
+  try {
+    for await (const chunk of chunks) {
+      if (parser.destroyed) return;
+      if (!parser.write(chunk)) await drained(parser);
+    }
+    parser.end();
+  } catch (error) {
+    parser.destroy(error as Error);
+  }
+}
+
+async function drained(parser: ReturnType<typeof parse>): Promise<void> {
+  if (parser.destroyed) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  parser.once("drain", resolve);
+  parser.once("close", resolve);
+  await promise;
+}
+
+/** Columns are counted from 1. */
+function positionOf(column: string): number | undefined {
+  return /^[1-9]\d{0,2}$/u.test(column) ? Number(column) - 1 : undefined;
+}
+
+function columnOf({ column }: CsvFormat, head: readonly string[]): number | undefined {
+  const byName = head.findIndex((name) => name.trim().toLowerCase() === column.toLowerCase());
+  if (byName >= 0) return byName;
+  const byPosition = positionOf(column);
+  return byPosition !== undefined && byPosition < Math.min(head.length, columnsMax) ? byPosition : undefined;
+}
+
+function missingColumn({ column }: CsvFormat, head: readonly string[]): ReadFault {
+  const message = `The table has no column ${column}: its first row has ${head.length} columns.`;
+  return { code: "NotInFormat", message };
+}

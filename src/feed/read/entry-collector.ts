@@ -1,0 +1,93 @@
+// Collects what a reader finds: different entries in their order, the counts, and the first invalid lines.
+import { headOf } from "../../model/entry-head.ts";
+import type { Entry } from "../../model/entry.ts";
+import { parseDeclaredEntry } from "../../model/entry.ts";
+import { emptyFeedContent, type FeedReading, type InvalidLine } from "../../model/feed.ts";
+import { shortened } from "../../model/sentence.ts";
+import { AddressSet } from "./address-set.ts";
+
+export const invalidLinesMax = 10;
+/** A text with more of them is no list, and explaining each takes time. */
+export const invalidMax = 100_000;
+const textLengthMax = 80;
+const unprintable = /[\p{C}\p{Z}\s]+/gu;
+
+export class EntryCollector {
+  readonly #entries: Entry[] = [];
+  readonly #addresses = new AddressSet();
+  readonly #others = new Set<Entry>();
+  readonly #invalidLines: InvalidLine[] = [];
+  readonly #entriesMax: number;
+  #invalid = 0;
+  #duplicates = 0;
+
+  constructor(entriesMax: number) {
+    this.#entriesMax = entriesMax;
+  }
+
+  /** Whether there is more than anybody asked for: readers end then. */
+  get isFull(): boolean {
+    return this.#entries.length > this.#entriesMax || this.hasTooManyInvalid;
+  }
+
+  get hasTooManyInvalid(): boolean {
+    return this.#invalid > invalidMax;
+  }
+
+  get isEmpty(): boolean {
+    return this.#entries.length + this.#invalid === 0;
+  }
+
+  /** A text that should be an entry, read as strictly as one that a user declares. */
+  addText(text: string, line: number): void {
+    const parsed = parseDeclaredEntry(text);
+    if (parsed.ok) this.addEntry(parsed.entry);
+    else this.addInvalid(text, parsed.fault.message, line);
+  }
+
+  addEntry(entry: Entry): void {
+    const isAddress = !entry.includes(":") && !entry.includes("/");
+    if (isAddress ? this.#addresses.add(headOf(entry).firstBits) : this.#isNewNetwork(entry)) this.#entries.push(entry);
+    else this.#duplicates += 1;
+  }
+
+  /** Whether this IPv4 address is new: then `addNewAddress` has to follow. The string is only made for new ones. */
+  isNewAddress(address: number): boolean {
+    const isNew = this.#addresses.add(address);
+    if (!isNew) this.#duplicates += 1;
+    return isNew;
+  }
+
+  addNewAddress(entry: Entry): void {
+    this.#entries.push(entry);
+  }
+
+  addInvalid(text: string, message: string, line: number): void {
+    this.#invalid += 1;
+    if (this.#invalidLines.length >= invalidLinesMax) return;
+    const shown = shortened(
+      text
+        .slice(0, 4 * textLengthMax)
+        .replaceAll(unprintable, " ")
+        .trim(),
+      textLengthMax,
+    );
+    this.#invalidLines.push({ line, text: shown, message });
+  }
+
+  reading(): FeedReading {
+    const valid = this.#entries.length;
+    const total = valid + this.#invalid + this.#duplicates;
+    return {
+      content: { ...emptyFeedContent, entries: this.#entries },
+      counts: { total, valid, invalid: this.#invalid, duplicates: this.#duplicates },
+      invalidLines: this.#invalidLines,
+    };
+  }
+
+  #isNewNetwork(entry: Entry): boolean {
+    const isNew = !this.#others.has(entry);
+    this.#others.add(entry);
+    return isNew;
+  }
+}

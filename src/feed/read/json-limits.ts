@@ -1,0 +1,43 @@
+// Looks over JSON text before it is parsed: nesting and values cost memory that the size of the text does not show.
+// Texts that are no JSON may pass, since JSON.parse refuses them.
+
+export const nestingMax = 32;
+/** Of objects, lists and what is in them. */
+export const valuesMax = 500_000;
+
+const quote = 34;
+const comma = 44;
+const backslash = 92;
+const openBracket = 91;
+const closeBracket = 93;
+const openBrace = 123;
+const closeBrace = 125;
+
+export class JsonLimits {
+  #depth = 0;
+  #values = 0;
+  #inString = false;
+  #isEscaped = false;
+
+  /** What is too much, as the end of a sentence; undefined so far. */
+  write(chunk: Uint8Array): string | undefined {
+    for (const code of chunk) {
+      if (this.#inString) this.#readInString(code);
+      else if (code === quote) this.#inString = true;
+      else if (code === openBracket || code === openBrace) {
+        this.#depth += 1;
+        this.#values += 1;
+        if (this.#depth > nestingMax) return `is nested more than ${nestingMax} levels deep`;
+      } else if (code === closeBracket || code === closeBrace) this.#depth -= 1;
+      else if (code === comma) this.#values += 1;
+      if (this.#values > valuesMax) return `has more than ${valuesMax.toLocaleString("en-US")} values`;
+    }
+    return undefined;
+  }
+
+  #readInString(code: number): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (code === backslash) this.#isEscaped = true;
+    else if (code === quote) this.#inString = false;
+  }
+}

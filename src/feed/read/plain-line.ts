@@ -1,0 +1,50 @@
+// One line of a plain list, in the dialects that the public lists use: a comment, or an entry in the first column. Decides
+// about every line that the scanner of common lines leaves over, and agrees with it on all others.
+import type { Entry } from "../../model/entry.ts";
+import { parseDeclaredEntry } from "../../model/entry.ts";
+import { lastAddress, readAddress, readNetwork } from "../../model/network.ts";
+
+export type PlainLine =
+  | { readonly kind: "Blank" }
+  | { readonly kind: "Entry"; readonly entry: Entry }
+  | { readonly kind: "Invalid"; readonly text: string; readonly message: string };
+
+const blank: PlainLine = { kind: "Blank" };
+
+/** A comment begins at the start of the line or after white space, so that it can't cut an entry in two. */
+const comment = /(?:^|\s)[#;]/u;
+const separators = /[\t ,]+/u;
+const columnName = /^[a-z][a-z _-]*$/iu;
+
+export function readPlainLine(line: string): PlainLine {
+  const start = line.search(comment);
+  const text = (start < 0 ? line : line.slice(0, start)).trim();
+  if (text === "") return blank;
+  const [first = "", second, third] = text.split(separators, 3);
+  if (second !== undefined && readAddress(second) !== undefined) return readRange(first, second, third);
+  return readEntry(first);
+}
+
+/** The row above a table that names its columns, as DShield writes it. */
+export function isTableHead(line: string): boolean {
+  const columns = line.trim().split(/[\t,]/u);
+  return columns.length > 1 && columns.every((column) => columnName.test(column.trim()));
+}
+
+function readEntry(text: string): PlainLine {
+  const parsed = parseDeclaredEntry(text);
+  return parsed.ok ? { kind: "Entry", entry: parsed.entry } : { kind: "Invalid", text, message: parsed.fault.message };
+}
+
+/** `first last prefix`, as DShield writes networks: taken only if all three say the same. */
+function readRange(first: string, last: string, prefix: string | undefined): PlainLine {
+  const text = `${first}/${prefix ?? ""}`;
+  const network = readNetwork(text, "strict");
+  const end = readAddress(last);
+  if (network !== undefined && end !== undefined && end.family === network.family) {
+    if (lastAddress(network).every((part, place) => part === end.parts[place])) return readEntry(text);
+  }
+  const message =
+    "the line has two addresses and does not say that they are the first and the last of one network: write one entry on each line, or select the column with `format: Csv`";
+  return { kind: "Invalid", text: `${first} ${last}`, message };
+}

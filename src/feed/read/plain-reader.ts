@@ -1,0 +1,126 @@
+// Reads a plain list chunk by chunk. Nearly every line is an IPv4 address or network, perhaps with a number or a comment
+// behind it: those are taken from the bytes. All others go to readPlainLine. A test holds both to the same result.
+import { isUtf8 } from "node:buffer";
+import type { Entry } from "../../model/entry.ts";
+import { Ipv4Scanner } from "../../model/ipv4-scanner.ts";
+import type { EntryCollector } from "./entry-collector.ts";
+import { isTableHead, readPlainLine } from "./plain-line.ts";
+
+/** A longer line is one invalid entry, and its end is skipped without being kept. */
+export const lineBytesMax = 4096;
+
+const tab = 9;
+const lineFeed = 10;
+const carriageReturn = 13;
+const space = 32;
+const hash = 35;
+const zero = 48;
+const nine = 57;
+const semicolon = 59;
+
+const empty = Buffer.alloc(0);
+
+export class PlainReader {
+  readonly #collector: EntryCollector;
+  readonly #scanner = new Ipv4Scanner();
+  #rest: Buffer = empty;
+  /** True after the beginning of a line that is too long. */
+  #isSkipping = false;
+  #line = 1;
+
+  constructor(collector: EntryCollector) {
+    this.#collector = collector;
+  }
+
+  write(chunk: Buffer): void {
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    const end = bytes.lastIndexOf(lineFeed) + 1;
+    if (end > 0) this.#readLines(bytes.subarray(0, end));
+    this.#rest = bytes.subarray(end);
+    if (this.#rest.length <= lineBytesMax) return;
+    if (!this.#isSkipping && !isCommentMark(this.#rest[0])) this.#refuseLongLine(this.#rest);
+    this.#isSkipping = true;
+    this.#rest = empty;
+  }
+
+  /** The last line needs no line break. */
+  end(): void {
+    if (this.#rest.length > 0) this.write(Buffer.of(lineFeed));
+  }
+
+  /** `block` ends with a line break. */
+  #readLines(block: Buffer): void {
+    let start = 0;
+    if (this.#isSkipping) {
+      this.#isSkipping = false;
+      this.#line += 1;
+      start = block.indexOf(lineFeed) + 1;
+    }
+    // Slices of one string cost less than a string made from the bytes of each line.
+    const text = block.toString("latin1");
+    while (start < block.length && !this.#collector.isFull) {
+      const isEmpty = block[start] === lineFeed;
+      start = isEmpty ? start + 1 : (this.#readCommonLine(block, text, start) ?? this.#readAnyLine(block, start));
+      this.#line += 1;
+    }
+  }
+
+  /** Where the next line begins; undefined if this one is not of the common kind. */
+  #readCommonLine(block: Buffer, text: string, start: number): number | undefined {
+    const scanner = this.#scanner;
+    if (!scanner.scan(block, start)) return undefined;
+    const next = endOfCommonLine(block, scanner.end);
+    if (next === undefined || next - 1 - start > lineBytesMax) return undefined;
+    if (scanner.prefixLength < 32) this.#collector.addEntry(text.slice(start, scanner.end) as Entry);
+    else if (this.#collector.isNewAddress(scanner.address)) {
+      this.#collector.addNewAddress(text.slice(start, scanner.addressEnd) as Entry);
+    }
+    return next;
+  }
+
+  #readAnyLine(block: Buffer, start: number): number {
+    const next = block.indexOf(lineFeed, start) + 1;
+    if (isCommentMark(block[start])) return next;
+    const bytes = block.subarray(start, next - 1);
+    if (bytes.length > lineBytesMax) this.#refuseLongLine(bytes);
+    else this.#readText(isUtf8(bytes) ? bytes.toString("utf8") : bytes.toString("latin1"));
+    return next;
+  }
+
+  #readText(text: string): void {
+    const line = readPlainLine(text);
+    if (line.kind === "Blank" || (this.#collector.isEmpty && isTableHead(text))) return;
+    if (line.kind === "Entry") this.#collector.addEntry(line.entry);
+    else this.#collector.addInvalid(line.text, line.message, this.#line);
+  }
+
+  #refuseLongLine(bytes: Buffer): void {
+    const message = `the line has more than ${lineBytesMax} bytes: write one entry on each line`;
+    this.#collector.addInvalid(bytes.toString("latin1", 0, lineBytesMax), message, this.#line);
+  }
+}
+
+/**
+ * What may follow a common entry: the end of the line, white space and a comment, or a tab and a number. Gives the start of
+ * the next line.
+ */
+function endOfCommonLine(block: Buffer, end: number): number | undefined {
+  const code = block[end];
+  if (code === lineFeed) return end + 1;
+  if (code === carriageReturn) return block[end + 1] === lineFeed ? end + 2 : undefined;
+  if (code !== tab && code !== space) return undefined;
+  const mark = block[end + 1] ?? 0;
+  if (isCommentMark(mark)) return block.indexOf(lineFeed, end) + 1;
+  let index = end + 1;
+  while (isDigit(block[index] ?? 0)) index += 1;
+  if (block[index] === carriageReturn) index += 1;
+  return block[index] === lineFeed ? index + 1 : undefined;
+}
+
+function isCommentMark(code: number | undefined): boolean {
+  return code === hash || code === semicolon;
+}
+
+function isDigit(code: number): boolean {
+  return code >= zero && code <= nine;
+}

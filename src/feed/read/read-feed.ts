@@ -1,0 +1,61 @@
+// The text of a feed, in the format that the feed declares, as entries.
+import type { FeedFormat } from "../../model/declared-feed.ts";
+import type { FeedReading } from "../../model/feed.ts";
+import { EntryCollector, invalidMax } from "./entry-collector.ts";
+import { PlainReader } from "./plain-reader.ts";
+import type { ReadFault } from "./read-fault.ts";
+
+/** More entries than this are not read, whatever a feed allows. */
+export const entriesMax = 1_000_000;
+
+export type ReadFeed =
+  | { readonly ok: true; readonly reading: FeedReading }
+  | { readonly ok: false; readonly fault: ReadFault };
+
+/** Rejects only if the chunks do. */
+export async function readFeed(
+  chunks: AsyncIterable<Buffer>,
+  format: FeedFormat,
+  limit = entriesMax,
+): Promise<ReadFeed> {
+  const collector = new EntryCollector(Math.min(limit, entriesMax));
+  const fault = await readInto(collector, chunks, format);
+  if (fault !== undefined) return { ok: false, fault };
+  if (collector.hasTooManyInvalid) return { ok: false, fault: tooManyInvalid };
+  if (collector.isFull) return { ok: false, fault: tooMany(Math.min(limit, entriesMax)) };
+  return { ok: true, reading: collector.reading() };
+}
+
+/** What plain lists do not need is loaded with the first feed that does. */
+async function readInto(
+  collector: EntryCollector,
+  chunks: AsyncIterable<Buffer>,
+  format: FeedFormat,
+): Promise<ReadFault | undefined> {
+  switch (format.type) {
+    case "Plain":
+      return await readPlain(chunks, collector);
+    case "Csv":
+      return await (await import("./csv-reader.ts")).readCsv(chunks, format, collector);
+    case "Json":
+      return await (await import("./json-reader.ts")).readJson(chunks, format, collector);
+  }
+}
+
+async function readPlain(chunks: AsyncIterable<Buffer>, collector: EntryCollector): Promise<undefined> {
+  const reader = new PlainReader(collector);
+  for await (const chunk of chunks) {
+    reader.write(chunk);
+    if (collector.isFull) return;
+  }
+  reader.end();
+}
+
+const tooManyInvalid: ReadFault = {
+  code: "NotInFormat",
+  message: `The feed has more than ${invalidMax.toLocaleString("en-US")} lines that are not valid entries.`,
+};
+
+function tooMany(limit: number): ReadFault {
+  return { code: "TooManyEntries", message: `The feed has more than ${limit.toLocaleString("en-US")} entries.` };
+}

@@ -1,0 +1,12 @@
+// Names the content of a feed, so that a person can accept exactly this one. The order of the entries and comments of the
+// text do not count: many lists change both at each fetch.
+import { createHash } from "node:crypto";
+import type { FeedContent } from "../../model/feed.ts";
+
+const digitsShown = 16;
+
+export function contentHash({ entries }: FeedContent): string {
+  const hash = createHash("sha256").update("wafsync feed\0");
+  for (const entry of entries.toSorted()) hash.update(entry).update("\n");
+  return hash.digest("hex").slice(0, digitsShown);
+}

@@ -1,0 +1,126 @@
+// The active decisions of a CrowdSec local API: a full answer, then changes to it. The server names a value as deleted only
+// when no other decision about it is active. When a decision ends is known from its duration, so that it also ends while the
+// server is away.
+import type { Entry } from "../../model/entry.ts";
+import { familyOf, parseDeclaredEntry } from "../../model/entry.ts";
+import type { FeedReading, InvalidLine } from "../../model/feed.ts";
+
+export interface Decision {
+  /** In whatever letter case: `Ip`, `Range`, `Country` and so on. */
+  readonly scope: string;
+  readonly type: string;
+  readonly value: string;
+  readonly origin: string;
+  readonly scenario: string;
+  readonly endMs: number;
+}
+
+interface ActiveDecision {
+  /** Undefined if the value is no entry. */
+  readonly entry: Entry | undefined;
+  readonly value: string;
+  readonly problem: string;
+  readonly origin: string;
+  readonly endMs: number;
+}
+
+/** By type and value: what the server tells apart. */
+export type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
+
+const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
+const invalidLinesMax = 10;
+
+/** Everything that is active, as a full answer says. */
+export function allDecisions(decisions: readonly Decision[], types: readonly string[], nowMs: number): ActiveDecisions {
+  return withDecisions(new Map(), decisions, types, nowMs);
+}
+
+/** What was deleted goes first: a value that is deleted and decided on anew is active. */
+export function changedDecisions(
+  active: ActiveDecisions,
+  changes: { readonly added: readonly Decision[]; readonly deleted: readonly Decision[] },
+  types: readonly string[],
+  nowMs: number,
+): ActiveDecisions {
+  const kept = new Map(active);
+  for (const decision of changes.deleted) kept.delete(keyOf(decision));
+  return withDecisions(kept, changes.added, types, nowMs);
+}
+
+function withDecisions(
+  active: Map<string, ActiveDecision>,
+  decisions: readonly Decision[],
+  types: readonly string[],
+  nowMs: number,
+): ActiveDecisions {
+  const wanted = new Set(types.map((type) => type.toLowerCase()));
+  for (const decision of decisions) {
+    const { scope, type, endMs } = decision;
+    if (!usedScopes.has(scope.toLowerCase()) || !wanted.has(type.toLowerCase()) || endMs <= nowMs) continue;
+    const key = keyOf(decision);
+    const known = active.get(key);
+    // Of several decisions about one value the longest counts.
+    if (known === undefined || known.endMs < endMs) active.set(key, activeDecision(decision));
+  }
+  for (const [key, { endMs }] of active) if (endMs <= nowMs) active.delete(key);
+  return active;
+}
+
+function activeDecision({ value, origin, scenario, endMs }: Decision): ActiveDecision {
+  const parsed = parseDeclaredEntry(value);
+  const name = origin === "lists" ? `lists:${scenario}` : origin;
+  const common = { value, origin: name, endMs };
+  return parsed.ok
+    ? { ...common, entry: parsed.entry, problem: "" }
+    : { ...common, entry: undefined, problem: parsed.fault.message };
+}
+
+function keyOf({ type, value }: Decision): string {
+  return `${type.toLowerCase()} ${value.toLowerCase()}`;
+}
+
+/** The entries, each until its last decision ends. */
+export function readDecisions(active: ActiveDecisions): FeedReading {
+  const expiresAtMs = new Map<Entry, number>();
+  const invalidLines: InvalidLine[] = [];
+  let invalid = 0;
+  let place = 0;
+  for (const { entry, value, problem, endMs } of active.values()) {
+    place += 1;
+    if (entry !== undefined) expiresAtMs.set(entry, Math.max(endMs, expiresAtMs.get(entry) ?? 0));
+    else {
+      invalid += 1;
+      if (invalidLines.length < invalidLinesMax) {
+        invalidLines.push({
+          line: place,
+          text: value.slice(0, 80).replaceAll(/[^\x20-\x7e]/gu, " "),
+          message: problem,
+        });
+      }
+    }
+  }
+  const valid = expiresAtMs.size;
+  return {
+    content: { entries: [...expiresAtMs.keys()], expiresAtMs },
+    counts: { total: place, valid, invalid, duplicates: place - valid - invalid },
+    invalidLines,
+  };
+}
+
+export interface OriginCount {
+  readonly origin: string;
+  readonly ipType: "ipv4" | "ipv6";
+  readonly count: number;
+}
+
+/** How many values are active, by origin: for the usage metrics. */
+export function countByOrigin(active: ActiveDecisions): OriginCount[] {
+  const counts = new Map<string, OriginCount>();
+  for (const { entry, origin } of active.values()) {
+    if (entry === undefined) continue;
+    const ipType = familyOf(entry);
+    const key = `${ipType} ${origin}`;
+    counts.set(key, { origin, ipType, count: (counts.get(key)?.count ?? 0) + 1 });
+  }
+  return [...counts.values()];
+}

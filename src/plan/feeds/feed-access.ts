@@ -1,0 +1,58 @@
+// The entries that a rule gets from a feed: those of its last good content, if the feed allows the namespace of the rule.
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import type { AddressText } from "../../model/gathered.ts";
+import type { FeedContent } from "../../model/feed.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import { matchesSelector } from "../../model/label-selector.ts";
+
+/** A feed as rules see it. */
+export interface FeedView {
+  readonly feed: DeclaredFeed;
+  /** Undefined: it never had any. */
+  readonly content: FeedContent | undefined;
+}
+
+export interface FeedUser {
+  /** Of the rule. */
+  readonly namespace: string;
+  /** Undefined if they could not be read. */
+  readonly labels: Readonly<Record<string, string>> | undefined;
+}
+
+/** What the source of such entries is called, wherever it is named. */
+export function feedSourceName(feed: ObjectName): string {
+  return `WafFeed ${nameKey(feed)}`;
+}
+
+/** @param view undefined if there is no such feed */
+export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: FeedUser): AddressText {
+  const source = feedSourceName(name);
+  const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
+  if (name.namespace !== user.namespace && (view === undefined || !isAllowed(view.feed, user))) {
+    // One sentence for both: who may not use a feed need not learn whether it exists.
+    return missing(
+      `${source} does not exist, or does not allow rules of namespace ${user.namespace} in its spec.allowedNamespaces.`,
+    );
+  }
+  if (view === undefined) return missing(`${source} does not exist: create it, or correct spec.addressesFrom.`);
+  const { content } = view;
+  return content === undefined ? missing(`${source} has no content yet: see its status.`) : listed(content, source);
+}
+
+const texts = new WeakMap<FeedContent, Map<string, AddressText>>();
+
+/** The same object for the same content, because what is made of it is remembered by it. */
+function listed(content: FeedContent, source: string): AddressText {
+  const known = texts.get(content) ?? new Map<string, AddressText>();
+  texts.set(content, known);
+  const text = known.get(source) ?? { state: "Listed", source, entries: content.entries };
+  known.set(source, text);
+  return text;
+}
+
+/** The feed says whose rules may use it. */
+function isAllowed({ allowedNamespaces: { from, selector } }: DeclaredFeed, { labels }: FeedUser): boolean {
+  if (from === "All") return true;
+  return from === "Selector" && selector !== undefined && labels !== undefined && matchesSelector(selector, labels);
+}

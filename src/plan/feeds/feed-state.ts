@@ -1,0 +1,239 @@
+// What is known of one feed, and how each fetch changes it. The last good content stays until a newer one passes the guards
+// or is accepted by its hash; no failure takes anything away. All of it outlives a restart.
+import { createHash } from "node:crypto";
+import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
+import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
+import { contentHash } from "./content-hash.ts";
+import type { FetchFault, FetchOutcome, TextFacts } from "./fetched-text.ts";
+import { type FeedDecision, type HoldReason, judgeContent } from "./guards.ts";
+import { nextFetchMs } from "./schedule.ts";
+
+export const acceptAnnotation = "wafsync.dev/accept-feed";
+
+export interface GoodContent {
+  readonly content: FeedContent;
+  readonly counts: FeedCounts;
+  readonly invalidLines: readonly InvalidLine[];
+  readonly hash: string;
+  readonly facts: TextFacts | undefined;
+  /** When these entries were first read. */
+  readonly changedAtMs: number;
+  /** When the source last said that they are current. */
+  readonly confirmedAtMs: number;
+}
+
+/** New content that a guard keeps from being used. */
+export interface HeldContent {
+  readonly reason: HoldReason;
+  readonly message: string;
+  readonly hash: string;
+  readonly counts: FeedCounts;
+  readonly sinceMs: number;
+}
+
+export type FeedFault =
+  | FetchFault
+  | { readonly code: "Markup" | "Empty"; readonly message: string; readonly retryAfterMs?: number };
+
+export interface FeedState {
+  /** The source that the content came from. Its validators are worth nothing for another one. */
+  readonly sourceKey: string;
+  readonly good: GoodContent | undefined;
+  readonly held: HeldContent | undefined;
+  /** Of the last fetch, if it failed. */
+  readonly fault: FeedFault | undefined;
+  readonly failures: number;
+  readonly lastFetchMs: number | undefined;
+  /** Undefined: at once. */
+  readonly nextFetchMs: number | undefined;
+  /** The hash that was accepted last: it accepts nothing twice. */
+  readonly usedAcceptance: string | undefined;
+  /** The value of `wafsync.dev/requested-at` that was handled last. */
+  readonly handledRequest: string | undefined;
+  /** The value of `wafsync.dev/accept-feed` that the last fetch saw. */
+  readonly seenAcceptance: string | undefined;
+}
+
+export function initialFeedState(feed: DeclaredFeed): FeedState {
+  return {
+    sourceKey: sourceKeyOf(feed),
+    good: undefined,
+    held: undefined,
+    fault: undefined,
+    failures: 0,
+    lastFetchMs: undefined,
+    nextFetchMs: undefined,
+    usedAcceptance: undefined,
+    handledRequest: undefined,
+    seenAcceptance: undefined,
+  };
+}
+
+/** Names everything of the declaration that decides what a fetch brings. A hash, because URLs may contain tokens. */
+function sourceKeyOf({ source }: DeclaredFeed): string {
+  return createHash("sha256").update(JSON.stringify(source)).digest("hex").slice(0, 32);
+}
+
+/**
+ * The state under the current declaration. Another source, a new request or a new acceptance make a fetch due. The content
+ * stays: until the new source has answered, the old entries are the last good ones.
+ */
+export function adaptFeedState(state: FeedState, feed: DeclaredFeed, requestedAt: string | undefined): FeedState {
+  const sourceKey = sourceKeyOf(feed);
+  const acceptance = acceptanceOf(feed);
+  const isOther = sourceKey !== state.sourceKey;
+  const isAsked = requestedAt !== undefined && requestedAt !== state.handledRequest;
+  const isAccepted = state.held !== undefined && acceptance !== undefined && acceptance !== state.seenAcceptance;
+  if (!isOther && !isAsked && !isAccepted) return state;
+  const { good } = state;
+  return {
+    ...state,
+    sourceKey,
+    good: isOther && good !== undefined ? { ...good, facts: undefined } : good,
+    held: isOther ? undefined : state.held,
+    failures: isOther ? 0 : state.failures,
+    nextFetchMs: undefined,
+    handledRequest: requestedAt ?? state.handledRequest,
+  };
+}
+
+/** When the feed has to be fetched; undefined while it is suspended. */
+export function fetchDueMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
+  return feed.suspend ? undefined : (state.nextFetchMs ?? nowMs);
+}
+
+/** What the next request may say about the text that is known already. */
+export function validatorsOf({ good }: FeedState): Pick<TextFacts, "etag" | "lastModified"> {
+  return { etag: good?.facts?.etag, lastModified: good?.facts?.lastModified };
+}
+
+export interface FetchMoment {
+  readonly nowMs: number;
+  readonly random: number;
+}
+
+export function afterFetch(
+  state: FeedState,
+  feed: DeclaredFeed,
+  outcome: FetchOutcome,
+  moment: FetchMoment,
+): FeedState {
+  const acceptance = acceptanceOf(feed);
+  const common = {
+    ...state,
+    lastFetchMs: moment.nowMs,
+    seenAcceptance: acceptance,
+    // Once the annotation has another value, the same content may be accepted again.
+    usedAcceptance: acceptance === state.usedAcceptance ? acceptance : undefined,
+  };
+  switch (outcome.kind) {
+    case "NotModified":
+      return succeeded({ ...common, good: confirmed(state.good, moment.nowMs), held: undefined }, feed, moment);
+    case "Failed":
+      return failed(common, feed, outcome.fault, moment);
+    case "Read":
+      return afterReading(common, feed, outcome, moment);
+    case "Updated":
+      return succeeded({ ...common, good: updated(state.good, outcome.reading, moment.nowMs) }, feed, moment);
+  }
+}
+
+function afterReading(
+  state: FeedState,
+  feed: DeclaredFeed,
+  { reading, facts }: Extract<FetchOutcome, { kind: "Read" }>,
+  moment: FetchMoment,
+): FeedState {
+  const decision = judgeContent({ reading, facts, format: formatOf(feed) }, state.good?.content, feed.guards);
+  if (decision.verdict === "Refuse") {
+    return failed(state, feed, { code: decision.reason, message: decision.message }, moment);
+  }
+  const hash = contentHash(reading.content);
+  const good = goodContent(reading, facts, hash, state.good, moment.nowMs);
+  if (decision.verdict === "Accept" || hash === state.good?.hash) {
+    return succeeded({ ...state, good, held: undefined }, feed, moment);
+  }
+  if (isAccepted(state, feed, hash))
+    return succeeded({ ...state, good, held: undefined, usedAcceptance: hash }, feed, moment);
+  return succeeded({ ...state, held: heldContent(decision, reading, hash, state.held, moment.nowMs) }, feed, moment);
+}
+
+function isAccepted({ usedAcceptance }: FeedState, feed: DeclaredFeed, hash: string): boolean {
+  return acceptanceOf(feed) === hash && usedAcceptance !== hash;
+}
+
+function acceptanceOf({ meta }: DeclaredFeed): string | undefined {
+  return meta.annotations[acceptAnnotation]?.trim();
+}
+
+function formatOf({ source }: DeclaredFeed): FeedFormat["type"] | "Decisions" {
+  return source.type === "Http" ? source.format.type : "Decisions";
+}
+
+function goodContent(
+  { content, counts, invalidLines }: FeedReading,
+  facts: TextFacts | undefined,
+  hash: string,
+  before: GoodContent | undefined,
+  nowMs: number,
+): GoodContent {
+  const isSame = before?.hash === hash;
+  return {
+    // The same object for the same entries, so that what was made of it before still counts.
+    content: isSame ? before.content : content,
+    counts,
+    invalidLines,
+    hash,
+    facts,
+    changedAtMs: isSame ? before.changedAtMs : nowMs,
+    confirmedAtMs: nowMs,
+  };
+}
+
+function heldContent(
+  { reason, message }: Extract<FeedDecision, { verdict: "Hold" }>,
+  { counts }: FeedReading,
+  hash: string,
+  before: HeldContent | undefined,
+  nowMs: number,
+): HeldContent {
+  return { reason, message, hash, counts, sinceMs: before?.hash === hash ? before.sinceMs : nowMs };
+}
+
+function confirmed(good: GoodContent | undefined, nowMs: number): GoodContent | undefined {
+  return good === undefined ? undefined : { ...good, confirmedAtMs: nowMs };
+}
+
+function updated(before: GoodContent | undefined, reading: FeedReading, nowMs: number): GoodContent | undefined {
+  return before === undefined
+    ? undefined
+    : goodContent(reading, undefined, contentHash(reading.content), before, nowMs);
+}
+
+/** The source answered, even if a guard keeps the answer from being used. */
+function succeeded(state: FeedState, { intervalMs }: DeclaredFeed, { nowMs, random }: FetchMoment): FeedState {
+  const next = nextFetchMs({ nowMs, intervalMs, failures: 0, retryAfterMs: undefined, random });
+  return { ...state, failures: 0, fault: undefined, nextFetchMs: next };
+}
+
+function failed(
+  state: FeedState,
+  { intervalMs }: DeclaredFeed,
+  fault: FeedFault,
+  { nowMs, random }: FetchMoment,
+): FeedState {
+  const failures = state.failures + 1;
+  const next = nextFetchMs({ nowMs, intervalMs, failures, retryAfterMs: fault.retryAfterMs, random });
+  return { ...state, failures, fault, nextFetchMs: next };
+}
+
+/** The content without the entries that have ended; the very same object if none has. */
+export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
+  const { entries, expiresAtMs } = content;
+  if (![...expiresAtMs.values()].some((endMs) => endMs <= nowMs)) return content;
+  const isLive = (endMs: number | undefined): boolean => endMs === undefined || endMs > nowMs;
+  return {
+    entries: entries.filter((entry) => isLive(expiresAtMs.get(entry))),
+    expiresAtMs: new Map([...expiresAtMs].filter(([, endMs]) => isLive(endMs))),
+  };
+}

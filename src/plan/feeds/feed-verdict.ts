@@ -1,0 +1,74 @@
+// What the state of a feed means for people, as one finding: the reason, who moves next, and a sentence.
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import { type FeedFault, type FeedState, acceptAnnotation } from "./feed-state.ts";
+import { staleAtMs } from "./schedule.ts";
+
+export type FetchedReason =
+  | "Fetched"
+  | "Pending"
+  | "Suspended"
+  | "Unavailable"
+  | "RateLimited"
+  | "UrlNotAllowed"
+  | "NotAList"
+  | "ContentOnHold"
+  | "MissingSecret"
+  | "BadApiKey";
+
+export interface FeedVerdict {
+  readonly reason: FetchedReason;
+  readonly message: string;
+  /** Who moves next: nobody, wafsync for the first time, wafsync again, a person, or whoever suspended the feed. */
+  readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
+}
+
+const reasonsOfFaults: Readonly<Record<FeedFault["code"], FetchedReason>> = {
+  Unreachable: "Unavailable",
+  TimedOut: "Unavailable",
+  Truncated: "Unavailable",
+  HttpStatus: "Unavailable",
+  TooManyRedirects: "Unavailable",
+  RateLimited: "RateLimited",
+  UrlNotAllowed: "UrlNotAllowed",
+  TooLarge: "NotAList",
+  NotInFormat: "NotAList",
+  TooManyEntries: "NotAList",
+  Markup: "NotAList",
+  Empty: "NotAList",
+  MissingSecret: "MissingSecret",
+  Refused: "BadApiKey",
+};
+
+export function judgeFeed(state: FeedState, { suspend }: DeclaredFeed): FeedVerdict {
+  const { good, held, fault } = state;
+  if (suspend) return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent(state)}` };
+  if (fault !== undefined) {
+    return {
+      reason: reasonsOfFaults[fault.code] ?? "Unavailable",
+      next: "Retrying",
+      message: `${fault.message} ${usedContent(state)}`,
+    };
+  }
+  if (held !== undefined) {
+    const approve = `To use it, annotate the feed with ${acceptAnnotation}: "${held.hash}".`;
+    return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent(state)} ${approve}` };
+  }
+  if (good === undefined) return { reason: "Pending", next: "Working", message: "The source has not been asked yet." };
+  return { reason: "Fetched", next: "Settled", message: `The feed has ${entriesText(good.content.entries.length)}.` };
+}
+
+function usedContent({ good }: FeedState): string {
+  if (good === undefined) return "There is no content yet.";
+  return `The last good content stays in use: ${entriesText(good.content.entries.length)}.`;
+}
+
+/** Since when the content counts as stale; undefined if it does not. */
+export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
+  if (state.good === undefined) return undefined;
+  const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);
+  return nowMs >= atMs ? atMs : undefined;
+}
+
+function entriesText(count: number): string {
+  return count === 1 ? "1 entry" : `${count.toLocaleString("en-US")} entries`;
+}

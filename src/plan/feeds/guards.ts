@@ -1,0 +1,112 @@
+// Decides whether a new content of a feed may replace the last good one. What only looks wrong is put on hold until a person
+// accepts it by its hash; what is certainly no list is refused.
+import type { FeedFormat, FeedGuards } from "../../model/declared-feed.ts";
+import type { FeedContent, FeedCounts, FeedReading } from "../../model/feed.ts";
+import type { TextFacts } from "./fetched-text.ts";
+
+/** As for lists: the share says little about a few entries. */
+export const shrinkGuardEntriesMin = 10;
+/** Likewise for invalid lines. */
+export const invalidGuardLinesMin = 10;
+
+export type HoldReason = "TooFewEntries" | "TooManyEntries" | "Shrunk" | "TooManyInvalid" | "UnexpectedContentType";
+
+export type FeedDecision =
+  | { readonly verdict: "Accept" }
+  | { readonly verdict: "Hold"; readonly reason: HoldReason; readonly message: string }
+  /** Nobody can accept it. */
+  | { readonly verdict: "Refuse"; readonly reason: "Markup" | "Empty"; readonly message: string };
+
+export interface JudgedContent {
+  readonly reading: FeedReading;
+  /** Absent for what does not come as a text. */
+  readonly facts: TextFacts | undefined;
+  readonly format: FeedFormat["type"] | "Decisions";
+}
+
+/** The first guard that objects. */
+export function judgeContent(
+  judged: JudgedContent,
+  lastGood: FeedContent | undefined,
+  guards: FeedGuards,
+): FeedDecision {
+  const { counts } = judged.reading;
+  return (
+    refusal(judged) ??
+    tooFew(counts, guards) ??
+    tooMany(counts, guards) ??
+    tooManyInvalid(counts, guards) ??
+    shrunk(counts, lastGood, guards) ??
+    contentType(judged) ?? { verdict: "Accept" }
+  );
+}
+
+function refusal({ facts, reading }: JudgedContent): FeedDecision | undefined {
+  if (facts === undefined) return undefined;
+  if (facts.looksLikeMarkup) {
+    const message =
+      "The server answered with a page (HTML or XML) instead of a list: check the URL, and whether a login or a challenge page answers in its place.";
+    return { verdict: "Refuse", reason: "Markup", message };
+  }
+  if (facts.bytes === 0 && reading.counts.total === 0) {
+    return { verdict: "Refuse", reason: "Empty", message: "The server answered with an empty text." };
+  }
+  return undefined;
+}
+
+function tooFew({ valid }: FeedCounts, { minEntries }: FeedGuards): FeedDecision | undefined {
+  if (valid >= minEntries) return undefined;
+  return hold(
+    "TooFewEntries",
+    `The feed has ${entries(valid)}, and spec.guards.minEntries asks for ${number(minEntries)}.`,
+  );
+}
+
+function tooMany({ valid }: FeedCounts, { maxEntries }: FeedGuards): FeedDecision | undefined {
+  if (valid <= maxEntries) return undefined;
+  return hold(
+    "TooManyEntries",
+    `The feed has ${entries(valid)}, and spec.guards.maxEntries allows ${number(maxEntries)}.`,
+  );
+}
+
+function tooManyInvalid({ invalid, total }: FeedCounts, { maxInvalidPercent }: FeedGuards): FeedDecision | undefined {
+  if (total < invalidGuardLinesMin || invalid * 100 <= total * maxInvalidPercent) return undefined;
+  const message = `${number(invalid)} of ${number(total)} lines are not valid entries, and spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
+  return hold("TooManyInvalid", message);
+}
+
+function shrunk(
+  { valid }: FeedCounts,
+  lastGood: FeedContent | undefined,
+  { maxShrinkPercent }: FeedGuards,
+): FeedDecision | undefined {
+  const before = lastGood?.entries.length ?? 0;
+  const lost = before - valid;
+  if (before < shrinkGuardEntriesMin || lost * 100 <= before * maxShrinkPercent) return undefined;
+  const message = `The feed shrank from ${number(before)} to ${entries(valid)}, and spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
+  return hold("Shrunk", message);
+}
+
+const pageTypes = /^(?:text\/html|application\/xhtml\+xml|(?:image|audio|video|font)\/.*)$/u;
+
+function contentType({ facts, format }: JudgedContent): FeedDecision | undefined {
+  const type = facts?.contentType;
+  if (type === undefined || !pageTypes.test(type)) return undefined;
+  return hold(
+    "UnexpectedContentType",
+    `The server calls the text ${type.slice(0, 60)}, which is not a type for ${format} lists.`,
+  );
+}
+
+function hold(reason: HoldReason, message: string): FeedDecision {
+  return { verdict: "Hold", reason, message };
+}
+
+function entries(count: number): string {
+  return count === 1 ? "1 entry" : `${number(count)} entries`;
+}
+
+function number(count: number): string {
+  return count.toLocaleString("en-US");
+}

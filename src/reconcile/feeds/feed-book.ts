@@ -1,0 +1,181 @@
+// What is known of every declared feed: loads it, asks the sources that are due, keeps what came of it, and hands out the
+// content. Only one process at a time may fetch: the leader, or the holder of the state directory.
+import { mapConcurrently } from "../../async/map-concurrently.ts";
+import { requestedAtAnnotation } from "../../api/kinds.ts";
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import type { FeedContent } from "../../model/feed.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { type FeedView, feedSourceName } from "../../plan/feeds/feed-access.ts";
+import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";
+import {
+  adaptFeedState,
+  afterFetch,
+  fetchDueMs,
+  type FeedState,
+  initialFeedState,
+  validatorsOf,
+  withoutEnded,
+} from "../../plan/feeds/feed-state.ts";
+import { emitFeedEvents } from "./feed-events.ts";
+import type { FeedPorts } from "./feed-ports.ts";
+import { writeFeedStatus } from "./feed-status.ts";
+
+/** So that many feeds of one host do not all ask at once. */
+const fetchesMax = 4;
+/** While the store cannot be read, nothing is fetched: what the guards compare with is missing. */
+const storeRetryMs = 30_000;
+
+interface Known {
+  feed: DeclaredFeed;
+  state: FeedState;
+  /** The content without ended entries. */
+  content: FeedContent | undefined;
+  /** Why the stored state could not be read, or the new one not be written. */
+  storeProblem: string | undefined;
+  storeRetryAtMs: number;
+}
+
+export class FeedBook {
+  readonly #ports: FeedPorts;
+  readonly #known = new Map<string, Known>();
+  #version = 0;
+
+  constructor(ports: FeedPorts) {
+    this.#ports = ports;
+  }
+
+  /** Increases whenever rules may get other entries. */
+  version(): number {
+    return this.#version;
+  }
+
+  view(name: ObjectName): FeedView | undefined {
+    const known = this.#known.get(nameKey(name));
+    return known === undefined ? undefined : { feed: known.feed, content: known.content };
+  }
+
+  state(name: ObjectName): FeedState | undefined {
+    return this.#known.get(nameKey(name))?.state;
+  }
+
+  /** Takes over what is declared now. Loads what is stored of new feeds; forgets those that are no longer declared. */
+  async declare(feeds: readonly DeclaredFeed[]): Promise<void> {
+    const names = new Set(feeds.map(({ meta }) => nameKey(meta)));
+    for (const key of this.#known.keys()) if (!names.has(key)) this.#forget(key);
+    await mapConcurrently(feeds, fetchesMax, async (feed) => await this.#declareOne(feed));
+    this.dropEnded();
+  }
+
+  /** Asks every source that is due. The status of each feed is current then. */
+  async refresh(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ports;
+    const due = [...this.#known.values()].filter((known) => (this.#dueMs(known) ?? Infinity) <= clock.nowMs());
+    await mapConcurrently(due, fetchesMax, async (known) => {
+      if (!signal.aborted) await this.#refreshOne(known, signal);
+    });
+  }
+
+  /** Writes the status of every feed: it also changes with time. */
+  async report(): Promise<void> {
+    const { status, clock } = this.#ports;
+    for (const { feed, state, content, storeProblem } of this.#known.values()) {
+      await writeFeedStatus(status, { feed, state, content, storeProblem, nowMs: clock.nowMs() });
+    }
+  }
+
+  /** What is wrong with each feed, in a sentence or more. */
+  problems(): string[] {
+    return [...this.#known.values()].flatMap(({ feed, state, storeProblem }) => {
+      const { message, next } = judgeFeed(state, feed);
+      if (storeProblem !== undefined) return [`${feedSourceName(feed.meta)}: nothing is fetched: ${storeProblem}`];
+      return next === "Retrying" || next === "Person" ? [`${feedSourceName(feed.meta)}: ${message}`] : [];
+    });
+  }
+
+  /** When something is to be done next: a fetch, or the end of an entry. */
+  nextMs(): number | undefined {
+    const times = [...this.#known.values()].flatMap((known) => [this.#dueMs(known), firstEndMs(known.content)]);
+    const known = times.filter((timeMs) => timeMs !== undefined);
+    return known.length === 0 ? undefined : Math.min(...known);
+  }
+
+  /** Entries that have ended go without any answer of the source. */
+  dropEnded(): void {
+    const nowMs = this.#ports.clock.nowMs();
+    for (const known of this.#known.values()) {
+      const { good } = known.state;
+      const from = known.content ?? good?.content;
+      const content = from === undefined ? undefined : withoutEnded(from, nowMs);
+      if (content !== known.content) this.#version += 1;
+      known.content = content;
+    }
+  }
+
+  #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
+    const dueMs = fetchDueMs(state, feed, this.#ports.clock.nowMs());
+    return dueMs === undefined || storeProblem === undefined ? dueMs : Math.max(dueMs, storeRetryAtMs);
+  }
+
+  #forget(key: string): void {
+    this.#known.delete(key);
+    this.#version += 1;
+  }
+
+  async #declareOne(feed: DeclaredFeed): Promise<void> {
+    const { store, clock } = this.#ports;
+    const key = nameKey(feed.meta);
+    const before = this.#known.get(key);
+    if (before !== undefined && !(before.storeProblem !== undefined && clock.nowMs() >= before.storeRetryAtMs)) {
+      if (before.feed !== feed) this.#version += 1;
+      before.feed = feed;
+      before.state = adapted(before.state, feed);
+      return;
+    }
+    const stored = await store.load(feed.meta);
+    const state = stored.ok ? stored.state : undefined;
+    this.#known.set(key, {
+      feed,
+      state: adapted(state ?? before?.state ?? initialFeedState(feed), feed),
+      content: before?.content,
+      storeProblem: stored.ok ? undefined : stored.problem,
+      storeRetryAtMs: clock.nowMs() + storeRetryMs,
+    });
+    this.#version += 1;
+  }
+
+  async #refreshOne(known: Known, signal: AbortSignal): Promise<void> {
+    const { clock, random, fetch, store, status } = this.#ports;
+    if (known.storeProblem !== undefined) await this.#declareOne(known.feed);
+    const current = this.#known.get(nameKey(known.feed.meta));
+    if (current === undefined || current.storeProblem !== undefined) return;
+    const { feed, state: before } = current;
+    const outcome = await fetch(feed, { validators: validatorsOf(before), state: before }, signal);
+    if (signal.aborted) return;
+    const state = afterFetch(before, feed, outcome, { nowMs: clock.nowMs(), random: random() });
+    // The content is stored before it is used, so that it is still the last good one after a crash.
+    const problem = await store.save(feed.meta, state);
+    if (problem !== undefined) {
+      current.storeProblem = problem;
+      current.storeRetryAtMs = clock.nowMs() + storeRetryMs;
+      return;
+    }
+    current.state = state;
+    if (state.good?.content !== before.good?.content) {
+      current.content = state.good?.content;
+      this.#version += 1;
+    }
+    this.dropEnded();
+    emitFeedEvents(status, feed, before, state);
+  }
+}
+
+function adapted(state: FeedState, feed: DeclaredFeed): FeedState {
+  return adaptFeedState(state, feed, feed.meta.annotations[requestedAtAnnotation]);
+}
+
+function firstEndMs(content: FeedContent | undefined): number | undefined {
+  if (content === undefined || content.expiresAtMs.size === 0) return undefined;
+  let firstMs = Number.POSITIVE_INFINITY;
+  for (const endMs of content.expiresAtMs.values()) firstMs = Math.min(firstMs, endMs);
+  return firstMs;
+}

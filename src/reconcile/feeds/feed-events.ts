@@ -1,0 +1,35 @@
+// Events of feeds: what a person wants to know, once each. States are compared, so nothing is repeated by later fetches.
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import type { FeedState } from "../../plan/feeds/feed-state.ts";
+import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";
+import type { StatusPort } from "../ports.ts";
+
+export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: FeedState, after: FeedState): void {
+  const { meta } = feed;
+  const was = judgeFeed(before, feed);
+  const is = judgeFeed(after, feed);
+  const wasOk = was.next === "Settled" || was.next === "Working";
+  if (is.reason === "ContentOnHold" && before.held?.hash !== after.held?.hash) {
+    status.event(meta, { type: "Warning", reason: "FeedContentOnHold", message: is.message });
+  } else if (is.next === "Retrying" && is.reason !== was.reason) {
+    status.event(meta, { type: "Warning", reason: "FeedFetchFailed", message: is.message });
+  } else if (is.next === "Settled" && !wasOk) {
+    status.event(meta, { type: "Normal", reason: "FeedRecovered", message: is.message });
+  }
+  if (after.usedAcceptance !== undefined && after.usedAcceptance !== before.usedAcceptance) {
+    const message = `The content on hold was accepted by wafsync.dev/accept-feed: "${after.usedAcceptance}".`;
+    status.event(meta, { type: "Normal", reason: "FeedContentAccepted", message });
+  }
+  emitChange(status, feed, before, after);
+}
+
+function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedState, after: FeedState): void {
+  const old = before.good?.content;
+  const next = after.good?.content;
+  if (next === undefined || old === next) return;
+  const known = new Set(old?.entries);
+  const added = next.entries.filter((entry) => !known.has(entry)).length;
+  const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
+  const message = `The feed has ${next.entries.length} entries: ${added} new, ${removed} gone.`;
+  status.event(meta, { type: "Normal", reason: "FeedChanged", message });
+}

@@ -1,0 +1,36 @@
+// A source of resources whose rules have the entries of their feeds. Everything else it passes on.
+import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import { feedTextFor } from "../../plan/feeds/feed-access.ts";
+import type { SourcePort } from "../ports.ts";
+import type { FeedBook } from "./feed-book.ts";
+
+/** @param book which feeds there are, and what they say */
+export function withFeeds(source: SourcePort, book: Pick<FeedBook, "view" | "version">): SourcePort {
+  // The same object while nothing changes, because plans are remembered by it.
+  const known = new WeakMap<Gathered, { readonly version: number; readonly gathered: Gathered }>();
+  const extend = (gathered: Gathered | undefined): Gathered | undefined => {
+    if (gathered === undefined || gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;
+    const before = known.get(gathered);
+    if (before?.version === book.version()) return before.gathered;
+    const extended = { ...gathered, rules: gathered.rules.map((rule) => withTexts(rule, gathered, book)) };
+    known.set(gathered, { version: book.version(), gathered: extended });
+    return extended;
+  };
+  return {
+    ...source,
+    gather: async (instance) => extend(await source.gather(instance)),
+    confirm: async (instance, options) => {
+      const confirmed = await source.confirm(instance, options);
+      return confirmed.state === "Failed" ? confirmed : { ...confirmed, gathered: extend(confirmed.gathered) };
+    },
+    version: (instance) => source.version(instance) + book.version(),
+  };
+}
+
+function withTexts(one: GatheredRule, { namespaceLabels }: Gathered, book: Pick<FeedBook, "view">): GatheredRule {
+  const { rule, texts } = one;
+  if (rule.feeds.length === 0) return one;
+  const { namespace } = rule.meta;
+  const user = { namespace, labels: namespaceLabels.get(namespace) };
+  return { rule, texts: [...texts, ...rule.feeds.map((feed) => feedTextFor(feed, book.view(feed), user))] };
+}

@@ -1,0 +1,128 @@
+// The status of a feed, from what is known of it.
+import type { Condition } from "../../api/conditions.ts";
+import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
+import type { WafFeedStatus } from "../../api/waf-feed.ts";
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import { headOf } from "../../model/entry-head.ts";
+import type { FeedContent } from "../../model/feed.ts";
+import type { FeedState } from "../../plan/feeds/feed-state.ts";
+import { type FeedVerdict, judgeFeed, staleSinceMs } from "../../plan/feeds/feed-verdict.ts";
+import { specialPurposeObjection } from "../../plan/lists/special-purpose.ts";
+import type { StatusPort } from "../ports.ts";
+import { writeStatus } from "../status/write-status.ts";
+
+export interface FeedFacts {
+  readonly feed: DeclaredFeed;
+  readonly state: FeedState;
+  /** What rules get now. */
+  readonly content: FeedContent | undefined;
+  readonly storeProblem: string | undefined;
+  readonly nowMs: number;
+}
+
+export async function writeFeedStatus(status: StatusPort, facts: FeedFacts): Promise<void> {
+  await writeStatus(status, facts.feed.meta, (before) => feedStatus(before, facts));
+}
+
+/** Fields without a value are undefined, which the writer leaves out. */
+export function feedStatus(before: Partial<WafFeedStatus>, facts: FeedFacts): object {
+  const { feed, state } = facts;
+  const { good, held } = state;
+  return {
+    observedGeneration: feed.meta.generation,
+    conditions: conditionsOf(before.conditions ?? [], facts),
+    entries: entriesOf(facts),
+    lastFetchTime: timeOf(state.lastFetchMs),
+    lastGoodTime: timeOf(good?.confirmedAtMs),
+    lastChangeTime: timeOf(good?.changedAtMs),
+    nextFetchTime: feed.suspend ? undefined : timeOf(state.nextFetchMs),
+    etag: good?.facts?.etag,
+    sha256: good?.facts?.sha256,
+    held:
+      held === undefined
+        ? undefined
+        : { hash: held.hash, reason: held.reason, entries: held.counts.valid, since: formatTime(held.sinceMs) },
+    invalidLines: good === undefined || good.invalidLines.length === 0 ? undefined : good.invalidLines,
+  };
+}
+
+function entriesOf({ state: { good }, content }: FeedFacts): object | undefined {
+  if (good === undefined) return undefined;
+  return { ...good.counts, specialPurpose: specialPurposeCount(good.content), used: content?.entries.length ?? 0 };
+}
+
+const counted = new WeakMap<FeedContent, number>();
+
+function specialPurposeCount(content: FeedContent): number {
+  const known = counted.get(content);
+  if (known !== undefined) return known;
+  const { length } = content.entries.filter((entry) => specialPurposeObjection(entry, headOf(entry)) !== undefined);
+  counted.set(content, length);
+  return length;
+}
+
+function timeOf(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : formatTime(timeMs);
+}
+
+function conditionsOf(before: readonly Condition[], facts: FeedFacts): readonly Condition[] {
+  const { feed, state, nowMs, storeProblem } = facts;
+  const { generation: observedGeneration } = feed.meta;
+  const verdict: FeedVerdict =
+    storeProblem === undefined
+      ? judgeFeed(state, feed)
+      : { reason: "Unavailable", next: "Retrying", message: `Nothing is fetched: ${storeProblem}` };
+  const message = verdict.message;
+  const accepted = { type: "Accepted", status: "True", reason: "Accepted", message: "The feed is valid." } as const;
+  let conditions = setCondition(before, { ...accepted, observedGeneration }, nowMs);
+  const status = fetchedStatus(verdict);
+  conditions = setCondition(
+    conditions,
+    { type: "Fetched", status, reason: verdict.reason, message, observedGeneration },
+    nowMs,
+  );
+  conditions = setCondition(conditions, { type: "Ready", ...readyOf(verdict), observedGeneration }, nowMs);
+  conditions = withWork(conditions, verdict, observedGeneration, nowMs);
+  return withStale(conditions, facts);
+}
+
+function fetchedStatus({ next }: FeedVerdict): "True" | "False" | "Unknown" {
+  if (next === "Settled") return "True";
+  return next === "Working" || next === "Paused" ? "Unknown" : "False";
+}
+
+function readyOf({ next, reason, message }: FeedVerdict) {
+  if (next === "Settled") return { status: "True", reason: "Ready", message } as const;
+  if (next === "Working") return { status: "Unknown", reason: "Progressing", message } as const;
+  return { status: next === "Paused" ? "Unknown" : "False", reason, message } as const;
+}
+
+function withWork(
+  before: readonly Condition[],
+  { next, reason, message }: FeedVerdict,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  const common = { status: "True", message, observedGeneration } as const;
+  let conditions =
+    next === "Person"
+      ? setCondition(before, { type: "Stalled", reason, ...common }, nowMs)
+      : removeCondition(before, "Stalled");
+  if (next === "Working" || next === "Retrying") {
+    const how = next === "Working" ? "Progressing" : "ProgressingWithRetry";
+    conditions = setCondition(conditions, { type: "Reconciling", reason: how, ...common }, nowMs);
+  } else conditions = removeCondition(conditions, "Reconciling");
+  return conditions;
+}
+
+function withStale(conditions: readonly Condition[], { feed, state, nowMs }: FeedFacts): readonly Condition[] {
+  if (staleSinceMs(state, feed, nowMs) === undefined) return removeCondition(conditions, "Stale");
+  const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
+  const message = `The source last confirmed the content at ${confirmed}. The content stays in use.`;
+  const { generation: observedGeneration } = feed.meta;
+  return setCondition(
+    conditions,
+    { type: "Stale", status: "True", reason: "NotConfirmed", message, observedGeneration },
+    nowMs,
+  );
+}

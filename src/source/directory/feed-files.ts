@@ -1,0 +1,72 @@
+// What is remembered of feeds, as files: `feeds/<namespace>/<name>/state.json`, and the entries in a file of their own that
+// the state names by its digest. The entries are written first, so that a crash between the two changes nothing.
+import type { ObjectName } from "../../model/resource.ts";
+import type { FeedState } from "../../plan/feeds/feed-state.ts";
+import { decodeFeedState, encodeFeed, withContent } from "../feed-record.ts";
+import { objectFileName } from "./object-file-name.ts";
+import type { FilePath, StateDirectory } from "./state-directory.ts";
+
+const folder = "feeds";
+const stateFile = "state.json";
+const stateBytesMax = 1024 * 1024;
+/** A million entries with their times. */
+const contentBytesMax = 64 * 1024 * 1024;
+
+export type LoadedFeed =
+  | { readonly ok: true; readonly state: FeedState | undefined }
+  | { readonly ok: false; readonly problem: string };
+
+export interface FeedFiles {
+  load(feed: ObjectName): Promise<LoadedFeed>;
+  /** Undefined, or why it was not written. */
+  save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
+}
+
+export function createFeedFiles(state: StateDirectory): FeedFiles {
+  return {
+    load: async (feed) => await loadFeed(state, feed),
+    save: async (feed, next) => await saveFeed(state, feed, next),
+  };
+}
+
+async function loadFeed(directory: StateDirectory, feed: ObjectName): Promise<LoadedFeed> {
+  const file = fileOf(feed, stateFile);
+  const read = await directory.read(file, stateBytesMax);
+  if (!read.ok) return read;
+  if (read.value === undefined) return { ok: true, state: undefined };
+  const decoded = decodeFeedState(read.value);
+  if (!decoded.ok) return { ok: false, problem: `${directory.pathOf(file)}: ${decoded.problem}.` };
+  const { state, contentDigest } = decoded;
+  if (contentDigest === undefined) return { ok: true, state };
+  const contentFile = fileOf(feed, contentName(contentDigest));
+  const text = await directory.read(contentFile, contentBytesMax);
+  if (!text.ok) return text;
+  const whole = text.value === undefined ? undefined : withContent(state, contentDigest, text.value);
+  if (whole !== undefined) return { ok: true, state: whole };
+  return { ok: false, problem: `${directory.pathOf(contentFile)} is missing or damaged.` };
+}
+
+async function saveFeed(directory: StateDirectory, feed: ObjectName, state: FeedState): Promise<string | undefined> {
+  const { stateText, content } = encodeFeed(state);
+  const before = await directory.list(fileOf(feed));
+  if (!before.ok) return before.problem;
+  const kept = content === undefined ? undefined : contentName(content.digest);
+  if (content !== undefined && kept !== undefined && !before.value.includes(kept)) {
+    const written = await directory.write(fileOf(feed, kept), content.text);
+    if (!written.ok) return written.problem;
+  }
+  const written = await directory.write(fileOf(feed, stateFile), stateText);
+  if (!written.ok) return written.problem;
+  for (const name of before.value) {
+    if (name !== stateFile && name !== kept) await directory.remove(fileOf(feed, name));
+  }
+  return undefined;
+}
+
+function contentName(digest: string): string {
+  return `entries-${digest}.txt`;
+}
+
+function fileOf({ namespace, name }: ObjectName, ...file: readonly string[]): FilePath {
+  return [folder, namespace, objectFileName(name).replace(/\.yaml$/u, ""), ...file];
+}

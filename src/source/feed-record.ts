@@ -1,0 +1,146 @@
+// What is remembered of a feed, as text: a small state as JSON, and the entries, one a line with the second in which it ends,
+// if it does. Kept apart, because the state changes at each fetch and the entries do not.
+import { createHash } from "node:crypto";
+import * as z from "zod";
+import type { Entry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../model/entry.ts";
+import type { FeedContent } from "../model/feed.ts";
+import type { FeedState, GoodContent } from "../plan/feeds/feed-state.ts";
+
+const format = 1;
+const digestLength = 32;
+
+const optionalText = z.string().optional();
+const optionalTime = z.number().optional();
+const number = z.int().min(0);
+
+const facts = z.strictObject({
+  etag: optionalText,
+  lastModified: optionalText,
+  sha256: z.string(),
+  contentType: optionalText,
+  looksLikeMarkup: z.boolean(),
+  bytes: number,
+});
+
+const good = z.strictObject({
+  counts: z.strictObject({ total: number, valid: number, invalid: number, duplicates: number }),
+  invalidLines: z.array(z.strictObject({ line: number, text: z.string(), message: z.string() })).max(100),
+  hash: z.string(),
+  facts: facts.optional(),
+  changedAtMs: z.number(),
+  confirmedAtMs: z.number(),
+  /** Of the text of the entries: which text belongs to this state. */
+  contentDigest: z.string().regex(/^[0-9a-f]{32}$/u),
+});
+
+/** Whatever the codes are: they only decide what a status says until the next fetch. */
+const held = z.strictObject({
+  reason: z.string(),
+  message: z.string(),
+  hash: z.string(),
+  counts: z.strictObject({ total: number, valid: number, invalid: number, duplicates: number }),
+  sinceMs: z.number(),
+});
+const fault = z.strictObject({ code: z.string(), message: z.string(), retryAfterMs: optionalTime });
+
+const stored = z.strictObject({
+  format: z.literal(format),
+  sourceKey: z.string(),
+  good: good.optional(),
+  held: held.optional(),
+  fault: fault.optional(),
+  failures: number,
+  lastFetchMs: optionalTime,
+  nextFetchMs: optionalTime,
+  usedAcceptance: optionalText,
+  handledRequest: optionalText,
+  seenAcceptance: optionalText,
+});
+
+export interface FeedRecord {
+  readonly stateText: string;
+  /** Undefined if there is no good content. */
+  readonly content: { readonly digest: string; readonly text: string } | undefined;
+}
+
+const contentTexts = new WeakMap<FeedContent, NonNullable<FeedRecord["content"]>>();
+
+export function encodeFeed(state: FeedState): FeedRecord {
+  const { good, ...rest } = state;
+  const content = good === undefined ? undefined : encodeContent(good.content);
+  const record = { format, ...rest, good: content && good && storedGood(good, content.digest) };
+  return { stateText: `${JSON.stringify(record, undefined, 2)}\n`, content };
+}
+
+function storedGood({ content: _content, ...rest }: GoodContent, contentDigest: string): object {
+  return { ...rest, contentDigest };
+}
+
+function encodeContent(content: FeedContent): NonNullable<FeedRecord["content"]> {
+  const known = contentTexts.get(content);
+  if (known !== undefined) return known;
+  const lines = content.entries.map((entry) => {
+    const endMs = content.expiresAtMs.get(entry);
+    return endMs === undefined ? entry : `${entry} ${Math.ceil(endMs / 1000)}`;
+  });
+  const text = lines.map((line) => `${line}\n`).join("");
+  const encoded = { digest: digestOf(text), text };
+  contentTexts.set(content, encoded);
+  return encoded;
+}
+
+export type DecodedState =
+  | { readonly ok: true; readonly state: FeedState; readonly contentDigest: string | undefined }
+  | { readonly ok: false; readonly problem: string };
+
+/** The state without its content: `withContent` adds it. */
+export function decodeFeedState(stateText: string): DecodedState {
+  const parsed = stored.safeParse(parseJson(stateText));
+  if (!parsed.success) return { ok: false, problem: "the state of the feed is damaged, or a newer wafsync wrote it" };
+  const { format: _format, good, ...rest } = parsed.data;
+  const state = { ...emptyState, ...rest } as FeedState;
+  if (good === undefined) return { ok: true, state, contentDigest: undefined };
+  const { contentDigest, ...kept } = good;
+  const content: FeedContent = { entries: [], expiresAtMs: new Map() };
+  return { ok: true, state: { ...state, good: { facts: undefined, ...kept, content } as GoodContent }, contentDigest };
+}
+
+const emptyState = {
+  good: undefined,
+  held: undefined,
+  fault: undefined,
+  lastFetchMs: undefined,
+  nextFetchMs: undefined,
+  usedAcceptance: undefined,
+  handledRequest: undefined,
+  seenAcceptance: undefined,
+};
+
+/** Undefined if the text is not the one that the state names: nothing of it may be used then. */
+export function withContent(state: FeedState, contentDigest: string, text: string): FeedState | undefined {
+  if (state.good === undefined || digestOf(text) !== contentDigest) return undefined;
+  const entries: Entry[] = [];
+  const expiresAtMs = new Map<Entry, number>();
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    const [entryText = "", end] = line.split(" ");
+    const parsed = parseDeclaredEntry(entryText);
+    if (!parsed.ok) return undefined;
+    entries.push(parsed.entry);
+    if (end !== undefined) expiresAtMs.set(parsed.entry, Number(end) * 1000);
+  }
+  return { ...state, good: { ...state.good, content: { entries, expiresAtMs } } };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, digestLength);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { CrowdsecSource } from "../../../src/feed/crowdsec/crowdsec-source.ts";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import type { CrowdsecFeed } from "../../../src/model/declared-feed.ts";
+import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
+import { FakeCrowdsec } from "../../support/fakes/fake-crowdsec.ts";
+import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
+
+let crowdsec: FakeCrowdsec;
+let clock: VirtualClock;
+let client: CrowdsecSource;
+
+beforeEach(async () => {
+  crowdsec = await FakeCrowdsec.start();
+  clock = createVirtualClock();
+  client = new CrowdsecSource({
+    clock,
+    isAllowed: () => true,
+    isPublicOnly: true,
+    allowInsecureHttp: true,
+    userAgent: "wafsync/0.0.0",
+    version: "0.0.0",
+    operatingSystem: { name: "linux", version: "6" },
+  });
+});
+
+afterEach(async () => {
+  await crowdsec.stop();
+});
+
+interface PullOptions {
+  readonly key?: string;
+  readonly isCurrent?: boolean;
+  readonly source?: Partial<CrowdsecFeed>;
+}
+
+async function pull({ key = crowdsec.key, isCurrent = true, source = {} }: PullOptions = {}): Promise<FetchOutcome> {
+  const feed: CrowdsecFeed = {
+    type: "Crowdsec",
+    url: crowdsec.url,
+    apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
+    origins: [],
+    scenariosContaining: [],
+    scenariosNotContaining: [],
+    types: ["ban"],
+    ...source,
+  };
+  const pulling = { source: feed, key: new ApiKey(key), isCurrent, entriesMax: 1000 };
+  return await client.pull(pulling, new AbortController().signal);
+}
+
+function shown(outcome: FetchOutcome): string {
+  if (outcome.kind === "Failed") return `${outcome.fault.code}: ${outcome.fault.message}`;
+  return outcome.kind === "NotModified" ? outcome.kind : `${outcome.kind} ${outcome.reading.content.entries.join(" ")}`;
+}
+
+describe("The decisions of CrowdSec", () => {
+  test("are read as a whole first, and then by their changes", async () => {
+    crowdsec.add({ value: "192.0.2.1", seconds: 60 }, { value: "198.51.100.0/24", scope: "range", seconds: 60 });
+    expect(shown(await pull())).toBe("Read 192.0.2.1 198.51.100.0/24");
+    crowdsec.add({ value: "2001:DB8::1", seconds: 60 });
+    crowdsec.remove("192.0.2.1");
+    expect(shown(await pull())).toBe("Updated 198.51.100.0/24 2001:db8::1");
+    expect(shown(await pull())).toBe("Updated 198.51.100.0/24 2001:db8::1");
+    expect(crowdsec.calls).toEqual([
+      "/v1/decisions/stream?startup=false&scopes=ip%2Crange",
+      "/v1/decisions?type=ban",
+      ...Array<string>(2).fill("/v1/decisions/stream?startup=false&scopes=ip%2Crange"),
+    ]);
+    expect(crowdsec.server.requests[0]?.headers).toMatchObject({ "user-agent": "wafsync/0.0.0" });
+  });
+
+  test("end with their durations, and the longest of several counts", async () => {
+    crowdsec.add(
+      { value: "192.0.2.1", seconds: 60 },
+      { value: "192.0.2.1", seconds: 120 },
+      { value: "192.0.2.2", seconds: -5 },
+    );
+    const outcome = await pull();
+    expect(shown(outcome)).toBe("Read 192.0.2.1");
+    expect(outcome).toMatchObject({
+      reading: { content: { expiresAtMs: new Map([["192.0.2.1", clock.nowMs() + 120_000]]) } },
+    });
+    await clock.advance(121_000);
+    expect(shown(await pull())).toBe("Updated ");
+  });
+
+  test("are those about addresses and ranges, of the wanted types, and no simulated ones", async () => {
+    crowdsec.add(
+      { value: "192.0.2.1", seconds: 60, scope: "IP" },
+      { value: "DE", seconds: 60, scope: "Country" },
+      { value: "64500", seconds: 60, scope: "AS" },
+      { value: "192.0.2.2", seconds: 60, type: "captcha" },
+      { value: "not-an-address", seconds: 60 },
+    );
+    expect(await pull()).toMatchObject({
+      reading: { content: { entries: ["192.0.2.1"] }, counts: { total: 2, valid: 1, invalid: 1, duplicates: 0 } },
+    });
+    expect(shown(await pull({ isCurrent: false, source: { types: ["Ban", "captcha"], origins: ["a", "b"] } }))).toBe(
+      "Read 192.0.2.1 192.0.2.2",
+    );
+    expect(crowdsec.calls.at(-1)).toBe("/v1/decisions?origins=a%2Cb");
+  });
+
+  test("are no longer there at all: that is an answer, and a guard judges it", async () => {
+    expect(shown(await pull())).toBe("Read ");
+  });
+
+  test("stay when the server's table is gone, which its stream does not admit", async () => {
+    crowdsec.add({ value: "192.0.2.1", seconds: 7200 });
+    await pull();
+    crowdsec.isTableGone = true;
+    expect(shown(await pull())).toBe("Updated 192.0.2.1");
+    await clock.advance(3_600_000);
+    expect(shown(await pull())).toMatch(/^HttpStatus: .* answered 500/);
+    crowdsec.isTableGone = false;
+    expect(shown(await pull())).toBe("Read 192.0.2.1");
+  });
+
+  test("are read as a whole again after a failure, because nobody knows where the cursor is", async () => {
+    crowdsec.add({ value: "192.0.2.1", seconds: 60 });
+    await pull();
+    crowdsec.add({ value: "192.0.2.2", seconds: 60 });
+    crowdsec.server.answers((_, response) => {
+      response.writeHead(200, { "content-length": "1000" });
+      response.write("{", () => response.destroy());
+    });
+    expect(shown(await pull())).toMatch(/^Truncated: /);
+    crowdsec.works();
+    expect(shown(await pull())).toBe("Read 192.0.2.1 192.0.2.2");
+  });
+
+  test("are read as a whole again while other content counts than that of the last pull", async () => {
+    await pull();
+    expect(shown(await pull({ isCurrent: false }))).toMatch(/^Read/);
+  });
+
+  test("are not asked for with a wrong key more than once, and the key is in no message", async () => {
+    const outcome = shown(await pull({ key: "wr0ng-key-of-tests" }));
+    expect(outcome).toMatch(/^Refused: .* refuses the API key \(403\)/);
+    expect(outcome).not.toContain("wr0ng");
+    expect(crowdsec.calls).toHaveLength(1);
+  });
+
+  test.each([
+    '{"message": "hello"}',
+    '[{"value": "192.0.2.1"}]',
+    "<html>",
+    '[{"scope":"Ip","type":"ban","value":"192.0.2.1","duration":"soon"}]',
+  ])("are not taken from another answer: %s", async (body) => {
+    crowdsec.server.answers(({ url }, response) => response.end(url?.includes("stream") === true ? "{}" : body));
+    expect(shown(await pull())).toMatch(/^NotInFormat: /);
+  });
+
+  test("are reported back every half an hour, by origin and family, as an array", async () => {
+    crowdsec.add(
+      { value: "192.0.2.1", seconds: 90_000, origin: "lists", scenario: "firehol" },
+      { value: "192.0.2.2", seconds: 90_000, origin: "CAPI" },
+      { value: "2001:db8::1", seconds: 90_000, origin: "CAPI" },
+    );
+    await pull();
+    expect(crowdsec.usage).toEqual([]);
+    await clock.advance(1_800_000);
+    await pull();
+    const labels = (origin: string, ip_type: string) => ({
+      name: "active_decisions",
+      value: 1,
+      unit: "ip",
+      labels: { origin, ip_type },
+    });
+    expect(crowdsec.usage).toMatchObject([
+      {
+        remediation_components: [
+          {
+            type: "wafsync",
+            metrics: [
+              {
+                meta: { window_size_seconds: 1800 },
+                items: [labels("lists:firehol", "ipv4"), labels("CAPI", "ipv4"), labels("CAPI", "ipv6")],
+              },
+            ],
+          },
+        ],
+      },
+    ]);
+    await pull();
+    expect(crowdsec.usage).toHaveLength(1);
+  });
+});

@@ -1,0 +1,157 @@
+// Feeds in a cluster: fetched by the leader, remembered in WafRecords, used across namespaces where the feed allows it.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { someAddresses } from "../support/builders/declare-feed.ts";
+import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
+import { FakeCrowdsec } from "../support/fakes/fake-crowdsec.ts";
+import { FeedServer } from "../support/fakes/feed-server.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
+
+/** Guards of the instance never object here: those of the feed are tested. */
+const unguarded = { guards: { maxRemovals: 100_000, maxRemovalPercent: 100 } };
+const parameters = ["--allow-private-feeds"];
+
+function feed(namespace: string, spec: object, annotations: Readonly<Record<string, string>> = {}): Manifest {
+  return { apiVersion, kind: "WafFeed", metadata: { name: "threats", namespace, annotations }, spec };
+}
+
+function feedRule(namespace: string, ref: object = { name: "threats" }, spec: object = {}): Manifest {
+  return rule(namespace, "feed", [], { addressesFrom: [{ feedRef: ref }], ...spec });
+}
+
+await describeOperator("feeds", (world) => {
+  let server: FeedServer;
+  let asked = 0;
+
+  beforeAll(async () => {
+    server = await FeedServer.start();
+    await world().startOperator({ parameters });
+  });
+
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  async function declare(namespace: string, spec: object = {}, annotations: object = {}): Promise<void> {
+    asked += 1;
+    const now = { "wafsync.dev/requested-at": String(asked), ...annotations };
+    await world().apply(feed(namespace, { http: { url: server.url(`/${namespace}`) }, ...spec }, now));
+  }
+
+  async function statusOf(namespace: string) {
+    const object = await world().read("WafFeed", namespace, "threats");
+    return { status: object?.status, fetched: conditionOf(object, "Fetched") };
+  }
+
+  async function listed(waf: TestWaf, entries: readonly string[]): Promise<void> {
+    const wanted = [...entries].sort().join(" ");
+    await world().eventually(
+      `${entries.length} entries on the list`,
+      () => [...waf.view.blocklist].sort().join(" ") === wanted,
+    );
+  }
+
+  async function reason(namespace: string, wanted: string): Promise<void> {
+    await world().eventually(
+      `${wanted} of the feed`,
+      async () => (await statusOf(namespace)).fetched?.reason === wanted,
+    );
+  }
+
+  async function recordsIn(namespace: string): Promise<readonly string[]> {
+    const path = `/apis/${apiVersion}/namespaces/${namespace}/wafrecords?labelSelector=wafsync.dev%2Frecord%3DFeed`;
+    const { items } = (await world().requests.expect({ path })) as { items: { metadata: { name: string } }[] };
+    return items.map(({ metadata }) => metadata.name);
+  }
+
+  test("content arrives, survives a restart without its server, is put on hold, and is accepted", async () => {
+    const { namespace, waf } = await world().newInstance("feeds", unguarded);
+    const list = someAddresses(40);
+    server.serves(`${list.join("\n")}\n`, { etag: '"v1"' });
+    await declare(namespace);
+    await world().apply(feedRule(namespace));
+    await listed(waf, list);
+    await world().allReady(namespace);
+    expect((await statusOf(namespace)).status).toMatchObject({
+      entries: { total: 40, valid: 40, invalid: 0, duplicates: 0, specialPurpose: 0, used: 40 },
+      etag: '"v1"',
+    });
+    expect(await recordsIn(namespace)).toHaveLength(2);
+
+    await world().operator.end();
+    server.fails(503);
+    await world().startOperator({ parameters });
+    await declare(namespace);
+    await reason(namespace, "Unavailable");
+    await listed(waf, list);
+
+    const shrunk = list.slice(0, 10);
+    server.serves(shrunk.join("\n"));
+    await declare(namespace);
+    await reason(namespace, "ContentOnHold");
+    await listed(waf, list);
+    const held = (await statusOf(namespace)).status?.["held"] as { hash: string };
+    await declare(namespace, {}, { "wafsync.dev/accept-feed": held.hash });
+    await listed(waf, shrunk);
+    await reason(namespace, "Fetched");
+    expect(await recordsIn(namespace)).toHaveLength(2);
+    const reasons = (await world().events(namespace)).map((event) => event.reason);
+    expect(reasons).toEqual(
+      expect.arrayContaining(["FeedFetchFailed", "FeedContentOnHold", "FeedContentAccepted", "FeedChanged"]),
+    );
+  });
+
+  test("a rule elsewhere gets nothing unless the feed allows its namespace, and loses nothing when the feed goes", async () => {
+    const home = await world().newNamespace("lists");
+    const { namespace, waf } = await world().newInstance("users", unguarded);
+    server.serves("192.0.2.1\n");
+    await declare(home);
+    await world().apply(feedRule(namespace, { name: "threats", namespace: home }));
+    const accepted = async () => conditionOf(await world().read("WafIpRule", namespace, "feed"), "Accepted");
+    await world().eventually("the rule lacks its feed", async () => (await accepted())?.reason === "SourceMissing");
+    expect((await accepted())?.message).toContain(`does not allow rules of namespace ${namespace} in`);
+    await declare(home, { allowedNamespaces: { from: "All" } });
+    await listed(waf, ["192.0.2.1"]);
+    await world().remove(feed(home, {}));
+    await world().eventually(
+      "the rule lacks its feed again",
+      async () => (await accepted())?.reason === "SourceMissing",
+    );
+    await listed(waf, ["192.0.2.1"]);
+    await world().remove(feedRule(namespace));
+    await listed(waf, []);
+  });
+
+  describe("CrowdSec", () => {
+    let crowdsec: FakeCrowdsec;
+
+    beforeAll(async () => {
+      crowdsec = await FakeCrowdsec.start();
+    });
+
+    afterAll(async () => {
+      await crowdsec.stop();
+    });
+
+    test("decisions arrive and go, also by their durations while the server is away", async () => {
+      const { namespace, waf } = await world().newInstance("crowdsec", unguarded);
+      const secret: Manifest = {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "crowdsec", namespace },
+        stringData: { apiKey: crowdsec.key },
+      };
+      const source = { http: undefined, crowdsec: { url: crowdsec.url, apiKeySecretRef: { name: "crowdsec" } } };
+      crowdsec.add({ value: "192.0.2.1", seconds: 3600 }, { value: "198.51.100.0/24", scope: "Range", seconds: 3600 });
+      crowdsec.add({ value: "192.0.2.3", seconds: 8 });
+      await world().apply(secret, feedRule(namespace));
+      await declare(namespace, source);
+      await listed(waf, ["192.0.2.1", "192.0.2.3", "198.51.100.0/24"]);
+      await crowdsec.server.stop();
+      await listed(waf, ["192.0.2.1", "198.51.100.0/24"]);
+      await declare(namespace, source);
+      await reason(namespace, "Unavailable");
+      await listed(waf, ["192.0.2.1", "198.51.100.0/24"]);
+    });
+  });
+});

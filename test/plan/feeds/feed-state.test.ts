@@ -1,0 +1,169 @@
+import { describe, expect, test } from "@jest/globals";
+import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import { contentHash } from "../../../src/plan/feeds/content-hash.ts";
+import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
+import {
+  acceptAnnotation,
+  adaptFeedState,
+  afterFetch,
+  fetchDueMs,
+  type FeedState,
+  initialFeedState,
+  validatorsOf,
+  withoutEnded,
+} from "../../../src/plan/feeds/feed-state.ts";
+import { aFeed, aReading, feedContent, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
+
+const hourMs = 3_600_000;
+
+function read(count: number, etag?: string): FetchOutcome {
+  return { kind: "Read", reading: aReading(someAddresses(count)), facts: textFacts({ etag }) };
+}
+
+const unreachable: FetchOutcome = { kind: "Failed", fault: { code: "Unreachable", message: "No connection." } };
+
+/** The state after these outcomes, an hour apart. */
+function after(
+  outcomes: readonly FetchOutcome[],
+  feed: DeclaredFeed = aFeed(),
+  start = initialFeedState(feed),
+): FeedState {
+  return outcomes.reduce(
+    (state, outcome, index) =>
+      afterFetch(adaptFeedState(state, feed, undefined), feed, outcome, { nowMs: index * hourMs, random: 0 }),
+    start,
+  );
+}
+
+function accepting(hash: string): DeclaredFeed {
+  return aFeed({ annotations: { [acceptAnnotation]: hash } });
+}
+
+const tenHash = contentHash(aReading(someAddresses(10)).content);
+
+describe("The last good content of a feed", () => {
+  test("is what was read last, with the time of its last change", () => {
+    const state = after([read(100), read(100), read(90)]);
+    expect(state.good).toMatchObject({
+      content: feedContent(someAddresses(90)),
+      changedAtMs: 2 * hourMs,
+      confirmedAtMs: 2 * hourMs,
+    });
+    expect(state.nextFetchMs).toBe(3 * hourMs);
+  });
+
+  test("is the very same object while its entries are the same", () => {
+    const first = after([read(100)]);
+    const second = after([read(100)], aFeed(), first);
+    expect(second.good?.content).toBe(first.good?.content);
+  });
+
+  test.each<[string, FetchOutcome]>([
+    ["a failure", unreachable],
+    ["a page", { kind: "Read", reading: aReading([]), facts: textFacts({ looksLikeMarkup: true }) }],
+    ["an empty text", { kind: "Read", reading: aReading([]), facts: textFacts({ bytes: 0 }) }],
+  ])("stays after %s, which is retried in a minute", (_, outcome) => {
+    const state = after([read(100), outcome]);
+    expect(state.good?.content.entries).toHaveLength(100);
+    expect(state).toMatchObject({ failures: 1, nextFetchMs: hourMs + 60_000, held: undefined });
+    expect(state.fault?.message).toMatch(/\.$/);
+    expect(after([read(100)], aFeed(), state)).toMatchObject({ failures: 0, fault: undefined });
+  });
+
+  test("is confirmed by an answer that it has not changed", () => {
+    const state = after([read(100, '"v1"'), { kind: "NotModified" }]);
+    expect(validatorsOf(state)).toEqual({ etag: '"v1"', lastModified: undefined });
+    expect(state.good).toMatchObject({ changedAtMs: 0, confirmedAtMs: hourMs });
+  });
+
+  test("stays when the feed gets another source, which is asked at once and without the old validators", () => {
+    const state = after([read(100, '"v1"')]);
+    const moved = aFeed({
+      source: { type: "Http", url: "https://other.example/", headersFrom: [], format: { type: "Plain" } },
+    });
+    const adapted = adaptFeedState(state, moved, undefined);
+    expect(adapted.good?.content.entries).toHaveLength(100);
+    expect(validatorsOf(adapted)).toEqual({ etag: undefined, lastModified: undefined });
+    expect(fetchDueMs(adapted, moved, 5)).toBe(5);
+    expect(after([read(10)], moved, adapted).held?.reason).toBe("Shrunk");
+  });
+});
+
+describe("Content on hold", () => {
+  test("is named by its hash, and counts from when it was first seen", () => {
+    const state = after([read(100), read(10), read(10)]);
+    expect(state.good?.content.entries).toHaveLength(100);
+    expect(state.held).toMatchObject({ reason: "Shrunk", hash: tenHash, sinceMs: hourMs, counts: { valid: 10 } });
+    expect(state.failures).toBe(0);
+  });
+
+  test("goes when the feed is as before, or when the server says that it has not changed", () => {
+    expect(after([read(100), read(10), read(95)]).held).toBeUndefined();
+    expect(after([read(100), read(10), { kind: "NotModified" }]).held).toBeUndefined();
+  });
+
+  test("has the same hash in another order", () => {
+    const { entries } = feedContent(someAddresses(10));
+    expect(contentHash({ entries: entries.toReversed(), expiresAtMs: new Map() })).toBe(tenHash);
+    expect(tenHash).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  test("is fetched at once when somebody accepts it, and then counts", () => {
+    const held = after([read(100), read(10)]);
+    const feed = accepting(tenHash);
+    const asked = adaptFeedState(held, feed, undefined);
+    expect(fetchDueMs(asked, feed, 7)).toBe(7);
+    const state = afterFetch(asked, feed, read(10), { nowMs: 7, random: 0 });
+    expect(state).toMatchObject({ held: undefined, usedAcceptance: tenHash });
+    expect(state.good?.content.entries).toHaveLength(10);
+  });
+
+  test("is accepted by its own hash only, and asking again waits for the next fetch", () => {
+    const feed = accepting("0123456789abcdef");
+    const state = after([read(10)], feed, after([read(100), read(10)]));
+    expect(state.held?.hash).toBe(tenHash);
+    expect(fetchDueMs(adaptFeedState(state, feed, undefined), feed, 7)).toBe(hourMs);
+  });
+
+  test("is accepted once: the same content is put on hold again while the annotation stays", () => {
+    const feed = accepting(tenHash);
+    const accepted = after([read(100), read(10), read(100), read(10)], feed);
+    expect(accepted.good?.content.entries).toHaveLength(100);
+    expect(accepted.held?.hash).toBe(tenHash);
+    const removed = after([read(10)], aFeed(), accepted);
+    expect(after([read(10)], feed, removed).good?.content.entries).toHaveLength(10);
+  });
+
+  test("cannot be accepted in advance under the name of a page", () => {
+    const emptyHash = contentHash(feedContent([]));
+    const page: FetchOutcome = { kind: "Read", reading: aReading([]), facts: textFacts({ looksLikeMarkup: true }) };
+    expect(after([read(100), page], accepting(emptyHash)).good?.content.entries).toHaveLength(100);
+  });
+});
+
+describe("A fetch is due", () => {
+  test("at once at the start, never while the feed is suspended, and at once when somebody asks", () => {
+    const feed = aFeed();
+    expect(fetchDueMs(initialFeedState(feed), feed, 5)).toBe(5);
+    expect(fetchDueMs(initialFeedState(feed), aFeed({ suspend: true }), 5)).toBeUndefined();
+    const state = after([read(100)]);
+    expect(fetchDueMs(adaptFeedState(state, feed, undefined), feed, 5)).toBe(hourMs);
+    const asked = adaptFeedState(state, feed, "now");
+    expect(fetchDueMs(asked, feed, 5)).toBe(5);
+    expect(adaptFeedState(asked, feed, "now")).toBe(asked);
+  });
+});
+
+test("Changes that a source names one by one pass without the guard against shrinking, and need content to change", () => {
+  const update: FetchOutcome = { kind: "Updated", reading: aReading(someAddresses(1)) };
+  expect(after([update]).good).toBeUndefined();
+  expect(after([read(100), update]).good?.content.entries).toHaveLength(1);
+});
+
+test("Entries end by themselves", () => {
+  const [first = "", second = ""] = someAddresses(2) as Entry[];
+  const content = { entries: [first, second] as Entry[], expiresAtMs: new Map([[first as Entry, 1000]]) };
+  expect(withoutEnded(content, 999)).toBe(content);
+  expect(withoutEnded(content, 1000)).toEqual({ entries: [second], expiresAtMs: new Map() });
+});

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { Entry } from "../../../src/model/entry.ts";
+import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
+import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
+import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
+import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
+import { aFeed, aReading, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
+import { RecordedStatus } from "../../support/fakes/recorded-status.ts";
+import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
+
+const hourMs = 3_600_000;
+const name = { namespace: "shop", name: "threats" };
+const never = new AbortController().signal;
+
+let clock: VirtualClock;
+let status: RecordedStatus;
+let stored: Map<string, FeedState>;
+let storeProblem: string | undefined;
+let outcomes: FetchOutcome[];
+let fetches: number;
+let book: FeedBook;
+
+function read(count: number): FetchOutcome {
+  return { kind: "Read", reading: aReading(someAddresses(count)), facts: textFacts() };
+}
+
+const failed: FetchOutcome = { kind: "Failed", fault: { code: "HttpStatus", message: "It answered 500." } };
+
+function aBook(): FeedBook {
+  return new FeedBook({
+    store: {
+      load: async () =>
+        storeProblem === undefined ? { ok: true, state: stored.get("x") } : { ok: false, problem: storeProblem },
+      save: async (_, state) => {
+        if (storeProblem === undefined) stored.set("x", state);
+        return storeProblem;
+      },
+    },
+    fetch: async () => {
+      fetches += 1;
+      return outcomes.shift() ?? failed;
+    },
+    status,
+    clock,
+    random: () => 0,
+  });
+}
+
+beforeEach(() => {
+  clock = createVirtualClock();
+  status = new RecordedStatus();
+  stored = new Map();
+  storeProblem = undefined;
+  outcomes = [];
+  fetches = 0;
+  book = aBook();
+});
+
+async function round(feed: DeclaredFeed = aFeed()): Promise<void> {
+  await book.declare([feed]);
+  await book.refresh(never);
+  await book.report();
+  expect(status.faults).toEqual([]);
+}
+
+function used(): readonly string[] | undefined {
+  return book.view(name)?.content?.entries;
+}
+
+function conditionsOf(): readonly string[] {
+  const { conditions = [] } = (status.read(aFeed().meta) ?? {}) as {
+    conditions?: { type: string; status: string; reason: string }[];
+  };
+  return conditions.map(({ type, status: is, reason }) => `${type} ${is} ${reason}`);
+}
+
+describe("The book of feeds", () => {
+  test("asks a source when it is due and not before, and says what it has", async () => {
+    outcomes = [read(20), read(21)];
+    await round();
+    await round();
+    expect(fetches).toBe(1);
+    expect(used()).toHaveLength(20);
+    expect(conditionsOf()).toEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+    const version = book.version();
+    expect(book.nextMs()).toBe(clock.nowMs() + hourMs);
+    await clock.advance(hourMs);
+    await round();
+    expect(used()).toHaveLength(21);
+    expect(book.version()).toBeGreaterThan(version);
+  });
+
+  test("keeps the last good content over failures and restarts, and says when it is stale", async () => {
+    outcomes = [read(20)];
+    await round();
+    book = aBook();
+    await clock.advance(25 * hourMs);
+    await round();
+    expect(used()).toHaveLength(20);
+    expect(conditionsOf()).toEqual([
+      "Accepted True Accepted",
+      "Fetched False Unavailable",
+      "Ready False Unavailable",
+      "Reconciling True ProgressingWithRetry",
+      "Stale True NotConfirmed",
+    ]);
+    expect(book.problems()).toEqual([
+      "WafFeed shop/threats: It answered 500. The last good content stays in use: 20 entries.",
+    ]);
+    outcomes = [read(20)];
+    await clock.advance(60_000);
+    await round();
+    expect(conditionsOf()).toEqual(["Accepted True Accepted", "Fetched True Fetched", "Ready True Ready"]);
+  });
+
+  test("says that content is on hold, and that only a person can help", async () => {
+    outcomes = [read(20), read(2)];
+    await round();
+    await clock.advance(hourMs);
+    await round();
+    expect(used()).toHaveLength(20);
+    expect(conditionsOf()).toEqual([
+      "Accepted True Accepted",
+      "Fetched False ContentOnHold",
+      "Ready False ContentOnHold",
+      "Stalled True ContentOnHold",
+    ]);
+    expect(status.read(aFeed().meta)).toMatchObject({ held: { reason: "Shrunk", entries: 2 } });
+  });
+
+  test("fetches nothing while the store cannot be read, because the guards have nothing to compare with", async () => {
+    storeProblem = "The disk is gone.";
+    await round();
+    expect(fetches).toBe(0);
+    expect(conditionsOf()).toContain("Fetched False Unavailable");
+    storeProblem = undefined;
+    outcomes = [read(20)];
+    await clock.advance(30_000);
+    await round();
+    expect(used()).toHaveLength(20);
+  });
+
+  test("uses no content that could not be stored", async () => {
+    outcomes = [read(20), read(21), read(21)];
+    await round();
+    await clock.advance(hourMs);
+    await book.declare([aFeed()]);
+    storeProblem = "The disk is full.";
+    await book.refresh(never);
+    expect(used()).toHaveLength(20);
+    storeProblem = undefined;
+    await clock.advance(30_000);
+    await round();
+    expect(used()).toHaveLength(21);
+  });
+
+  test("asks nothing while a feed is suspended, and forgets one that is no longer declared", async () => {
+    outcomes = [read(20)];
+    await round(aFeed({ suspend: true }));
+    expect(fetches).toBe(0);
+    expect(conditionsOf()).toContain("Ready Unknown Suspended");
+    await round();
+    expect(used()).toHaveLength(20);
+    await book.declare([]);
+    expect(book.view(name)).toBeUndefined();
+  });
+
+  test("lets entries end by the clock, without asking", async () => {
+    const [first, second] = someAddresses(2) as Entry[];
+    const reading = aReading([first ?? "", second ?? ""]);
+    const expiresAtMs = new Map([[first as Entry, clock.nowMs() + 5000]]);
+    outcomes = [
+      { kind: "Read", reading: { ...reading, content: { ...reading.content, expiresAtMs } }, facts: undefined },
+    ];
+    await round();
+    expect(book.nextMs()).toBe(clock.nowMs() + 5000);
+    await clock.advance(5000);
+    const version = book.version();
+    book.dropEnded();
+    expect(used()).toEqual([second]);
+    expect(book.version()).toBeGreaterThan(version);
+  });
+
+  test("emits each event once", async () => {
+    outcomes = [read(20), failed, failed, read(20), read(2), read(2)];
+    for (let hour = 0; hour < 6; hour += 1) {
+      await round();
+      await clock.advance(hourMs);
+    }
+    expect(status.eventReasons()).toEqual(["FeedChanged", "FeedFetchFailed", "FeedRecovered", "FeedContentOnHold"]);
+  });
+});

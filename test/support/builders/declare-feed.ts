@@ -1,0 +1,69 @@
+// Declared feeds and what is read from them, with everything that a test does not name.
+import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import { parseDeclaredEntry } from "../../../src/model/entry.ts";
+import type { FeedContent, FeedReading } from "../../../src/model/feed.ts";
+import type { TextFacts } from "../../../src/plan/feeds/fetched-text.ts";
+
+export function aFeed({
+  annotations = {},
+  ...change
+}: Partial<DeclaredFeed> & { readonly annotations?: Readonly<Record<string, string>> } = {}): DeclaredFeed {
+  return {
+    meta: {
+      kind: "WafFeed",
+      namespace: "shop",
+      name: "threats",
+      uid: "",
+      generation: 1,
+      createdAtMs: undefined,
+      annotations,
+      deleting: false,
+      location: "",
+    },
+    source: { type: "Http", url: "https://lists.example/threats.txt", headersFrom: [], format: { type: "Plain" } },
+    intervalMs: 3_600_000,
+    guards: { minEntries: 1, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 1000 },
+    staleAfterMs: 86_400_000,
+    suspend: false,
+    allowedNamespaces: { from: "Same", selector: undefined },
+    ...change,
+  };
+}
+
+export function feedContent(texts: readonly string[]): FeedContent {
+  return { entries: texts.map(entryOf), expiresAtMs: new Map() };
+}
+
+export function aReading(texts: readonly string[], { invalid = 0, duplicates = 0 } = {}): FeedReading {
+  const content = feedContent(texts);
+  const valid = content.entries.length;
+  return {
+    content,
+    counts: { total: valid + invalid + duplicates, valid, invalid, duplicates },
+    invalidLines: [],
+  };
+}
+
+/** `192.0.2.1`, `192.0.2.2` and so on. */
+export function someAddresses(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `192.0.${2 + Math.floor(index / 250)}.${1 + (index % 250)}`);
+}
+
+export function textFacts(change: Partial<TextFacts> = {}): TextFacts {
+  return {
+    etag: undefined,
+    lastModified: undefined,
+    sha256: "",
+    contentType: "text/plain",
+    looksLikeMarkup: false,
+    bytes: 1000,
+    ...change,
+  };
+}
+
+function entryOf(text: string): Entry {
+  const parsed = parseDeclaredEntry(text);
+  if (!parsed.ok) throw new Error(parsed.fault.message);
+  return parsed.entry;
+}

@@ -1,0 +1,22 @@
+// Texts of feeds for tests, and the chunks that they arrive in.
+import { publicBlocklist } from "./public-blocklist.ts";
+
+/** Addresses in the shape of a large public list: one a line, no order, most of them alone in their network. */
+export function manyAddresses(count: number): readonly string[] {
+  const base = publicBlocklist();
+  const addresses = new Set<string>();
+  for (let round = 0; addresses.size < count; round += 1) {
+    for (const address of base) {
+      const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+      addresses.add(`${1 + ((a + round * 7) % 223)}.${b}.${(c + round) % 256}.${(d + round * 13) % 256}`);
+      if (addresses.size === count) break;
+    }
+  }
+  return [...addresses];
+}
+
+/** The text in chunks of so many bytes. */
+export async function* inChunks(text: string | Buffer, size = 65_536): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}

@@ -1,0 +1,70 @@
+// What guests of a shared WAF may do, as docs/guides/sharing.md says it, without anything of src/plan.
+import type { DeclaredInstance, ListName } from "../../../src/model/declared.ts";
+import type { Entry } from "../../../src/model/entry.ts";
+import type { GatheredRule } from "../../../src/model/gathered.ts";
+import { isIpv6, lengthOf, overlaps } from "./oracle.ts";
+
+/** One rule wants one entry. */
+export interface Claim {
+  readonly entry: Entry;
+  readonly list: ListName;
+  readonly namespace: string;
+  readonly isOwners: boolean;
+}
+
+/** The grants of an instance, which in a simulation are for all namespaces. Ask for the oldest rules first: they use the quota. */
+export class Granted {
+  readonly #instance: DeclaredInstance;
+  readonly #used = new Map<string, Set<string>>();
+
+  constructor(instance: DeclaredInstance) {
+    this.#instance = instance;
+  }
+
+  admits({ rule: { meta, action } }: GatheredRule): boolean {
+    if (meta.namespace === this.#instance.meta.namespace) return true;
+    const grant = this.#instance.access[0];
+    return grant !== undefined && grant.kinds.includes("WafIpRule") && grant.actions.includes(action);
+  }
+
+  /** What of the entries counts. */
+  of({ rule: { meta, action } }: GatheredRule, entries: readonly Entry[]): readonly Entry[] {
+    const grant = this.#instance.access[0];
+    if (meta.namespace === this.#instance.meta.namespace || grant === undefined) return entries;
+    const used = this.#used.get(meta.namespace) ?? new Set<string>();
+    this.#used.set(meta.namespace, used);
+    return entries.filter((entry) => {
+      const key = `${action} ${entry}`;
+      const { ipv4, ipv6 } = grant.minPrefixLength;
+      const isTooWide = isIpv6(entry) ? lengthOf(entry, 128) < ipv6 : lengthOf(entry, 32) < ipv4;
+      if (isTooWide || (!used.has(key) && used.size >= grant.maxEntries)) return false;
+      used.add(key);
+      return true;
+    });
+  }
+}
+
+/** Nobody but the owner lifts what another namespace declared. */
+export function withoutLifted(claims: readonly Claim[], isAllowedAlready: (entry: Entry) => boolean): readonly Claim[] {
+  return claims.filter((claim) => {
+    if (claim.isOwners) return true;
+    const others = claims.filter(({ list, namespace }) => list !== claim.list && namespace !== claim.namespace);
+    if (claim.list === "blocklist") {
+      return !others.some(({ isOwners, entry }) => isOwners && contains(entry, claim.entry));
+    }
+    const met = others.filter(({ entry }) => meets(entry, claim.entry));
+    if (met.some(({ isOwners }) => isOwners)) return false;
+    return met.length === 0 || isAllowedAlready(claim.entry);
+  });
+}
+
+/** No two networks of IPv6 overlap in a simulation, unless they are the same. */
+function meets(a: Entry, b: Entry): boolean {
+  if (isIpv6(a) || isIpv6(b)) return a === b;
+  return overlaps(a, b);
+}
+
+function contains(outer: Entry, inner: Entry): boolean {
+  if (isIpv6(outer) || isIpv6(inner)) return outer === inner;
+  return overlaps(outer, inner) && lengthOf(outer, 32) <= lengthOf(inner, 32);
+}
