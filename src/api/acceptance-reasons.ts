@@ -52,7 +52,7 @@ export const acceptedFact = {
     InvalidSpec: {
       statuses: ["False"],
       meaning: "The object has fields or values that this version of wafsync does not understand.",
-      action: "Correct the fields that the message names. Removals wait until then.",
+      action: "Correct the fields that the message names. What the object owned stays as it is until then.",
     },
     Conflict: {
       statuses: ["False"],

@@ -31,7 +31,7 @@ import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
-import { UnattachedLoop } from "./unattached-loop.ts";
+import { createUnattachedLoop } from "./unattached-loop.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
 
@@ -129,23 +129,15 @@ class Work implements OperatorWork {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
-    const unattached = new UnattachedLoop({
-      ...{
-        source: this.#source,
-        lifecycle: this.#records.lifecycle,
-        changed: this.#changed,
-        clock: this.#options.clock,
-      },
-      // Such an object belongs to no run, so none is requeued for it.
-      status: (onUnwritten) => loggedStatus({ ...this.#statusOptions(), onUnwritten }, {}),
-    });
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
       this.#feeds.loop.run(signal, () => {
         for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
       }),
-      unattached.run(signal),
+      createUnattachedLoop(this.#options.clock, this.#changed, this.#source, this.#records, this.#statusOptions()).run(
+        signal,
+      ),
       this.#records.tidyUp(signal),
     ]);
     await this.#running;

@@ -8,6 +8,7 @@ import { resourceKey } from "../model/resource.ts";
 import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import { reportUnattached } from "../reconcile/status/report-unattached.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import { loggedStatus, type LoggedStatusOptions } from "./logged-status.ts";
 
 /** Changes that follow one another within this time cause one round. */
 const debounceMs = 500;
@@ -27,6 +28,18 @@ export interface UnattachedOptions {
   readonly lifecycle: ReconcilePorts["lifecycle"];
   readonly changed: ChangeSignal;
   readonly clock: Clock;
+}
+
+/** Such an object belongs to no run, so none is requeued for a status that could not be written. */
+export function createUnattachedLoop(
+  clock: Clock,
+  changed: ChangeSignal,
+  source: UnattachedOptions["source"],
+  { lifecycle }: Pick<UnattachedOptions, "lifecycle">,
+  statusOptions: LoggedStatusOptions,
+): UnattachedLoop {
+  const status: UnattachedOptions["status"] = (onUnwritten) => loggedStatus({ ...statusOptions, onUnwritten }, {});
+  return new UnattachedLoop({ clock, changed, source, lifecycle, status });
 }
 
 export class UnattachedLoop {

@@ -34,11 +34,15 @@ function stage({ workers }: { readonly workers: number }) {
   const wafs = new Map<string, FakeWaf>();
   const inventories = new Map<string, MemoryInventory>();
   const runs: Ended[] = [];
-  const status = new RecordedStatus();
   const controller = new InstanceController({
     startRun: (name) => ({
       ports: {
-        ...{ source, status, clock, random, observer: {}, lifecycle: new MemoryLifecycle() },
+        source,
+        status: new RecordedStatus(),
+        clock,
+        random,
+        observer: {},
+        lifecycle: new MemoryLifecycle(),
         inventory: inventories.get(nameKey(name)) ?? new MemoryInventory(),
         openWaf: (instance, key) => {
           const waf = wafs.get(nameKey(instance.meta));
@@ -46,11 +50,15 @@ function stage({ workers }: { readonly workers: number }) {
           return waf.port(key);
         },
         baseUrlObjection: () => undefined,
-        ...{ stopping: stop.signal, abandon: stop.signal },
+        stopping: stop.signal,
+        abandon: stop.signal,
       },
       onOutcome: ({ result }) => void runs.push({ instance: nameKey(name), kind: result.kind, atMs: clock.nowMs() }),
     }),
-    ...{ version: (name) => source.version(name), clock, random, workers },
+    version: (name) => source.version(name),
+    clock,
+    random,
+    workers,
   });
   const running = controller.run(stop.signal);
   ends.push(async () => {
@@ -59,8 +67,9 @@ function stage({ workers }: { readonly workers: number }) {
     await running;
   });
   return {
-    ...{ clock, source, controller, runs, status },
-    declare(key: string, count: number, latencyMs: number): FakeWaf {
+    clock,
+    runs,
+    declare: (key: string, count: number, latencyMs: number): FakeWaf => {
       const [namespace = "", name = ""] = key.split("/");
       const waf = new FakeWaf({ clock, latencyMs });
       wafs.set(key, waf);

@@ -74,9 +74,10 @@ export function configMapKeysOf(rule: ClusterObject): string[] {
   return [...new Set(sourcesOf(rule).map(({ mapKey }) => mapKey))];
 }
 
-/** The keys that a rule names of this ConfigMap, given as `namespace/name`. */
-export function dataKeysOf(rule: ClusterObject, wanted: string): string[] {
-  return sourcesOf(rule).flatMap(({ mapKey, dataKey }) => (mapKey === wanted ? [dataKey] : []));
+/** The keys that rules name of this ConfigMap, given as `namespace/name`. */
+export function dataKeysOf(rules: readonly ClusterObject[], wanted: string): ReadonlySet<string> {
+  const sources = rules.flatMap(sourcesOf).filter(({ mapKey }) => mapKey === wanted);
+  return new Set(sources.map(({ dataKey }) => dataKey));
 }
 
 function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string; readonly dataKey: string }[] {
@@ -109,10 +110,10 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
   );
 }
 
-function ownAnnotations({ annotations = {} }: KubeObjectMeta): [string, string][] {
-  return Object.entries(annotations)
-    .filter(([name]) => name.startsWith(`${apiGroup}/`))
-    .toSorted();
+/** In the order of their names. */
+function ownAnnotations({ annotations = {} }: KubeObjectMeta): [string, string | undefined][] {
+  const names = Object.keys(annotations).filter((name) => name.startsWith(`${apiGroup}/`));
+  return names.toSorted().map((name) => [name, annotations[name]]);
 }
 
 function hasFinalizer({ finalizers = [] }: KubeObjectMeta): boolean {

@@ -98,7 +98,7 @@ class WatchedCluster implements ClusterSource {
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
-    const { api, clock, random, namespace, onChange, onProblem } = options;
+    const { api, clock, random, namespace, onProblem } = options;
     this.#watches = new ClusterWatches({
       api,
       clock,
@@ -119,15 +119,13 @@ class WatchedCluster implements ClusterSource {
     this.feeds = new FeedObjects(stores, () => options.onFeedChange?.());
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
     const texts = new AddressTexts({
-      ...{ api, clock, watched: stores.configMaps },
-      wantedOf: (mapKey) => {
-        const rules = stores.byKind.WafIpRule.listBy("configMap", mapKey);
-        return new Set(rules.flatMap((rule) => dataKeysOf(rule, mapKey)));
-      },
+      api,
+      clock,
+      watched: stores.configMaps,
+      wantedOf: (mapKey) => dataKeysOf(stores.byKind.WafIpRule.listBy("configMap", mapKey), mapKey),
       onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),
     });
-    const { onUnattachedChange = () => undefined } = options;
-    this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange, onUnattachedChange });
+    this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts });
     this.#references = new InstanceReferences({
       clock,
       random,
@@ -147,8 +145,13 @@ class WatchedCluster implements ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     this.#gathering = new InstanceGathering({
-      ...{ api, clock, namespace, broken },
-      ...{ watches: this.#watches, references: this.#references, rollouts: this.#rollouts },
+      api,
+      clock,
+      namespace,
+      broken,
+      watches: this.#watches,
+      references: this.#references,
+      rollouts: this.#rollouts,
     });
   }
 

@@ -26,7 +26,7 @@ export interface InstanceChangesOptions {
   readonly texts: AddressTexts;
   readonly onChange: (instance: ObjectName, reason: string) => void;
   /** An object that no run covers has changed, or become one. */
-  readonly onUnattachedChange: () => void;
+  readonly onUnattachedChange?: () => void;
 }
 
 export class InstanceChanges {
@@ -115,7 +115,7 @@ export class InstanceChanges {
       return instance !== undefined && accessDiffers(instance, metadata.name, former, labels);
     });
     this.#touchAll(concerned, `Namespace ${metadata.name} changed`);
-    this.#options.onUnattachedChange();
+    this.#options.onUnattachedChange?.();
   }
 
   /** The key of the instance has changed: this concerns all instances that had the former key or have the new one. */
@@ -172,7 +172,7 @@ export class InstanceChanges {
     if (last !== undefined && change.type === "Deleted") this.#formerInstances.set(key, last);
     else if (last === undefined && former !== undefined) names.push(former);
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
-    this.#options.onUnattachedChange();
+    this.#options.onUnattachedChange?.();
   }
 
   /** The existing instances that the object is attached to, or may be: all of them if its reference cannot be read. */

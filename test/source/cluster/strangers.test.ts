@@ -36,10 +36,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await installDefinitions(cluster);
     api = apiClient(cluster);
     client = watchedClient(api);
-    source = createClusterSource({
-      ...{ api: client, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined },
-      onUnattachedChange: () => void (unattachedChanges += 1),
-    });
+    source = createClusterSource({ ...quiet(client), onUnattachedChange: () => void (unattachedChanges += 1) });
     running = source.run(end.signal);
     await source.whenSynced();
   });
@@ -222,9 +219,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     await created(
       ...many.slice(0, 2).map((place) => rule(stranger, `stranger-${place}`, long(place), { instanceRef })),
     );
-    const blind = createClusterSource({
-      ...{ api: client, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined },
-    });
+    const blind = createClusterSource(quiet(client));
     const sent = client.sent.length;
     const confirmed = await blind.confirm(name);
     if (confirmed.state !== "Read") throw new Error(confirmed.problem);
@@ -234,6 +229,10 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(lists.length).toBeGreaterThan(2);
   });
 });
+
+function quiet(api: ApiServer) {
+  return { api, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined };
+}
 
 function toIpv6(address: string): string {
   const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
