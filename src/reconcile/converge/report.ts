@@ -1,5 +1,7 @@
 // Writes what a run knows to the status of the instance and of everything attached to it. The port writes only what differs.
 import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../async/clock.ts";
+import { TimeSlices } from "../../async/time-slices.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -19,6 +21,7 @@ const statusesAtOnceMax = 3;
 
 interface ReportPorts {
   readonly status: StatusPort;
+  readonly clock: Pick<Clock, "monotonicMs">;
 }
 
 /** Decides whether a status is written, from the one before and the one that would take its place. */
@@ -90,12 +93,15 @@ interface Reported {
 }
 
 async function reportObjects(
-  { status }: ReportPorts,
+  { status, clock }: ReportPorts,
   memory: InstanceMemory,
   facts: RunFacts,
   isWorthWriting: IsWorthWriting,
 ): Promise<void> {
+  // Mostly nothing is written, so nothing waits: what follows would be one piece.
+  const slices = new TimeSlices(clock);
   const report = async (meta: ResourceMeta, after: (before: object) => object): Promise<void> => {
+    if (slices.isOver) await slices.pause();
     if (isWorthWriting(meta, status.read(meta) ?? {}, after)) await writeStatus(status, meta, after);
   };
   await report(facts.gathered.instance.meta, (before) => ({

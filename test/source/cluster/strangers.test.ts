@@ -214,7 +214,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     const instanceRef = { name: "waf", namespace: name.namespace };
     const long = (place: number): string[] =>
       addresses(10_000, place * 10_000).map((address) => `2001:0db8:0000:0000:0000:0000:${toIpv6(address)}`);
-    const many = Array.from({ length: 36 }, (_, place) => place);
+    const many = Array.from({ length: 44 }, (_, place) => place);
     await created(...many.map((place) => rule(guest, `guest-${place}`, long(place), { instanceRef })));
     await created(
       ...many.slice(0, 2).map((place) => rule(stranger, `stranger-${place}`, long(place), { instanceRef })),
@@ -223,7 +223,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     const sent = client.sent.length;
     const confirmed = await blind.confirm(name);
     if (confirmed.state !== "Read") throw new Error(confirmed.problem);
-    expect(confirmed.gathered?.rules).toHaveLength(36);
+    expect(confirmed.gathered?.rules).toHaveLength(44);
     const lists = client.sent.slice(sent).filter((request) => request.endsWith("/wafiprules"));
     expect(new Set(lists.map((request) => request.split("/")[5]))).toEqual(new Set([name.namespace, guest]));
     expect(lists.length).toBeGreaterThan(2);
