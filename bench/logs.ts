@@ -95,8 +95,8 @@ async function readWithWafsync(baseUrl: string, { days }: Shape): Promise<number
 async function runProgram(baseUrl: string, { days }: Shape, format: string): Promise<readonly [number, number]> {
   const folder = await mkdtemp(join(tmpdir(), "wafsync-bench-"));
   const report = `process.on("exit",()=>process.stderr.write("peak "+process.resourceUsage().maxRSS+"\\n"))`;
-  const dates = ["--from", dateOf(firstDay), "--to", dateOf(firstDay + days - 1)];
-  const where = ["--base-url", baseUrl, "--allow-insecure-http", "-o", format, "--output", join(folder, "rows")];
+  const dates = ["--since", dateOf(firstDay), "--until", dateOf(firstDay + days - 1)];
+  const where = ["--base-url", baseUrl, "--allow-insecure-http", "-o", format, "--out", join(folder, "rows")];
   const startMs = performance.now();
   const child = spawn(
     process.execPath,
@@ -145,7 +145,7 @@ export async function benchLogs(): Promise<void> {
     const cells = [title.padEnd(20), rate(bareMs).padEnd(16), rate(ourMs).padEnd(16), (bareMs / ourMs).toFixed(2)];
     console.log(cells.join(""));
   }
-  console.log("\n`wafsync logs --output FILE`, start of the program included");
+  console.log("\n`wafsync logs --out FILE`, start of the program included");
   console.log("rows       format   time      peak memory");
   for (const days of [4, 40]) {
     const shape = { days, pagesPerDay: 1, rowsPerPage: 6_250 };

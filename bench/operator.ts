@@ -119,7 +119,15 @@ async function countReady(cluster: ClusterAccess, ...plurals: readonly string[])
 async function startOperator(kubeconfig: string): Promise<Operator> {
   const startedMs = performance.now();
   const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
-  const how = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-format", "json", ...ports];
+  const how = [
+    "--kubeconfig",
+    kubeconfig,
+    "--allow-insecure-http",
+    "--allow-private-networks",
+    "--log-format",
+    "json",
+    ...ports,
+  ];
   const child = spawn(process.execPath, [join(root, "dist", "wafsync.mjs"), "operator", ...how], {
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -69,7 +69,15 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<void> {
     "In a cluster it is a Deployment (deploy/kustomize). Here it runs on this terminal, and says what it does.",
   );
   const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
-  const how = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-format", "text", ...ports];
+  const how = [
+    "--kubeconfig",
+    kubeconfig,
+    "--allow-insecure-http",
+    "--allow-private-networks",
+    "--log-format",
+    "text",
+    ...ports,
+  ];
   const operator = stage.start(["operator", ...how], true);
   await operator.line(/leading/);
 }

@@ -193,7 +193,7 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
   await run.line(/blocklist \d+ \(/);
   await correctDrift(control, before);
   await run.line(/DriftDetected/);
-  await run.line(/1 foreign/);
+  await run.line(/1 unmanaged/);
 
   stage.step(
     "An urgent address overtakes",
@@ -258,7 +258,7 @@ async function tellBlocked(): Promise<void> {
   );
   // A day that is over, so that no row can be late.
   await stage.run(
-    ["logs", "-f", "waf", ...directoryOptions, "--from", "2d", "--to", "2d", "--output", "blocked.ndjson"],
+    ["logs", "-f", "waf", ...directoryOptions, "--since", "2d", "--until", "2d", "--out", "blocked.ndjson"],
     0,
   );
   const lines = (await readFile(join(folder, "blocked.ndjson"), "utf8")).trimEnd().split("\n");

@@ -117,6 +117,16 @@ const alerts: readonly Alert[] = [
     description: "The condition LogsForwarded of the instance says why. The API keeps logs only for a limited time.",
   },
   {
+    alert: "WafsyncFeedStale",
+    expr: "max by (waf_feed) (wafsync_feed_stale) > 0",
+    for: "15m",
+    severity: "warning",
+    summary:
+      "The source of the WafFeed {{ $labels.waf_feed }} has not confirmed its content for longer than spec.staleAfter.",
+    description:
+      "Rules keep the last good content. The condition Fetched of the feed says why, and the conditions reference what to do.",
+  },
+  {
     alert: "WafsyncEntriesLeftBehind",
     expr: "increase(wafsync_orphaned_entries_total[1h]) > 0",
     for: "0s",
@@ -175,6 +185,7 @@ export function alertPage(): string {
 
 const exampleLabels = {
   waf_instance: "shop/main",
+  waf_feed: "shop/threats",
   list: "blocklist",
   kind: "WafIpRule",
   name: "instances",

@@ -196,6 +196,31 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    title: "Feeds",
+    panels: [
+      graph("Entries of feeds", "What rules get from each feed.", [
+        { expr: "max by (waf_feed) (wafsync_feed_entries)", legend: "{{waf_feed}}" },
+      ]),
+      graph(
+        "Age of feeds",
+        "How long ago the source last confirmed the content.",
+        [
+          {
+            expr: "time() - (max by (waf_feed) (wafsync_feed_last_good_timestamp_seconds) > 0)",
+            legend: "{{waf_feed}}",
+          },
+        ],
+        "s",
+      ),
+      graph("Fetches", "By result: the reason of the condition Fetched.", [
+        {
+          expr: "sum by (waf_feed, result) (increase(wafsync_feed_fetches_total[$__rate_interval])) > 0",
+          legend: "{{waf_feed}} {{result}}",
+        },
+      ]),
+    ],
+  },
+  {
     title: "The operator",
     panels: [
       graph("Reconcile runs", "By controller and result.", [

@@ -1,5 +1,6 @@
 // Generates the metrics reference from the registry that the operator serves: names, types, labels and meaning.
 import { Registry } from "prom-client";
+import { makeFeedMetrics } from "../src/telemetry/metrics-feeds.ts";
 import { makeReconcileMetrics } from "../src/telemetry/metrics-reconciles.ts";
 import { makeRuntimeMetrics } from "../src/telemetry/metrics-runtime.ts";
 import { makeWafMetrics } from "../src/telemetry/metrics-waf.ts";
@@ -35,16 +36,18 @@ export async function describeMetrics(): Promise<DescribedMetric[]> {
 function declaredLabels(): ReadonlyMap<string, readonly string[]> {
   const registry = new Registry();
   makeWafMetrics(registry);
+  makeFeedMetrics(registry);
   makeReconcileMetrics(registry);
   makeRuntimeMetrics(registry);
   const metrics = registry.getMetricsAsArray() as unknown as readonly { name: string; labelNames: readonly string[] }[];
   return new Map(metrics.map(({ name, labelNames }) => [name, labelNames]));
 }
 
-/** What an operator with one instance, one controller and one kind serves. */
+/** What an operator with one instance, one feed, one controller and one kind serves. */
 export async function exampleText(): Promise<string> {
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   metrics.addInstance("edge/shop");
+  metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
   metrics.leading("wafsync-operator", true);
   metrics.reconciles("instances");
   metrics.queue("instances").follow(() => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
@@ -68,7 +71,7 @@ export async function metricsPage(): Promise<string> {
     "",
     "# Metrics",
     "",
-    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. No label contains an address, a host or a key.",
+    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same of a WafFeed. No label contains an address, a host or a key.",
     "",
     "The [monitoring guide](../guides/monitoring.md) describes the dashboard and the alerts that use these metrics.",
     "",

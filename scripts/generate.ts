@@ -1,8 +1,9 @@
-// Writes the CRDs and the reference docs from the schemas. With `--check` it writes nothing, names what is stale, and
-// ends with exit code 1 if anything is.
+// Writes the CRDs and the reference docs from the schemas, and the manual page from the commands. With `--check` it writes
+// nothing, names what is stale, and ends with exit code 1 if anything is.
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { generatedFiles, generatedFolders, isGenerated } from "../src/api/generated-files.ts";
+import { manPage } from "./man-page.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -21,7 +22,7 @@ async function leftovers(folder: string, expected: ReadonlySet<string>): Promise
   return paths.filter((_, place) => isGenerated(texts[place] ?? ""));
 }
 
-const files = generatedFiles();
+const files = [...generatedFiles(), { path: "man/wafsync.1", text: manPage() }];
 const stale: string[] = [];
 for (const { path, text } of files) {
   if ((await readText(join(root, path))) !== text) stale.push(path);
@@ -30,7 +31,7 @@ const expected = new Set(files.map(({ path }) => path));
 const left = (await Promise.all(generatedFolders.map((folder) => leftovers(folder, expected)))).flat();
 
 if (process.argv.includes("--check")) {
-  for (const path of stale) console.error(`${path} is not what the schemas give: run npm run generate`);
+  for (const path of stale) console.error(`${path} is not what it is made from: run npm run generate`);
   for (const path of left) console.error(`${path} is no longer made from the schemas: run npm run generate`);
   process.exitCode = stale.length + left.length > 0 ? 1 : 0;
 } else {

@@ -11,7 +11,7 @@ import type { Mutation } from "../test/support/simulation/mutations.ts";
 /** Enough for every mutation of which the simulation is said to notice it. */
 const seeds = 400;
 /** A test that hangs has noticed. */
-const checkMsMax = 90_000;
+const checkMsMax = 180_000;
 const root = join(import.meta.dirname, "..");
 const { values } = parseArgs({ options: { only: { type: "string", default: "" } } });
 

@@ -2,12 +2,14 @@
 // The last line is `N passed, N failed` (and `, N skipped` if there are any): tests, plus one for each check.
 // Arguments go to jest (`npm test -- test/waf`), but for --fast, which runs the checks and the fast tests (`npm run verify`),
 // --with-demo, which runs the demo as one more check, --with-deploy, which adds the tests of deployment and long ones, and
-// --deploy, which runs only these. They need Helm, Argo CD's Lua, Flux's kstatus, Prometheus and an OpenTelemetry Collector.
+// --deploy, which runs only these. They need Helm, Argo CD's Lua, Flux's kstatus, Prometheus, an OpenTelemetry Collector and
+// the local API of CrowdSec.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { delimiter, join, relative } from "node:path";
 import { findCollector } from "../test/collector/find.ts";
+import { findCrowdsec } from "../test/crowdsec/find.ts";
 import { findControlPlane } from "../test/support/control-plane/find.ts";
 import { offerControlPlane } from "../test/support/control-plane/shared-control-plane.ts";
 import { buildCommand, bundleIn, bundleVariable } from "../test/support/processes/bundle.ts";
@@ -144,7 +146,9 @@ function printFailedChecks(): void {
 /** Suites that need programs of others, that run what is in deploy/, or that measure for long. */
 const deployPaths = [
   "test/deploy/tools",
+  "test/deploy/executable",
   "test/collector",
+  "test/crowdsec",
   "test/browser",
   "test/cache-clear/jobs",
   "test/control-plane/control-plane",
@@ -188,6 +192,7 @@ if (given.has("--deploy") || given.has("--with-deploy")) {
   await findControlPlane({ controllerManager: true });
   await findTools();
   await findCollector();
+  await findCrowdsec();
   const paths = [...deployPaths, ...thoroughTests, ...parameters];
   const tests = await runTests("Tests of deployment, and long ones", paths, { WAFSYNC_TEST_CASES: "all" });
   results.push(tests.counts);

@@ -106,16 +106,16 @@ describe("the bundle, alone in a folder without node_modules", () => {
       expect(await operator.ended).toMatchObject({ code: 0 });
       expect(await run("operator", "--kubeconfig", "missing.yaml", ...ports)).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/^wafsync: /u),
+        stderr: expect.stringMatching(/^error: /u),
       });
     },
     logs: async () => {
-      const table = await run("logs", ...waf(), "--from", "yesterday", "-o", "csv", "--output", inFolder("rows.csv"));
+      const table = await run("logs", ...waf(), "--since", "yesterday", "-o", "csv", "--out", inFolder("rows.csv"));
       expect(table).toMatchObject({ code: 0 });
       expect((await readFile(inFolder("rows.csv"), "utf8")).split("\n").length).toBeGreaterThan(2);
     },
     report: async () => {
-      expect(await run("report", ...waf(), "--output", inFolder("report.html"))).toMatchObject({ code: 0 });
+      expect(await run("report", ...waf(), "--out", inFolder("report.html"))).toMatchObject({ code: 0 });
       expect(await readFile(inFolder("report.html"), "utf8")).toContain("<svg");
     },
     simulator: async () => {
@@ -123,6 +123,19 @@ describe("the bundle, alone in a folder without node_modules", () => {
       await running.hasPrinted(/WAF API +http\S+\n/u);
       running.child.kill("SIGTERM");
       expect(await running.ended).toMatchObject({ code: 0, stderr: "" });
+    },
+    completion: async () => {
+      const { code, stdout } = await run("completion", "bash");
+      expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("complete -F _wafsync wafsync") });
+      expect(await run("__complete", "--", "logs", "--si")).toMatchObject({
+        code: 0,
+        stdout: "--since\tfrom when on (default: yesterday, with --follow today)\n:4\n",
+      });
+    },
+    version: async () => {
+      const { code, stdout } = await run("version", "-o", "json");
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ node: process.versions.node, commit: expect.anything() });
     },
   };
 

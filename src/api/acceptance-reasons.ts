@@ -93,9 +93,10 @@ export const acceptedFact = {
     BaseUrlNotAllowed: {
       statuses: ["False"],
       kinds: ["WafInstance"],
-      meaning: "The operator may not call this base URL: it is not https, or not among its allowed base URLs.",
+      meaning:
+        "The operator may not call this base URL: it is not https, not among its allowed base URLs, or an address of an inner network.",
       action:
-        "Use an allowed https URL, or ask who runs the operator about `--allowed-base-urls` and `--allow-insecure-http`.",
+        "Use an allowed https URL, or ask who runs the operator about `--allowed-base-urls`, `--allow-private-networks` and `--allow-insecure-http`.",
     },
   },
 } as const satisfies ConditionFact;

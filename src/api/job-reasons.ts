@@ -93,6 +93,11 @@ export const logsForwardedFact = {
       meaning: "The API answered in a shape that is not the documented one.",
       action: "Check `spec.baseUrl`, and whether a proxy answers in its place.",
     },
+    TooLarge: {
+      statuses: ["False"],
+      meaning: "A page of logs is larger than the operator reads.",
+      action: "Ask who runs the operator about `--max-response-mib`.",
+    },
     RateLimited: { statuses: ["False"], meaning: "The API asked to slow down.", action: "Wait." },
     BadApiKey: {
       statuses: ["False"],
@@ -121,7 +126,7 @@ export const logsForwardedFact = {
     },
     Conflict: {
       statuses: ["False"],
-      meaning: "An older instance has the same base URL and API key, and forwards the entries.",
+      meaning: "An older instance has the same API key, and forwards the entries.",
       action: "Delete one of the two, or give this one the key of another WAF.",
     },
     CursorUnavailable: {

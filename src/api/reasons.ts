@@ -57,7 +57,7 @@ const stalledFact = {
     DuplicateKey: {
       statuses: ["True"],
       kinds: ["WafInstance"],
-      meaning: "An older instance has the same base URL and key, so this one does nothing.",
+      meaning: "An older instance has the same API key, so this one does nothing.",
       action: "Delete one of the two, or give this one the key of another WAF.",
     },
   },

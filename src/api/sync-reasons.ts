@@ -51,6 +51,12 @@ export const syncedFact = {
       meaning: "The API answered in a shape that is not the documented one. Nothing is written on such ground.",
       action: "Check that `spec.baseUrl` is the management API, and that no proxy answers in its place.",
     },
+    TooLarge: {
+      statuses: ["False"],
+      meaning: "The WAF shows more than the operator reads of one instance, so nothing is written.",
+      action:
+        "Shorten the list that the message names, or ask who runs the operator about `--max-list-entries` and `--max-response-mib`.",
+    },
     RateLimited: {
       statuses: ["False"],
       meaning: "The API asked to slow down. It is tried again when the API said.",

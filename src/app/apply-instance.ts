@@ -46,5 +46,5 @@ function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
   if (result.kind !== "Failed") return false;
   const { code } = result.fault;
-  return code !== "BadApiKey" && code !== "MissingApiKey" && code !== "NotFound" && code !== "ContractBroken";
+  return !["BadApiKey", "MissingApiKey", "NotFound", "ContractBroken", "TooLarge"].includes(code);
 }

@@ -4,6 +4,7 @@ import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { createWafClient } from "../waf/client.ts";
+import type { KeyLocks } from "../waf/key-lock.ts";
 import type { WafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import type { Stopping } from "./stopping.ts";
@@ -20,6 +21,8 @@ export interface ClearOptions {
   readonly retries: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
+  /** How to take turns with other processes of the machine that have the same key. */
+  readonly locks?: KeyLocks | undefined;
   readonly random: () => number;
   readonly stopping: Stopping;
   /** Called before each wait. */
@@ -35,7 +38,7 @@ export type ClearOutcome =
 /** Clears the cache and retries after transient failures: a second clear does no harm, but a missing one does. */
 export async function clearCacheOnce(options: ClearOptions): Promise<ClearOutcome> {
   const { clock, stopping, baseUrl, key } = options;
-  const registry = new LaneRegistry({ clock });
+  const registry = new LaneRegistry({ clock, locks: options.locks });
   const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
   const permit = () =>
     stopping.stop.aborted

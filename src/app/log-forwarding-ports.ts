@@ -53,7 +53,8 @@ export function logForwardingPorts(
       lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
       failed: (instance, reason, fault) => {
         metrics.logForwardingFailed(nameKey(instance), reason);
-        log.warn("log forwarding failed", { reason });
+        const cause = fault?.cause;
+        log.warn("log forwarding failed", { reason, ...(cause !== undefined && { cause }) });
         if (fault?.code === "BadApiKey" || fault?.code === "MissingApiKey") source.secretRefused(instance);
       },
     },

@@ -1,6 +1,7 @@
 // The outputs of log forwarding: stdout of the operator, to which nothing else writes, or an OpenTelemetry collector.
 import { write } from "node:fs";
 import type { Clock } from "../async/clock.ts";
+import { Turns } from "../async/turns.ts";
 import { jsonLineOf } from "../model/json-line.ts";
 import type { LogForwarding } from "../model/declared.ts";
 import type { LogEntry } from "../model/log-entry.ts";
@@ -45,18 +46,17 @@ export function logLines({ instance, domain }: LogOrigin, entries: readonly LogE
 
 class StdoutLogs implements LogOutputPort {
   readonly #options: LogOutputsOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  /** Writes of several instances follow one another, so that lines are never interleaved. */
+  readonly #turns = new Turns();
 
   constructor(options: LogOutputsOptions) {
     this.#options = options;
   }
 
-  /** Writes of several instances follow one another, so that lines are never interleaved. */
   async write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
-    const before = this.#last;
-    const writing = before.then(async () => await this.#writeAll(Buffer.from(logLines(origin, entries))));
-    this.#last = writing;
-    return await writing;
+    const writing = this.#turns.run(async () => await this.#writeAll(Buffer.from(logLines(origin, entries))));
+    // Whatever goes wrong belongs into the status of the instance whose rows these are.
+    return await writing.catch((error: unknown) => `The rows can't be written (${errorName(error)}).`);
   }
 
   async #writeAll(bytes: Buffer): Promise<string | undefined> {
@@ -72,6 +72,10 @@ class StdoutLogs implements LogOutputPort {
     }
     return undefined;
   }
+}
+
+function errorName(error: unknown): string {
+  return Error.isError(error) ? error.name : "unknown error";
 }
 
 /** The number of bytes written, or the error code. */

@@ -8,7 +8,9 @@ import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { FeedRecords } from "../source/cluster/feed-records.ts";
 import { readSecretValue } from "../source/cluster/secret-value.ts";
 import { type FeedFetcherOptions, createFeedFetcher } from "./feed-fetcher.ts";
+import type { FeedMetrics } from "../telemetry/metrics-feeds.ts";
 import { FeedLoop } from "./feed-loop.ts";
+import { measuringFeedObserver } from "./measure-feeds.ts";
 
 export interface OperatorFeedsOptions extends Omit<FeedFetcherOptions, "policy" | "readSecret"> {
   readonly feedPolicy: FeedFetcherOptions["policy"];
@@ -17,6 +19,7 @@ export interface OperatorFeedsOptions extends Omit<FeedFetcherOptions, "policy" 
   readonly status: StatusPort;
   readonly mayWrite: () => boolean;
   readonly random: () => number;
+  readonly metrics: FeedMetrics;
 }
 
 export interface OperatorFeeds {
@@ -25,12 +28,12 @@ export interface OperatorFeeds {
 }
 
 export function createOperatorFeeds(options: OperatorFeedsOptions): OperatorFeeds {
-  const { api, source, status, mayWrite, clock, random, feedPolicy: policy, redactor, version } = options;
+  const { api, source, status, mayWrite, clock, random, feedPolicy: policy, redactor, version, metrics } = options;
   const uidOf = (feed: { readonly namespace: string; readonly name: string }): string | undefined =>
     source.objectOf({ kind: "WafFeed", ...feed })?.metadata.uid;
   const store = new FeedRecords({ api, mayWrite, uidOf });
   const readSecret = async (namespace: string, ref: SecretKeyRef) => await readSecretValue(api, namespace, ref);
   const fetch = createFeedFetcher({ policy, readSecret, clock, redactor, version });
-  const book = new FeedBook({ store, fetch, status, clock, random });
+  const book = new FeedBook({ store, fetch, status, clock, random, observer: measuringFeedObserver(metrics) });
   return { book, loop: new FeedLoop({ book, feeds: () => source.feeds.declared(), clock }) };
 }

@@ -60,7 +60,7 @@ export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Log
     observer: {
       ...measuringObserver(metrics),
       failed: (instance, fault) => {
-        log.warn("reconcile failed", { code: fault.code });
+        log.warn("reconcile failed", { code: fault.code, ...(fault.cause !== undefined && { cause: fault.cause }) });
         if (fault.code === "BadApiKey" || fault.code === "MissingApiKey") source.secretRefused(instance);
       },
       waiting: (_instance, why, delayMs) => log.info("waiting", { why, delayMs }),

@@ -14,6 +14,7 @@ import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { LogFields, Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import { connectionsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { InstanceRun } from "./instance-controller.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
@@ -29,9 +30,11 @@ import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
 import { measureWatches } from "./measure-watches.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
+import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { createUnattachedLoop } from "./unattached-loop.ts";
+import type { AnswerLimits } from "../waf/client.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
 
@@ -58,6 +61,8 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
+  /** Of the answers of one WAF. */
+  readonly limits?: AnswerLimits | undefined;
   readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;
@@ -95,7 +100,8 @@ class Work implements OperatorWork {
     this.#source = this.#makeSource();
     this.#records = this.#makeRecords();
     this.#wafClients = new WafClients({
-      clock,
+      ...options,
+      ...connectionsOf(options.baseUrls),
       permit: () => writePermission(leadership, stopping),
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });
@@ -281,6 +287,7 @@ class Work implements OperatorWork {
   #statusOptions(): LoggedStatusOptions {
     return {
       status: this.#records.status,
+      safe: safeTexts(this.#options.redactor),
       log: this.#options.log,
       throttledLog: this.#throttledLog,
       onUnwritten: (object) => {

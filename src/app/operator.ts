@@ -11,6 +11,7 @@ import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { AnswerLimits } from "../waf/client.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { HealthServer } from "./health-server.ts";
@@ -29,6 +30,8 @@ export interface OperatorOptions {
   readonly lease: ObjectAddress | undefined;
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
+  /** Of the answers of one WAF; the widest if undefined. */
+  readonly limits?: AnswerLimits | undefined;
   readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
   readonly migratesConfigMaps: boolean;

@@ -5,6 +5,7 @@ import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
 import type { InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
+import { removeOtherFeeds } from "../source/directory/feed-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
 import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
@@ -21,7 +22,7 @@ export interface OpenedStore {
   known(): Promise<readonly ObjectName[]>;
   /** Whether there is a status of any other object. */
   hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
-  /** Removes the status of all other objects, which are no longer declared. */
+  /** Removes what is remembered of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;
   /** Why statuses and events could not be written, one sentence each. */
   problems(): readonly string[];
@@ -71,13 +72,22 @@ export async function openStore(
     },
     known: async () => await listed(files),
     hasOthers: async (objects) => await status.hasOthers(objects),
-    keepOnly: async (objects) => await status.keepOnly(objects),
+    keepOnly: async (objects) => {
+      const problem = await removeOtherFeeds(opened.state, objects.filter(isFeed));
+      if (problem !== undefined) onProblem(problem);
+      // Last, because the statuses of objects say that something is left to be removed.
+      await status.keepOnly(objects);
+    },
     problems: () => problems,
     close: async () => {
       await status.flush();
       await opened.state.release();
     },
   };
+}
+
+function isFeed({ kind }: ResourceRef): boolean {
+  return kind === "WafFeed";
 }
 
 async function listed(files: ReturnType<typeof createInventoryFiles>): Promise<readonly ObjectName[]> {

@@ -15,6 +15,7 @@ import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } fro
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
+import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
@@ -22,14 +23,16 @@ import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import { applyInstance } from "./apply-instance.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { baseUrlObjection } from "./base-url-policy.ts";
+import { baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
 import { StandaloneFeeds } from "./standalone-feeds.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
+import { safeStatusPort } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
+import type { KeyLocks } from "../waf/key-lock.ts";
 import { WafClients } from "./waf-clients.ts";
 
 export interface StandaloneOptions {
@@ -39,13 +42,15 @@ export interface StandaloneOptions {
   readonly feedPolicy: FeedPolicy;
   /** Of wafsync: feeds are told. */
   readonly version: string;
-  /** The key of instances whose Secret is not in the directory. */
-  readonly environmentKey: string | undefined;
+  /** The key of the one instance whose Secret is not in the directory. */
+  readonly environmentKey: EnvironmentKey | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
   readonly isDryRun: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
+  /** How to take turns with other processes of the machine that have the same key. */
+  readonly locks?: KeyLocks | undefined;
   readonly stopping: Stopping;
   readonly observer: ReconcileObserver;
   /** Called for every event. */
@@ -96,6 +101,10 @@ export class Standalone {
     const { clock, isDryRun, stopping } = options;
     this.#wafClients = new WafClients({
       clock,
+      redactor: options.redactor,
+      locks: options.locks,
+      ...connectionsOf(options.baseUrls),
+      hidesCause: false,
       permit: () => {
         if (isDryRun) return { permitted: false, reason: "A dry run writes nothing." };
         if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
@@ -272,14 +281,7 @@ export class Standalone {
       // There is no finalizer: a deleted file is deleted at once.
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),
-      status: {
-        read: (meta) => status.read(meta),
-        write: async (meta, next) => await status.write(meta, next),
-        event: (meta, event) => {
-          status.event(meta, event);
-          onEvent?.(meta, event);
-        },
-      },
+      status: safeStatusPort(status, redactor, onEvent),
       clock,
       random,
       observer,

@@ -3,9 +3,12 @@
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
+import type { Redactor } from "../model/redactor.ts";
 import { nameKey } from "../model/resource.ts";
-import type { CallRecord, Permission, WafClient } from "../waf/client.ts";
+import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
 import { createWafClient } from "../waf/client.ts";
+import type { OpenTransport } from "../waf/connection.ts";
+import type { KeyLocks } from "../waf/key-lock.ts";
 import type { HeldLane } from "../waf/lane-registry.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import type { WriteName } from "../waf/operations.ts";
@@ -19,6 +22,15 @@ interface Opened {
 
 export interface WafClientsOptions {
   readonly clock: Clock;
+  readonly open: OpenTransport;
+  /** Knows all keys that were ever read: a WAF may repeat a former one. */
+  readonly redactor: Redactor;
+  /** How to take turns with other processes of the machine; undefined in a cluster, where the Lease does it. */
+  readonly locks?: KeyLocks | undefined;
+  /** Of the answers of one WAF; the widest if undefined. */
+  readonly limits?: AnswerLimits | undefined;
+  /** Whether the faults of failed connections are the same whatever the cause. */
+  readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
   readonly permit: (operation: WriteName) => Permission;
   readonly onCall?: (instance: string, call: CallRecord) => void;
@@ -31,7 +43,7 @@ export class WafClients {
 
   constructor(options: WafClientsOptions) {
     this.#options = options;
-    this.#registry = new LaneRegistry({ clock: options.clock });
+    this.#registry = new LaneRegistry({ clock: options.clock, open: options.open, locks: options.locks });
   }
 
   /** The client of the instance: the same one until its base URL, key or timeout changes. */
@@ -71,11 +83,22 @@ export class WafClients {
 
   #connect(instance: DeclaredInstance, key: ApiKey, identity: string): Opened {
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
-    const { clock, permit, onCall } = this.#options;
+    const { clock, permit, onCall, hidesCause, redactor, limits } = this.#options;
     const lane = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs });
     const name = nameKey(instance.meta);
     const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
-    const client = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock, onCall: report });
+    const client = createWafClient({
+      baseUrl,
+      key,
+      redact: (text) => redactor.redact(text),
+      requestTimeoutMs,
+      lane,
+      permit,
+      limits,
+      clock,
+      hidesCause,
+      onCall: report,
+    });
     return { identity, lane, client, minRequestIntervalMs };
   }
 }

@@ -23,6 +23,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
   const drift = new Map<string, string[]>();
   const how = {
     isDryRun: false,
+    command: options.showsProgress ? "wafsync apply" : "wafsync run --once",
     // Of all events only this one: the result says everything else.
     onEvent:
       () =>

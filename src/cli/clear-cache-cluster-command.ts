@@ -6,19 +6,20 @@ import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import type { ApiFault } from "../kube/api-result.ts";
 import { createApiServer } from "../kube/api-server.ts";
-import { kubeConfigCredentials, loadKubeConfig } from "../kube/credentials.ts";
+import { kubeConfigCredentials } from "../kube/credentials.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { CommandError } from "./describe-error.ts";
+import { readKubeConfig } from "./read-kube-config.ts";
+import type { ClusterOptions } from "./read-kube-config.ts";
+import { terminalOn } from "./terminal.ts";
 
-export interface ClearCacheClusterOptions {
+export interface ClearCacheClusterOptions extends ClusterOptions {
   readonly instance: string;
   readonly namespace?: string;
   readonly trigger?: string;
   readonly wait: boolean;
   readonly ttl: number;
-  readonly kubeconfig?: string;
-  readonly context?: string;
   readonly retries: number;
   readonly timeout: number;
   readonly output: "table" | "json";
@@ -52,7 +53,7 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
     clock: realClock,
     random: Math.random,
     stop: stopping.stop,
-    onMessage: (message) => void process.stderr.write(`${message}\n`),
+    onMessage: (message) => terminalOn(process.stderr).line(message),
   });
   await api.close();
   process.off("SIGINT", stop).off("SIGTERM", stop);
@@ -60,27 +61,9 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
   const isDone = outcome.state === "Cleared" || outcome.state === "Created" || outcome.state === "AlreadyHandled";
   const text = output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, instance, options);
   const stream = isDone || output === "json" ? process.stdout : process.stderr;
-  stream.write(`${text}\n`);
+  terminalOn(stream).line(text);
   if (outcome.state === "Stopped") return 130;
   return isDone ? 0 : 2;
-}
-
-function readKubeConfig({ kubeconfig, context }: ClearCacheClusterOptions) {
-  try {
-    const kubeConfig = loadKubeConfig({
-      ...(kubeconfig === undefined ? {} : { file: kubeconfig }),
-      ...(context === undefined ? {} : { context }),
-    });
-    if (kubeConfig.getCurrentCluster() === null) throw new RangeError("The kubeconfig names no cluster");
-    const contextNamespace = kubeConfig.getContextObject(kubeConfig.getCurrentContext())?.namespace ?? "default";
-    return { kubeConfig, contextNamespace };
-  } catch (error) {
-    const { message } = error as Partial<Error>;
-    throw new CommandError(
-      `cannot reach the cluster: ${message ?? "the kubeconfig cannot be read"}`,
-      "Set --kubeconfig and --context, or run wafsync in a pod with a service account.",
-    );
-  }
 }
 
 function parseInstance(text: string, namespaceDefault: string): ObjectName {
@@ -107,16 +90,16 @@ function describeOutcome(
     case "AlreadyHandled":
       return `The cache of WafInstance ${nameKey(instance)} was cleared for trigger ${JSON.stringify(trigger)} before (${object}): nothing was done.`;
     case "NoInstance":
-      return `wafsync: no cache was cleared: there is no WafInstance ${nameKey(instance)}\n  Nothing was created. "kubectl get wafinstances -A" lists the instances of the cluster.`;
+      return `error: no cache was cleared: there is no WafInstance ${nameKey(instance)}\n  Nothing was created. "kubectl get wafinstances -A" lists the instances of the cluster.`;
     case "Failed":
-      return `wafsync: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
+      return `error: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
     case "TimedOut":
-      return `wafsync: ${object} has not finished in time: ${outcome.message}`;
+      return `error: ${object} has not finished in time: ${outcome.message}`;
     case "Stopped":
-      return `wafsync: stopped waiting for ${object}; the operator continues`;
+      return `error: stopped waiting for ${object}; the operator continues`;
     case "NotCreated": {
       const what = outcome.object === undefined ? "the WafCacheClear was not created" : `cannot follow ${object}`;
-      return `wafsync: ${what}: ${outcome.message}${hintOf(outcome.fault, namespace ?? instance.namespace)}`;
+      return `error: ${what}: ${outcome.message}${hintOf(outcome.fault, namespace ?? instance.namespace)}`;
     }
   }
 }

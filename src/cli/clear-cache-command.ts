@@ -6,7 +6,9 @@ import { clearCacheOnce } from "../app/clear-cache-once.ts";
 import { createStopping } from "../app/stopping.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { CommandError, redactError } from "./describe-error.ts";
+import { processLocks } from "./process-locks.ts";
 import { readApiKey } from "./read-api-key.ts";
+import { terminalOn } from "./terminal.ts";
 
 export interface ClearCacheOptions {
   readonly baseUrl: string;
@@ -20,7 +22,8 @@ export interface ClearCacheOptions {
 
 /** @returns 0 if cleared, 2 if not, 130 if it was stopped. */
 export async function runClearCache(options: ClearCacheOptions): Promise<number> {
-  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const { allowInsecureHttp } = options;
+  const policy = { allowInsecureHttp, allowedBaseUrls: undefined, allowPrivateNetworks: true };
   const objection = baseUrlObjection(policy, options.baseUrl);
   if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
   const key = await readApiKey(options.keyFile);
@@ -34,10 +37,11 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     retries: options.retries,
     timeoutMs: options.timeout * 1000,
     clock: realClock,
+    locks: processLocks("wafsync clear-cache"),
     random: Math.random,
     stopping,
     onRetry: (fault, delayMs) => {
-      process.stderr.write(`${key.redact(fault.message)} Retrying in ${Math.ceil(delayMs / 1000)} s.\n`);
+      terminalOn(process.stderr).line(`${key.redact(fault.message)} Retrying in ${Math.ceil(delayMs / 1000)} s.`);
     },
   }).catch((error: unknown) => {
     throw redactError(error, (text) => key.redact(text));
@@ -46,7 +50,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
   stopping.done();
   const text = options.output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, options);
   const stream = outcome.state === "Cleared" || options.output === "json" ? process.stdout : process.stderr;
-  stream.write(`${key.redact(text)}\n`);
+  terminalOn(stream).line(key.redact(text));
   if (outcome.state === "Stopped") return 130;
   return outcome.state === "Cleared" ? 0 : 2;
 }
@@ -61,10 +65,10 @@ function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOp
     case "Cleared":
       return `The clear of the cache of ${outcome.domain} has been started${outcome.attempts === 1 ? "" : ` at attempt ${outcome.attempts}`}.`;
     case "WrongDomain":
-      return `wafsync: the key belongs to ${outcome.domain}, not to ${expectedDomain ?? ""}: nothing was cleared`;
+      return `error: the key belongs to ${outcome.domain}, not to ${expectedDomain ?? ""}: nothing was cleared`;
     case "Failed":
-      return `wafsync: the cache was not cleared (${outcome.attempts === 1 ? "1 attempt" : `${outcome.attempts} attempts`}): ${outcome.fault.message}${keyHint(outcome.fault)}`;
+      return `error: the cache was not cleared (${outcome.attempts === 1 ? "1 attempt" : `${outcome.attempts} attempts`}): ${outcome.fault.message}${keyHint(outcome.fault)}`;
     case "Stopped":
-      return "wafsync: stopped before the cache was cleared";
+      return "error: stopped before the cache was cleared";
   }
 }

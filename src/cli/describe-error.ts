@@ -1,4 +1,5 @@
 // Errors as users see them: one clear line, and what to do.
+import { visibleLines } from "../model/visible-text.ts";
 
 /** An expected failure of a command. `hint` says what to do next. */
 export class CommandError extends Error {
@@ -22,10 +23,14 @@ export function redactError(error: unknown, redact: (text: string) => string): u
 
 /** The text for stderr. An unexpected error is a bug in wafsync and says so; `--debug` adds its stack. */
 export function describeError(error: unknown, isDebug: boolean): string {
+  return visibleLines(descriptionOf(error, isDebug));
+}
+
+function descriptionOf(error: unknown, isDebug: boolean): string {
   if (error instanceof CommandError)
-    return `wafsync: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
+    return `error: ${error.message}\n${error.hint === undefined ? "" : `  ${error.hint}\n`}`;
   const { message, stack } = (error ?? {}) as Partial<Error>;
-  const text = `wafsync: unexpected error: ${message ?? String(error)}\n`;
+  const text = `error: unexpected error: ${message ?? String(error)}\n`;
   if (isDebug) return `${text}${stack ?? ""}\n`;
   return `${text}  This is a bug in wafsync. Run the command again with --debug and report the output.\n`;
 }

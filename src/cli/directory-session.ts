@@ -3,7 +3,9 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
+import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
+import { environmentKeyOf } from "../app/environment-key.ts";
 import type { Standalone } from "../app/standalone.ts";
 import { openStandalone } from "../app/standalone.ts";
 import type { StoppingControl } from "../app/stopping.ts";
@@ -15,6 +17,7 @@ import type { ReconcileObserver, StatusPort } from "../reconcile/ports.ts";
 import { faultText } from "../source/directory/source-fault.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
+import { processLocks } from "./process-locks.ts";
 import type { Paint } from "./print-instance.ts";
 import type { Terminal } from "./terminal.ts";
 import { colour, editedTerminal, terminalOn } from "./terminal.ts";
@@ -46,6 +49,8 @@ export async function withSession(
   options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
+    /** For other processes that wait for this one. */
+    readonly command: string;
     readonly observer?: (notes: Terminal) => ReconcileObserver;
     readonly onEvent?: (notes: Terminal) => StatusPort["event"];
   },
@@ -57,20 +62,25 @@ export async function withSession(
   const redact = (text: string): string => redactor.redact(text);
   const out = editedTerminal(terminalOn(process.stdout), redact);
   const notes = editedTerminal(terminalOn(process.stderr), redact);
+  const environment = readEnvironment();
+  const allowedBaseUrls = readAllowedBaseUrls(options.allowedBaseUrls);
   const opened = await openStandalone({
     directory: options.from,
     stateDirectory: options.state ?? join(options.from, defaultStateFolder),
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
-      allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+      allowedBaseUrls,
+      // Whoever runs the command reaches these networks anyway.
+      allowPrivateNetworks: true,
     },
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
     version: packageJson.version,
-    environmentKey: readEnvironment().apiKey,
+    environmentKey: environmentKeyOf(environment, allowedBaseUrls),
     isDryRun: how.isDryRun,
     clock: realClock,
     random: Math.random,
     redactor,
+    locks: processLocks(how.command, notes),
     stopping,
     observer: how.observer?.(notes) ?? {},
     ...(how.onEvent === undefined ? {} : { onEvent: how.onEvent(notes) }),
@@ -92,7 +102,7 @@ export async function withSession(
     removeHandlers();
     await opened.standalone.close();
     for (const problem of opened.standalone.problems()) {
-      notes.line(`${colour(process.stderr, "yellow", "warning")} ${problem}`);
+      notes.line(`${colour(process.stderr, "yellow", "warning:")} ${problem}`);
     }
     stopping.done();
   }
@@ -109,14 +119,14 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
     const isError = fault.severity === "Error";
     // A transient fault does not interest a user who edits the files while they are watched.
     if (!isError && fault.isTransient && printed !== undefined) continue;
-    lines.push(`${isError ? paintNotes("red", "error") : paintNotes("dim", "note")} ${faultText(fault)}`);
+    lines.push(`${isError ? paintNotes("red", "error:") : paintNotes("dim", "note:")} ${faultText(fault)}`);
   }
   for (const { place, problem } of unattached) {
-    lines.push(`${paintNotes("red", "error")} ${place}: spec.instanceRef: ${problem}`);
+    lines.push(`${paintNotes("red", "error:")} ${place}: spec.instanceRef: ${problem}`);
   }
   for (const name of await standalone.orphaned()) {
     lines.push(
-      `${paintNotes("yellow", "warning")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, write the annotation ${continuesAnnotation}: ${nameKey(name)} on the new instance: it then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
+      `${paintNotes("yellow", "warning:")} WafInstance ${nameKey(name)} is no longer declared, and its managed entries stay on its WAF. If you renamed or moved it, write the annotation ${continuesAnnotation}: ${nameKey(name)} on the new instance: it then continues to manage them. To remove them from the WAF, declare the instance again without rules and origins.`,
     );
   }
   for (const line of lines) if (printed?.has(line) !== true) notes.line(line);
@@ -130,7 +140,7 @@ export function printTroubles({ standalone, notes, paintNotes }: Session, views:
   for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {
     if (trouble === undefined) continue;
-    notes.line(`${paintNotes("red", "error")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
+    notes.line(`${paintNotes("red", "error:")} ${place}: WafInstance ${namespace}/${name}: ${trouble}`);
   }
 }
 

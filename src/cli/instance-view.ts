@@ -136,7 +136,9 @@ export function viewResult(
   if (facts.result?.kind !== "Failed") return view;
   const { code, message } = facts.result.fault;
   const isKey = code === "BadApiKey" || code === "MissingApiKey";
-  const hint = isKey ? " Put a valid key into the Secret of spec.apiKeySecretRef, or into WAFSYNC_API_KEY." : "";
+  const hint = isKey
+    ? " Put a valid key into the Secret of spec.apiKeySecretRef, or into WAFSYNC_API_KEY next to WAFSYNC_BASE_URL."
+    : "";
   return { ...view, trouble: `${message}${hint}` };
 }
 

@@ -15,19 +15,20 @@ import type { CollectionEnd, LogCollection } from "./logs/collect-logs.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { createLogFormat } from "./logs/log-format.ts";
 import { createStreamOutput, openFileOutput } from "./logs/log-output.ts";
-import { retentionWarning } from "./logs/log-range.ts";
-import { readLogRequest, resumeQuestion } from "./logs/log-request.ts";
+import { describeRange, retentionWarning } from "./logs/log-range.ts";
+import { readLogRequest, resumeQuestion, rowFilter } from "./logs/log-request.ts";
 import type { LogRequest, LogsOptions } from "./logs/log-request.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
+import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
 export async function runLogs(options: LogsOptions): Promise<number> {
-  const today = dayOf(realClock.nowMs());
-  const request = readLogRequest(options, today);
+  const nowMs = realClock.nowMs();
+  const request = readLogRequest(options, nowMs);
   const source = await findLogSource(options);
   const { key } = source;
   const notes = editedTerminal(terminalOn(process.stderr), (text) => key.redact(text));
@@ -35,7 +36,7 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const progress = showsRows ? undefined : new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = request.plan ?? source.plan;
-  const warning = plan && retentionWarning(plan, request.days, today);
+  const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
   if (warning !== undefined) notes.line(`warning: ${warning}`);
   const stopping = createStopping(realClock);
   const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
@@ -58,7 +59,7 @@ async function runWith(
   stopping: AbortSignal,
 ): Promise<CollectionEnd> {
   const { baseUrl, key, minRequestIntervalMs } = source;
-  const registry = new LaneRegistry({ clock: realClock });
+  const registry = new LaneRegistry({ clock: realClock, locks: processLocks("wafsync logs") });
   const waf = createWafClient({
     baseUrl,
     key,
@@ -71,7 +72,7 @@ async function runWith(
   try {
     const checkpoint = await findCheckpoint(request);
     const question = resumeQuestion(request, baseUrl, checkpoint?.question);
-    const days = { firstDay: question.firstDay, lastDay: question.lastDay ?? request.days.lastDay };
+    const days = { firstDay: question.firstDay, lastDay: question.lastDay ?? request.range.days.lastDay };
     if (!request.isFollowing) {
       const dates = {
         startDate: formatDay(checkpoint?.cursor.nextDay ?? days.firstDay),
@@ -88,7 +89,7 @@ async function runWith(
     const collection: LogCollection = {
       ports,
       perPage: request.perPage,
-      filter: request.filter,
+      filter: rowFilter(request, question),
       format: createLogFormat(request.format, isTerminal, () => terminalOn(process.stdout).columns),
       output,
       checkpoint:
@@ -143,11 +144,8 @@ function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): numbe
       watch.line(`Stopped after ${countWords(end.rows)} rows.${hint}`);
       return request.isFollowing ? 0 : 130;
     case "Done": {
-      const { firstDay, lastDay } = request.days;
       if (request.file !== undefined) {
-        watch.line(
-          `${countWords(end.rows)} rows of ${formatDay(firstDay)} to ${formatDay(lastDay)} are in ${request.file}.`,
-        );
+        watch.line(`${countWords(end.rows)} rows of ${describeRange(request.range)} are in ${request.file}.`);
       }
       return watch.isWhole ? 0 : 1;
     }

@@ -1,6 +1,7 @@
 // `wafsync operator`: keeps all WAFs of a cluster in the state that its custom resources declare, until a signal.
 import { hostname } from "node:os";
 import packageJson from "../../package.json" with { type: "json" };
+import { readAllowedBaseUrls } from "../app/base-url-policy.ts";
 import { readEnvironment } from "../app/config.ts";
 import { runOperator } from "../app/operator.ts";
 import { createStopping } from "../app/stopping.ts";
@@ -23,8 +24,11 @@ export interface OperatorCommandOptions {
   readonly leaseName: string;
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
+  readonly allowPrivateNetworks: boolean;
   readonly allowPrivateFeeds: boolean;
   readonly migrateConfigMapRecords: boolean;
+  readonly maxListEntries: number;
+  readonly maxResponseMib: number;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
   readonly host?: string;
@@ -77,8 +81,10 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     podName: environment.podName ?? hostname(),
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
-      allowedBaseUrls: options.allowedBaseUrls?.split(",").map((url) => url.trim()),
+      allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
+      allowPrivateNetworks: options.allowPrivateNetworks,
     },
+    limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
     migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,

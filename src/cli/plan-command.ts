@@ -13,7 +13,7 @@ export interface PlanOptions extends Omit<DirectoryOptions, "output"> {
 
 /** @returns 0 if there is nothing to do, 1 if there are changes, 2 if files or an API are faulty, 130 if it was stopped. */
 export async function runPlan(options: PlanOptions): Promise<number> {
-  return await withSession(options, { isDryRun: true }, async (session) => {
+  return await withSession(options, { isDryRun: true, command: "wafsync plan" }, async (session) => {
     const { standalone, out, paint } = session;
     const previews = await standalone.preview();
     if (session.stopping.stop.aborted) {

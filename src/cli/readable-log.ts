@@ -1,5 +1,6 @@
 // Formats the operator's log for a terminal: one line per JSON line with the time of day in UTC, the level in colour, the
 // message and the fields.
+import { visibleText } from "../model/visible-text.ts";
 import { colour } from "./terminal.ts";
 
 type Style = Parameters<typeof colour>[1];
@@ -22,8 +23,10 @@ export function readableLine(line: string, stream: NodeJS.WriteStream): string {
   const parts = [
     colour(stream, "dim", `${(at ?? "").slice(11, 19)}Z`),
     colour(stream, levelStyles[name ?? ""] ?? "dim", (name ?? "").padEnd(levelWidth)),
-    colour(stream, "bold", (message ?? "").padEnd(messageWidth)),
-    ...Object.entries(fields).map(([field, value]) => `${colour(stream, "dim", `${field}=`)}${valueText(value)}`),
+    colour(stream, "bold", visibleText(message ?? "").padEnd(messageWidth)),
+    ...Object.entries(fields).map(
+      ([field, value]) => `${colour(stream, "dim", `${visibleText(field)}=`)}${valueText(value)}`,
+    ),
   ];
   return parts.join("  ").trimEnd();
 }
@@ -38,5 +41,5 @@ function parse(line: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 function valueText(value: unknown): string {
-  return typeof value === "string" && value !== "" && !value.includes("=") ? value : JSON.stringify(value);
+  return visibleText(typeof value === "string" && value !== "" && !value.includes("=") ? value : JSON.stringify(value));
 }

@@ -3,7 +3,6 @@ import packageJson from "../../package.json" with { type: "json" };
 import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
-import type { DayRange } from "../plan/logs/cursor.ts";
 import { addressesToBlock, assessClients } from "./report/report-clients.ts";
 import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
@@ -11,21 +10,25 @@ import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
 import { countWords } from "./count-words.ts";
 import { logFaultError } from "./logs/log-faults.ts";
-import { parseRange, retentionWarning } from "./logs/log-range.ts";
+import { describeRange, parseRange, retentionWarning } from "./logs/log-range.ts";
+import type { LogRange } from "./logs/log-range.ts";
 import { findLogSource } from "./logs/log-source.ts";
 import type { LogSource, LogSourceOptions } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
 import { collectReport } from "./report/collect-report.ts";
 import type { ReportEnd } from "./report/collect-report.ts";
+import type { ReportData } from "./report/report-data.ts";
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
+import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface ReportOptions extends LogSourceOptions {
-  readonly from: string;
-  readonly to: string;
-  readonly output: string;
+  readonly since: string;
+  readonly until: string;
+  /** A file, or `-`. */
+  readonly out: string;
   readonly top: number;
   readonly plan?: LogPlan;
   /** In seconds. */
@@ -36,22 +39,22 @@ const standardOutput = "-";
 
 /** @returns 0 if the report is complete, 1 if something is missing, 130 if stopped by a signal. @throws CommandError */
 export async function runReport(options: ReportOptions): Promise<number> {
-  const today = dayOf(realClock.nowMs());
-  const days = parseRange(options.from, options.to, today);
-  if (options.output !== standardOutput) await checkReportFile(options.output);
+  const nowMs = realClock.nowMs();
+  const range = parseRange(options.since, options.until, nowMs);
+  if (options.out !== standardOutput) await checkReportFile(options.out);
   const source = await findLogSource(options);
   const { key } = source;
   const notes = editedTerminal(terminalOn(process.stderr), (text) => key.redact(text));
   const progress = new StatusLine(notes, realClock, { unit: "rows" });
   const watch = new LogWatch(notes, progress);
   const plan = options.plan ?? source.plan;
-  const retention = plan && retentionWarning(plan, days, today);
+  const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
   if (retention !== undefined) notes.line(`warning: ${retention}`);
   const stopping = createStopping(realClock);
   const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
   process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
-    const end = await collect(source, options.timeout * 1000, days, watch, stopping.stop);
+    const end = await collect(source, options.timeout * 1000, range, watch, stopping.stop);
     progress.clear();
     if (end.state === "Failed") throw logFaultError(end.fault);
     if (end.state === "Stopped") {
@@ -64,8 +67,8 @@ export async function runReport(options: ReportOptions): Promise<number> {
     });
     for (const text of unread) notes.line(`warning: ${text}`);
     const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
-    await write(end, options, source, warnings);
-    const where = options.output === standardOutput ? "" : ` is in ${options.output}`;
+    await write(end, options, source, { period: describeRange(range), warnings });
+    const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
     notes.line(`A report of ${countWords(end.report.total)} blocked requests${where}.`);
     return watch.isWhole && unread.length === 0 ? 0 : 1;
   } finally {
@@ -78,18 +81,18 @@ export async function runReport(options: ReportOptions): Promise<number> {
 async function collect(
   { baseUrl, key, minRequestIntervalMs }: LogSource,
   requestTimeoutMs: number,
-  days: DayRange,
+  range: LogRange,
   watch: LogWatch,
   stopping: AbortSignal,
 ): Promise<ReportEnd> {
   const clock = realClock;
-  const registry = new LaneRegistry({ clock });
+  const registry = new LaneRegistry({ clock, locks: processLocks("wafsync report") });
   const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs });
   const permit = () => ({ permitted: false, reason: "A report only reads." }) as const;
   const waf = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock });
   try {
     const ports = { waf, clock, random: Math.random, stopping, onWait: watch.waiting };
-    return await collectReport(ports, key, days, watch);
+    return await collectReport(ports, key, range, watch);
   } finally {
     await registry.close();
   }
@@ -97,9 +100,9 @@ async function collect(
 
 async function write(
   { report, blocklist, allowlist, domain }: Extract<ReportEnd, { state: "Done" }>,
-  { top, output }: ReportOptions,
+  { top, out }: ReportOptions,
   { key, instance }: LogSource,
-  warnings: readonly string[],
+  { period, warnings }: Pick<ReportData, "period" | "warnings">,
 ): Promise<void> {
   const summary = report.summary(top);
   const clients = assessClients(summary.clients.items, {
@@ -111,6 +114,7 @@ async function write(
   const madeAtMs = realClock.nowMs();
   const page = reportPage({
     summary,
+    period,
     clients,
     domain: domain === undefined ? undefined : key.redact(domain),
     madeAtMs,
@@ -118,6 +122,6 @@ async function write(
     warnings: warnings.map((text) => key.redact(text)),
     version: packageJson.version,
   });
-  if (output === standardOutput) process.stdout.write(page);
-  else await writeReportFile(output, page);
+  if (out === standardOutput) process.stdout.write(page);
+  else await writeReportFile(out, page);
 }

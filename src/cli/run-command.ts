@@ -16,6 +16,7 @@ export async function runFollow(options: DirectoryOptions): Promise<number> {
   const faultsPrinted = new Set<string>();
   const how = {
     isDryRun: false,
+    command: "wafsync run",
     onEvent: (notes: Terminal) => (meta: ResourceMeta, event: ObjectEvent) => {
       if (event.isRepeated !== true) notes.line(eventLine(meta, event));
     },

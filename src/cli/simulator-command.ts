@@ -1,5 +1,7 @@
 // `wafsync simulator`: serves the WAF API from memory until a signal.
 import { describeSimulator, startSimulator } from "../simulator/start-simulator.ts";
+import type { LogScenario } from "../simulator/log-entries.ts";
+import { logScenarios } from "../simulator/log-entries.ts";
 import { overlapModes } from "../simulator/simulator-world.ts";
 import { spellingModes } from "../simulator/spelling.ts";
 import { CommandError } from "./describe-error.ts";
@@ -11,11 +13,16 @@ export interface SimulatorOptions {
   readonly latency: number;
   readonly spelling: string;
   readonly overlap: string;
-  readonly logRows: number;
+  readonly logRows?: number;
+  readonly scenario: string;
+  readonly seed: number;
 }
 
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
+
+/** Waves of attacks can only be seen among many rows. */
+const logRowsDefaults: Readonly<Record<LogScenario, number>> = { Uniform: 200, Attack: 5000 };
 
 /** @returns 0 if it was stopped by a signal. */
 export async function runSimulator(options: SimulatorOptions): Promise<number> {
@@ -24,6 +31,7 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     const at = text.indexOf("=");
     return at === -1 ? { key: text } : { key: text.slice(0, at), domain: text.slice(at + 1) };
   });
+  const scenario = oneOf("--scenario", options.scenario, logScenarios);
   const simulator = await startSimulator({
     port: options.port,
     controlPort: options.controlPort,
@@ -31,7 +39,9 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
     latencyMs: options.latency,
     spelling: oneOf("--spelling", options.spelling, spellingModes),
     overlap: oneOf("--overlap", options.overlap, overlapModes),
-    logRowsPerDay: options.logRows,
+    logRowsPerDay: options.logRows ?? logRowsDefaults[scenario],
+    logScenario: scenario,
+    seed: options.seed,
   }).catch((error: unknown) => {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EADDRINUSE")

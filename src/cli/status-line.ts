@@ -1,6 +1,7 @@
 // One line that says how far a long piece of work is: redrawn in place on a terminal, a plain line now and then elsewhere.
 import type { Clock } from "../async/clock.ts";
 import { shortened } from "../model/sentence.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { durationInWords } from "../reconcile/status/trouble.ts";
 import { countWords } from "./count-words.ts";
 import type { Terminal } from "./terminal.ts";
@@ -93,7 +94,7 @@ export class StatusLine {
   #redraw(): void {
     this.#isShown = true;
     const width = Math.max(columnsMin, this.#terminal.columns - 1);
-    this.#terminal.write(`${clearLine}${this.#text(width).slice(0, width)}`);
+    this.#terminal.write(`${clearLine}${visibleText(this.#text(width)).slice(0, width)}`);
   }
 
   /** @param width what the line has to fit into, for which the bar and then the label get shorter; undefined: no bar */

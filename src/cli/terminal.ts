@@ -1,12 +1,15 @@
 // The terminal: colours only if it is interactive, its width, and lines that can be redrawn.
 import { styleText } from "node:util";
+import { visibleLines } from "../model/visible-text.ts";
 
 export interface Terminal {
   /** Whether it is a terminal, so that progress may be redrawn in place. */
   readonly isInteractive: boolean;
   /** Its width now: it may be resized. */
   readonly columns: number;
+  /** As it is: for whoever moves the cursor. */
   write(text: string): void;
+  /** One or more lines in which nothing but colours commands the terminal. */
   line(text?: string): void;
 }
 
@@ -26,7 +29,7 @@ export function terminalOn(stream: NodeJS.WriteStream): Terminal {
       return stream.columns || columnsDefault;
     },
     write: (text) => void stream.write(text),
-    line: (text = "") => void stream.write(`${text}\n`),
+    line: (text = "") => void stream.write(`${visibleLines(text)}\n`),
   };
 }
 

@@ -4,7 +4,8 @@
 // and replacing it would point at it. Keys of fewer than four characters are refused by `validateApiKey`.
 import { createHash, createHmac } from "node:crypto";
 import { inspect } from "node:util";
-import { createSecretFinder, distinctiveLengthMin } from "./secret-finder.ts";
+import { DecodedText, type TextRange } from "./decoded-text.ts";
+import { createSecretFinder, distinctiveLengthMin, replaceRanges } from "./secret-finder.ts";
 import type { SecretFinder } from "./secret-finder.ts";
 
 /** What stands where a key was. */
@@ -29,12 +30,22 @@ export class ApiKey {
 
   /** The text with every occurrence of the key, plain or encoded, replaced by `[api key]`. */
   redact(text: string): string {
-    return this.#find().replaceIn(text, redactedKey);
+    return replaceRanges(text, this.findIn(new DecodedText(text)), redactedKey);
+  }
+
+  /** The parts of the text that `redact` would replace. */
+  findIn(text: DecodedText): readonly TextRange[] {
+    return this.#find().findIn(text);
+  }
+
+  /** Parts of which every text without escaped letters has one, in any letter case, if it shows the key. */
+  runs(): readonly string[] {
+    return this.#find().runs;
   }
 
   /** Whether `redact` would change the text. */
   occursIn(text: string): boolean {
-    return this.#find().occursIn(text);
+    return this.#find().occursIn(new DecodedText(text));
   }
 
   /** Whether the key is long enough for its letters not to turn up in a host name or an address by chance. */

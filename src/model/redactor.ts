@@ -1,27 +1,76 @@
-// Takes all API keys that the process knows out of a text: the last thing that loggers and printers of errors do.
-import type { ApiKey } from "./api-key.ts";
+// Takes all API keys that the process knows, former ones too, out of a text: the last thing that happens to a text before it
+// leaves the process. A text is searched for the few keys alone of which it has a part.
+import { type ApiKey, redactedKey } from "./api-key.ts";
+import { DecodedText } from "./decoded-text.ts";
+import { replaceRanges } from "./secret-finder.ts";
 
 /** More keys than this are never held; those not seen for longest go first. */
 export const redactorKeysMax = 2000;
+/** Of the part of a key by which it is found. */
+const gramLength = 4;
 
 export class Redactor {
   readonly #keys = new Map<string, ApiKey>();
-  #longestFirst: readonly ApiKey[] | undefined = [];
+  /** The keys that have a part of this name in each of their spellings without escapes. */
+  readonly #byGram = new Map<string, Set<ApiKey>>();
+  /** Keys without such a part: searched in every text. */
+  readonly #always = new Set<ApiKey>();
 
   /** From now on the key is redacted. Adding it again keeps it from being forgotten. */
   add(key: ApiKey): void {
     const fingerprint = key.fingerprint();
-    const isNew = !this.#keys.delete(fingerprint);
-    this.#keys.set(fingerprint, key);
-    if (!isNew) return;
-    this.#longestFirst = undefined;
-    const oldest = this.#keys.keys().next();
-    if (this.#keys.size > redactorKeysMax && oldest.done !== true) this.#keys.delete(oldest.value);
+    const known = this.#keys.get(fingerprint);
+    this.#keys.delete(fingerprint);
+    this.#keys.set(fingerprint, known ?? key);
+    if (known !== undefined) return;
+    this.#index(key);
+    const oldest = this.#keys.entries().next();
+    if (this.#keys.size > redactorKeysMax && oldest.done !== true) {
+      this.#keys.delete(oldest.value[0]);
+      this.#unindex(oldest.value[1]);
+    }
   }
 
   /** The text without any of the keys. A key that holds another one inside is replaced as a whole. */
   redact(text: string): string {
-    this.#longestFirst ??= [...this.#keys.values()].sort((a, b) => b.reveal().length - a.reveal().length);
-    return this.#longestFirst.reduce((redacted, key) => key.redact(redacted), text);
+    if (this.#keys.size === 0) return text;
+    const decoded = new DecodedText(text);
+    const shown = [...this.#candidates(decoded)].flatMap((key) => key.findIn(decoded));
+    return replaceRanges(text, shown, redactedKey);
   }
+
+  #candidates(text: DecodedText): Iterable<ApiKey> {
+    if (text.hidesLetters) return this.#keys.values();
+    const candidates = new Set(this.#always);
+    const { folded } = text.plain;
+    for (let start = 0; start + gramLength <= folded.length; start += 1) {
+      for (const key of this.#byGram.get(folded.slice(start, start + gramLength)) ?? []) candidates.add(key);
+    }
+    return candidates;
+  }
+
+  #index(key: ApiKey): void {
+    const grams = gramsOf(key);
+    if (grams === undefined) this.#always.add(key);
+    for (const gram of grams ?? []) {
+      const keys = this.#byGram.get(gram) ?? new Set<ApiKey>();
+      this.#byGram.set(gram, keys.add(key));
+    }
+  }
+
+  #unindex(key: ApiKey): void {
+    this.#always.delete(key);
+    for (const gram of gramsOf(key) ?? []) {
+      const keys = this.#byGram.get(gram);
+      keys?.delete(key);
+      if (keys?.size === 0) this.#byGram.delete(gram);
+    }
+  }
+}
+
+/** One part of each spelling: its end, because keys often begin alike. Undefined if a spelling is too short for one. */
+function gramsOf(key: ApiKey): readonly string[] | undefined {
+  const runs = key.runs();
+  if (runs.some((run) => run.length < gramLength)) return undefined;
+  return runs.map((run) => run.slice(-gramLength).toLowerCase());
 }

@@ -1,86 +1,156 @@
 // Finds a secret in a text, in every spelling in which a server may repeat it, in any letter case, and in base64 at any of its
-// three alignments.
-import { fullyEscaped, spellingsOf } from "./spellings.ts";
+// three alignments. Whoever chooses both the secret and the text can't make this slow: it is one search for each layer of
+// the decoded text.
+import { DecodedText, type TextRange, decode, foldCase } from "./decoded-text.ts";
+import { LinearSearch } from "./linear-search.ts";
 
 /** A secret of fewer characters is looked for as a word of its own, so that `test` leaves `latest` alone. */
 export const distinctiveLengthMin = 8;
 /** A secret of fewer characters is not looked for in base64: three letters of base64 are in every other word. */
 const base64LengthMin = 4;
+/** How often escapes that the secret itself seems to have are undone. */
+const formsMax = 4;
+/** Of the part that is looked for first, by the fast search of the language. */
+const hintLength = 8;
 
 const letterOrDigit = /^[\p{L}\p{N}]$/u;
+const base64Digit = /^[A-Za-z0-9+/]$/;
 
-export interface SecretFinder {
-  occursIn(text: string): boolean;
-  /** The text with every occurrence replaced. */
-  replaceIn(text: string, by: string): string;
+/** One spelling that is looked for in a layer. */
+interface Search {
+  readonly wanted: string;
+  /** A part of it: where that is missing, so is the whole. */
+  readonly hint: string;
+  /** The longest part of ASCII letters and digits, which encoders leave as they are. */
+  readonly run: string;
+  readonly places: LinearSearch;
 }
 
-/** A pattern, and letters without which it cannot match: plain search is many times faster than the pattern. */
-interface Search {
-  readonly pattern: RegExp;
-  mayMatch(text: string): boolean;
+export interface SecretFinder {
+  /** For each spelling without escapes, a part of it; an empty one if there is none. */
+  readonly runs: readonly string[];
+  occursIn(text: DecodedText): boolean;
+  /** The parts of the text that show the secret; they may overlap. */
+  findIn(text: DecodedText): readonly TextRange[];
 }
 
 /** What finds `secret` in a text: nothing if the secret is empty. */
 export function createSecretFinder(secret: string): SecretFinder {
-  const searches = secret === "" ? [] : [spelledSearch(secret), escapedSearch(secret)];
-  if (secret.length >= base64LengthMin) searches.push(...base64Searches(secret));
-  const occurs = (search: Search, text: string): boolean => search.mayMatch(text) && text.search(search.pattern) >= 0;
-  return {
-    occursIn: (text) => searches.some((search) => occurs(search, text)),
-    replaceIn: (text, by) =>
-      searches.reduce((rest, search) => (search.mayMatch(rest) ? rest.replace(search.pattern, () => by) : rest), text),
+  const plain = formsOf(secret).map(searchFor);
+  const encoded = secret.length >= base64LengthMin ? base64Of(secret).map(searchFor) : [];
+  const findIn = function* (text: DecodedText): Generator<TextRange, void> {
+    const { plain: outermost, hidesLetters } = text;
+    // Nearly every text ends here. A secret that looks escaped can lose its letters by being decoded.
+    const isPossible = (folded: string, { run }: Search): boolean => hidesLetters || folded.includes(run);
+    const possible = plain.length > 1 || plain.some((search) => isPossible(outermost.folded, search)) ? plain : [];
+    const possiblyEncoded = encoded.filter((search) => isPossible(outermost.text, search));
+    if (possible.length + possiblyEncoded.length === 0) return;
+    for (const [depth, { text: layer, folded }] of text.layers.entries()) {
+      for (const found of plainIn(folded, possible, layer)) yield text.originOf(found, depth);
+      for (const found of base64In(layer, possiblyEncoded)) yield text.originOf(found, depth);
+    }
   };
+  // A secret that looks escaped may be shown by what its escapes stand for.
+  const runs = plain.length > 1 ? [""] : [...plain, ...encoded].map(({ run }) => run);
+  return { runs, occursIn: (text) => findIn(text).next().done !== true, findIn: (text) => [...findIn(text)] };
 }
 
-function spelledSearch(secret: string): Search {
-  const pattern = new RegExp(bounded(secret, anyOf(spellingsOf(secret))), "giu");
-  const hint = new RegExp(longestRun(secret), "iu");
-  return { pattern, mayMatch: (text) => hint.test(text) };
+/** The parts of the text are replaced; those that overlap or touch, as one. */
+export function replaceRanges(text: string, ranges: readonly TextRange[], by: string): string {
+  if (ranges.length === 0) return text;
+  let replaced = "";
+  let done = 0;
+  for (const { start, end } of [...ranges].sort((a, b) => a.start - b.start)) {
+    if (start >= done) replaced += text.slice(done, start) + by;
+    done = Math.max(done, end);
+  }
+  return replaced + text.slice(done);
 }
 
-function escapedSearch(secret: string): Search {
-  const pattern = new RegExp(anyOf(fullyEscaped(secret)), "gi");
-  return { pattern, mayMatch: (text) => /[%\\&]/.test(text) };
+/**
+ * The secret, and what becomes of it when escapes are undone that it only seems to have: an encoder may leave them as they
+ * are, and escape the rest.
+ */
+function formsOf(secret: string): readonly string[] {
+  const forms: string[] = [];
+  for (let form: string | undefined = secret; form !== undefined && forms.length < formsMax; form = decode(form)) {
+    if (form === secret ? secret !== "" : form.length >= distinctiveLengthMin) forms.push(foldCase(form));
+  }
+  return forms;
 }
 
-function anyOf(texts: readonly string[]): string {
-  return `(?:${texts.map((text) => text.replaceAll(/[$()*+./?[\\\]^{|}]/g, String.raw`\$&`)).join("|")})`;
+function searchFor(wanted: string): Search {
+  return { wanted, hint: hintOf(wanted), run: longestRun(wanted), places: new LinearSearch(wanted) };
 }
 
-/** The longest part of ASCII letters and digits, which stays as it is in every spelling. */
 function longestRun(text: string): string {
   return text.split(/[^A-Za-z0-9]+/).reduce((longest, run) => (run.length > longest.length ? run : longest), "");
 }
 
-/** A short secret counts only where no letter or digit touches it; the tail of an escape such as `%20` is none. */
-function bounded(secret: string, pattern: string): string {
-  if (secret.length >= distinctiveLengthMin) return pattern;
-  const characters = Array.from(secret);
-  const escapeBefore = String.raw`(?<=%[0-9a-f]{2}|\\u[0-9a-f]{4}|\\[bfnrt])`;
-  const before = letterOrDigit.test(characters[0] ?? "") ? String.raw`(?:(?<![\p{L}\p{N}])|${escapeBefore})` : "";
-  const after = letterOrDigit.test(characters.at(-1) ?? "") ? String.raw`(?![\p{L}\p{N}])` : "";
-  return `${before}${pattern}${after}`;
+/** The part with the most different characters. */
+function hintOf(text: string): string {
+  let best = text.slice(0, hintLength);
+  for (let start = 1; start + hintLength <= text.length; start += 1) {
+    const part = text.slice(start, start + hintLength);
+    if (new Set(part).size > new Set(best).size) best = part;
+  }
+  return best;
+}
+
+function* plainIn(folded: string, searches: readonly Search[], layer: string): Generator<TextRange, void> {
+  for (const { wanted, hint, places } of searches) {
+    if (!folded.includes(hint)) continue;
+    const { length } = wanted;
+    const found = placesOf(places.in(folded), length);
+    for (const range of found) if (length >= distinctiveLengthMin || isWord(layer, range)) yield range;
+  }
+}
+
+/** Places that overlap become one: a text of equal signs has one at each of them. */
+function* placesOf(starts: Iterable<number>, length: number): Generator<TextRange, void> {
+  let open: { start: number; end: number } | undefined;
+  for (const start of starts) {
+    if (open !== undefined && start < open.end) open.end = start + length;
+    else {
+      if (open !== undefined) yield open;
+      open = { start, end: start + length };
+    }
+  }
+  if (open !== undefined) yield open;
+}
+
+/** A short secret counts only where no letter or digit touches it. */
+function isWord(text: string, { start, end }: TextRange): boolean {
+  return !continues(text, start, -1) && !continues(text, end - 1, 1);
+}
+
+/** Whether a letter or digit is followed, in that direction, by another one. */
+function continues(text: string, index: number, step: 1 | -1): boolean {
+  return letterOrDigit.test(text.charAt(index)) && letterOrDigit.test(text.charAt(index + step));
 }
 
 /** The secret may start at any byte of what was encoded: for each of the three alignments, the part that never varies. */
-function base64Searches(secret: string): readonly Search[] {
+function base64Of(secret: string): readonly string[] {
   const bytes = Buffer.from(secret, "utf8");
-  const anyDigit = "[A-Za-z0-9+/_-]?";
   return [0, 1, 2].map((offset) => {
     const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
-    const start = offset === 0 ? 0 : offset + 1;
-    const end = Math.floor(((offset + bytes.length) * 8) / 6);
-    const fixed = encoded.slice(start, end);
-    const digits = fixed.replaceAll(/[+/]/g, base64Variants);
-    const hint = longestRun(fixed);
-    return {
-      pattern: new RegExp(`${start === 0 ? "" : anyDigit}${digits}${anyDigit}(?:=|%3[dD]){0,2}`, "gu"),
-      mayMatch: (text) => text.includes(hint),
-    };
+    return encoded.slice(offset === 0 ? 0 : offset + 1, Math.floor(((offset + bytes.length) * 8) / 6));
   });
 }
 
-function base64Variants(digit: string): string {
-  return digit === "+" ? String.raw`(?:[+\-]|%2[bB])` : String.raw`(?:\\{0,4}\/|_|%2[fF])`;
+function* base64In(layer: string, searches: readonly Search[]): Generator<TextRange, void> {
+  if (searches.length === 0) return;
+  // The alphabet of URLs has other signs for two digits, and a form makes a space of one.
+  const digits = layer.replaceAll(/[- ]/g, "+").replaceAll("_", "/");
+  for (const { wanted, hint, places } of searches) {
+    if (!digits.includes(hint)) continue;
+    for (const { start: place, end: placeEnd } of placesOf(places.in(digits), wanted.length)) {
+      // The digits on both sides have bits of it, too.
+      const start = base64Digit.test(layer.charAt(place - 1)) ? place - 1 : place;
+      let end = placeEnd;
+      if (base64Digit.test(digits.charAt(end)) && layer.charAt(end) !== " ") end += 1;
+      while (layer.charAt(end) === "=" && end < placeEnd + 3) end += 1;
+      yield { start, end };
+    }
+  }
 }

@@ -10,6 +10,7 @@ export const wafFaultCodes = [
   "TimedOut",
   "OutcomeUnknown",
   "ContractBroken",
+  "TooLarge",
   "Aborted",
   "NotPermitted",
 ] as const;
@@ -23,6 +24,7 @@ export const wafFaultCodes = [
  * - `TimedOut`: a read took too long.
  * - `OutcomeUnknown`: a write was sent and no valid answer came: it may have taken effect.
  * - `ContractBroken`: a read got an answer that is not the documented one.
+ * - `TooLarge`: a read got an answer beyond the limits that this process was started with.
  * - `Aborted`: the caller stopped waiting before anything was sent.
  * - `NotPermitted`: a write was stopped here: dry run, lost lease, or the process is ending. Nothing was sent.
  */
@@ -32,6 +34,8 @@ export interface WafFault {
   readonly code: WafFaultCode;
   /** One sentence for a person, with the key redacted. */
   readonly message: string;
+  /** Why the connection failed, where the message does not say it: for the log, and never for a status or an event. */
+  readonly cause?: string;
   /** The HTTP status, if an answer came. */
   readonly status?: number;
   /** Only of `RateLimited` and `Unavailable`. */

@@ -4,6 +4,7 @@ import { ControlProblem, oneOf, readFaultRule, readFields, required } from "./co
 import type { FaultRule } from "./fault-rule.ts";
 import { logFaultKinds } from "./log-faults.ts";
 import type { LogEntry } from "./log-entries.ts";
+import { logScenarios } from "./log-entries.ts";
 import type { ListChange } from "./simulated-list.ts";
 import { logRowsPerDayMax, plans } from "./simulated-logs.ts";
 import { listNames } from "./simulated-waf.ts";
@@ -159,13 +160,18 @@ function changeLogs({ world, body }: ControlCall): unknown {
     rowsPerDay: "natural",
     lateMsMax: "natural",
     emptyLastPage: "boolean",
+    scenario: "string",
     plan: "string",
   });
-  const { domain, plan, ...settings } = fields;
+  const { domain, plan, scenario, ...settings } = fields;
   if ((settings.rowsPerDay ?? 0) > logRowsPerDayMax)
     throw new ControlProblem(`rowsPerDay must be at most ${logRowsPerDayMax}`);
   const waf = findWaf(world, domain);
-  waf.logs.change({ ...settings, plan: plan === undefined ? undefined : oneOf(plan, plans, "plan") });
+  waf.logs.change({
+    ...settings,
+    ...(scenario === undefined ? {} : { scenario: oneOf(scenario, logScenarios, "scenario") }),
+    plan: plan === undefined ? undefined : oneOf(plan, plans, "plan"),
+  });
   return done();
 }
 

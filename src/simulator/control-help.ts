@@ -19,7 +19,7 @@ POST   /primary               {"domain", "origin"}: another primary origin
 POST   /domain                {"domain", "newDomain"}: the key answers with another domain
 POST   /key                   {"domain", "newKey"}: the key until now becomes wrong
 POST   /logs                  {"domain", "entries": [...], "visibleInMs": 0}: more rows of logs
-POST   /log-settings          {"domain", "rowsPerDay", "lateMsMax", "emptyLastPage", "plan"}: other logs from now on
+POST   /log-settings          {"domain", "rowsPerDay", "lateMsMax", "emptyLastPage", "scenario", "plan"}: other logs from now on
 POST   /log-faults            {"percent": 33, "pages": [2, 5], "kinds": [...], "seed": 1}: pages of logs go wrong from now on
 DELETE /log-faults            no more of them
 DELETE /scrolls               {"domain"}: every scroll id becomes invalid

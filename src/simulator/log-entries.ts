@@ -1,5 +1,6 @@
 // Blocked requests as a WAF would log them, made up from a seed: the same seed, day and row give the same entry, so that
 // nothing is stored and any page can be made at any time. Some rows are exact copies of the row before, as in real logs.
+import { attackFields, attackTimeMs } from "./attack-entry.ts";
 import { hashNumbers } from "./seeded-hash.ts";
 
 export const dayMs = 86_400_000;
@@ -19,6 +20,10 @@ export interface LogEntry {
   readonly cache_hit: boolean;
 }
 
+/** `Uniform`: everything at any time, by chance. `Attack`: waves of attacks from few networks, in front of a background. */
+export const logScenarios = ["Uniform", "Attack"] as const;
+export type LogScenario = (typeof logScenarios)[number];
+
 /** Where the rows of one day come from. `day` counts days (UTC) since 1970. */
 export interface LogDay {
   readonly seed: number;
@@ -26,6 +31,8 @@ export interface LogDay {
   readonly rowCount: number;
   /** The longest that a row stays invisible after its timestamp. */
   readonly lateMsMax: number;
+  /** `Uniform` by default. */
+  readonly scenario?: LogScenario;
 }
 
 const copiesPerThousand = 20;
@@ -76,10 +83,12 @@ const methods = ["GET", "GET", "GET", "POST", "POST", "HEAD", "PUT"];
 /** The row of that number, from 0 to `rowCount - 1`; their timestamps never fall. */
 export function makeLogEntry(logDay: LogDay, row: number): LogEntry {
   const original = originalOf(logDay, row);
+  const timestamp = new Date(timestampMsOf(logDay, original)).toISOString();
+  if (logDay.scenario === "Attack") return { timestamp, ...attackFields(logDay, original) };
   const draw = (salt: number) => hashNumbers(logDay.seed, logDay.day, original, salt);
   const reason = pick(reasons, draw(1));
   return {
-    timestamp: new Date(timestampMsOf(logDay, original)).toISOString(),
+    timestamp,
     client_ip: clientIp(draw(2)),
     http_method: pick(methods, draw(3)),
     request_path: pick(paths, draw(4)),
@@ -107,6 +116,7 @@ function originalOf(logDay: LogDay, row: number): number {
 }
 
 function timestampMsOf(logDay: LogDay, row: number): number {
+  if (logDay.scenario === "Attack") return logDay.day * dayMs + attackTimeMs(logDay, row);
   const spread = hashNumbers(logDay.seed, logDay.day, row, 12) / 2 ** 32;
   return logDay.day * dayMs + Math.floor(((row + spread) / logDay.rowCount) * dayMs);
 }

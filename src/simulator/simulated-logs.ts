@@ -2,7 +2,7 @@
 // than the plan keeps is there, and a row that is late is not there yet. Rows are made when their page is asked for.
 import { randomUUID } from "node:crypto";
 import { dayMs, makeLogEntry, visibleAtMs } from "./log-entries.ts";
-import type { LogDay, LogEntry } from "./log-entries.ts";
+import type { LogDay, LogEntry, LogScenario } from "./log-entries.ts";
 
 export const retentionDays = {
   Basic: 30,
@@ -30,6 +30,7 @@ export interface LogSettings {
   readonly lateMsMax: number;
   /** Whether a scroll id is handed out with the last rows too, so that the end is an empty page. */
   readonly emptyLastPage: boolean;
+  readonly scenario: LogScenario;
 }
 
 /** What one day of a query shows: all rows of the day, or some of them by number, then the entries put in by hand. */
@@ -111,8 +112,8 @@ export class SimulatedLogs {
   }
 
   #segmentOf(day: number, nowMs: number): Segment {
-    const { seed, rowsPerDay, lateMsMax } = this.#settings;
-    const logDay = { seed, day, rowCount: rowsPerDay, lateMsMax };
+    const { seed, rowsPerDay, lateMsMax, scenario } = this.#settings;
+    const logDay = { seed, day, rowCount: rowsPerDay, lateMsMax, scenario };
     const added = this.#added
       .filter((one) => Math.floor(one.timestampMs / dayMs) === day && one.visibleAtMs <= nowMs)
       .map(({ entry }) => entry);

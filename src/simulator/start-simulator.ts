@@ -9,6 +9,7 @@ import { createControlServer } from "./control-server.ts";
 import { faultRulesMax } from "./fault-queue.ts";
 import type { FaultRule } from "./fault-rule.ts";
 import type { LogFaultPlan } from "./log-faults.ts";
+import type { LogScenario } from "./log-entries.ts";
 import { logRowsPerDayMax } from "./simulated-logs.ts";
 import type { SimulatedKey } from "./simulated-waf.ts";
 import { wallClock } from "./simulator-clock.ts";
@@ -37,6 +38,8 @@ export interface SimulatorOptions {
   readonly deletionSpelling?: DeletionSpelling | undefined;
   /** Rows of logs of each day, none by default; at most a million. */
   readonly logRowsPerDay?: number | undefined;
+  /** What the rows of logs show; `Uniform` by default. */
+  readonly logScenario?: LogScenario | undefined;
   /** How late a row can become visible; ten minutes by default. */
   readonly logLateMsMax?: number | undefined;
   /** Whether the last page of logs is an empty one; false by default. */
@@ -134,6 +137,7 @@ function makeWorld(options: SimulatorOptions): SimulatorWorld {
       rowsPerDay,
       lateMsMax: options.logLateMsMax ?? tenMinutesMs,
       emptyLastPage: options.logEmptyLastPage ?? false,
+      scenario: options.logScenario ?? "Uniform",
     },
     options.clock ?? wallClock,
   );

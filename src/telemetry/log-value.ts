@@ -1,6 +1,7 @@
 // Converts logged values to plain JSON values in which every string is redacted. Everything that is logged goes through here.
 // Never throws, whatever the value is: an error path must not fail because it logs.
 import { types } from "node:util";
+import { visibleLines } from "../model/visible-text.ts";
 
 /** Deeper objects are omitted: a log line is for people. */
 export const logDepthMax = 5;
@@ -33,7 +34,8 @@ export function logValue(value: unknown, redact: Redact, depth = 0): unknown {
 
 /** Truncates after redaction, so that no part of a secret remains at the end. */
 function text(value: string, redact: Redact): string {
-  const redacted = redact(value);
+  // Line feeds and the like are left to JSON; some viewers of logs obey the others.
+  const redacted = visibleLines(redact(value));
   if (redacted.length <= logTextLengthMax) return redacted;
   return `${redacted.slice(0, logTextLengthMax)}… (${redacted.length} characters)`;
 }

@@ -1,13 +1,13 @@
-// Series that belong to one WafInstance. They exist from `add` until `forget`, so that a deleted instance leaves no series
-// behind. Figures of an unknown instance are ignored.
+// Series that belong to one object: a WafInstance, or a WafFeed. They exist from `add` until `forget`, so that a deleted object
+// leaves no series behind. Figures of an unknown object are ignored.
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** Further instances are not measured. */
+/** Further objects are not measured. */
 export const instancesMax = 5_000;
 
 /** Not `instance`: Prometheus uses that label for the scraped process and would rename ours. */
-const instanceLabel = "waf_instance";
+export type ObjectLabel = "waf_instance" | "waf_feed";
 
 type Labels = Readonly<Record<string, string>>;
 interface Series {
@@ -32,11 +32,13 @@ interface Definition {
 
 export class InstanceSeries {
   readonly #registry: Registry;
+  readonly #label: ObjectLabel;
   readonly #known = new Map<string, Map<string, () => void>>();
   readonly #starts: ((instance: string) => void)[] = [];
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, label: ObjectLabel = "waf_instance") {
     this.#registry = registry;
+    this.#label = label;
   }
 
   /** Creates all series of the instance, at zero. Does nothing if they exist. */
@@ -54,9 +56,9 @@ export class InstanceSeries {
 
   counter({ initial, labelNames, ...definition }: Definition): InstanceCounter {
     const registers = [this.#registry];
-    const counter = new Counter({ ...definition, registers, labelNames: [instanceLabel, ...labelNames] });
+    const counter = new Counter({ ...definition, registers, labelNames: [this.#label, ...labelNames] });
     const inc = (instance: string, labels: Labels, value = 1): void => {
-      const all = { [instanceLabel]: instance, ...labels };
+      const all = { [this.#label]: instance, ...labels };
       if (this.#note(instance, definition.name, counter, all)) counter.inc(all, value);
     };
     this.#starts.push((instance) => initial.forEach((labels) => inc(instance, labels, 0)));
@@ -65,9 +67,9 @@ export class InstanceSeries {
 
   gauge({ initial, labelNames, ...definition }: Definition): InstanceGauge {
     const registers = [this.#registry];
-    const gauge = new Gauge({ ...definition, registers, labelNames: [instanceLabel, ...labelNames] });
+    const gauge = new Gauge({ ...definition, registers, labelNames: [this.#label, ...labelNames] });
     const set = (instance: string, labels: Labels, value: number): void => {
-      const all = { [instanceLabel]: instance, ...labels };
+      const all = { [this.#label]: instance, ...labels };
       if (this.#note(instance, definition.name, gauge, all)) gauge.set(all, value);
     };
     this.#starts.push((instance) => initial.forEach((labels) => set(instance, labels, 0)));

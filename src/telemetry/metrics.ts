@@ -1,6 +1,8 @@
 // All metrics of one process, in one registry that is not global. Every series whose labels are known in advance exists from
-// the start, at zero. The number of series is limited by the number of instances, controllers and kinds.
+// the start, at zero. The number of series is limited by the number of instances, feeds, controllers and kinds.
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { makeFeedMetrics } from "./metrics-feeds.ts";
+import type { FeedMetrics } from "./metrics-feeds.ts";
 import { makeReconcileMetrics } from "./metrics-reconciles.ts";
 import type { ReconcileMetrics } from "./metrics-reconciles.ts";
 import { makeRuntimeMetrics } from "./metrics-runtime.ts";
@@ -8,7 +10,7 @@ import type { RuntimeMetrics } from "./metrics-runtime.ts";
 import { makeWafMetrics } from "./metrics-waf.ts";
 import type { WafMetrics } from "./metrics-waf.ts";
 
-export interface Metrics extends WafMetrics, ReconcileMetrics, RuntimeMetrics {
+export interface Metrics extends WafMetrics, FeedMetrics, ReconcileMetrics, RuntimeMetrics {
   /** The HTTP Content-Type of `text`. */
   readonly contentType: string;
   /** All series in the text format of Prometheus. */
@@ -34,6 +36,7 @@ export function createMetrics({ version, withProcess }: MetricsOptions): Metrics
   if (withProcess) collectDefaultMetrics({ register: registry });
   return {
     ...makeWafMetrics(registry),
+    ...makeFeedMetrics(registry),
     ...makeReconcileMetrics(registry),
     ...makeRuntimeMetrics(registry),
     contentType: registry.contentType,

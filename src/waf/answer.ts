@@ -1,7 +1,6 @@
 // What each operation makes of a documented answer, and how it keeps the key out of what it hands on. Texts for people are
 // redacted. Data that decides what is written (domains, hosts, entries) must not be altered, so an answer that shows the key
 // there is refused. Log entries decide nothing, and show the key when somebody sent it to the protected site: redacted.
-import { redactedKey } from "../model/api-key.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
@@ -11,10 +10,9 @@ import { logAnswer } from "./log-wire.ts";
 import { listAnswer, originsAnswer, parseAnswer, writeAnswer } from "./wire.ts";
 import type { Parsed } from "./wire.ts";
 
-export type AnswerReader<T> = (text: string, key: ApiKey) => Parsed<T>;
+/** @param redact takes further keys out of texts for people */
+export type AnswerReader<T> = (text: string, key: ApiKey, redact: (text: string) => string) => Parsed<T>;
 
-/** Documented entries are flat: what lies deeper than this is nothing that anybody counts on. */
-const redactionDepthMax = 20;
 const documentedFields: ReadonlySet<string> = new Set(logEntryFields);
 
 const keyAsData: Parsed<never> = { ok: false, problem: "it shows the API key where other data belongs" };
@@ -25,11 +23,11 @@ export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, key) =>
 export const readListAnswer: AnswerReader<readonly string[]> = (text, key) =>
   showsKey(text, key) ? keyAsData : parseAnswer(listAnswer, text);
 
-export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, key) => {
+export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, key, redact) => {
   const answer = parseAnswer(writeAnswer, text);
   if (!answer.ok) return answer;
   const { domain, message } = answer.value;
-  return showsKey(domain, key) ? keyAsData : { ok: true, value: { domain, message: printable(message, key) } };
+  return showsKey(domain, key) ? keyAsData : { ok: true, value: { domain, message: printable(message, redact) } };
 };
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, key) => {
@@ -44,19 +42,18 @@ function showsKey(text: string, key: ApiKey): boolean {
   return key.isDistinctive && key.occursIn(text);
 }
 
-/** Names of fields that are not documented may hold the key too, so an entry is redacted however deep it is. */
+/** Names of fields that are not documented may hold the key too. How deep an entry is was limited before. */
 function redactEntry(entry: LogEntry, key: ApiKey): LogEntry {
-  return redactValue(entry, key, 0) as LogEntry;
+  return redactValue(entry, key) as LogEntry;
 }
 
-function redactValue(value: unknown, key: ApiKey, depth: number): unknown {
+function redactValue(value: unknown, key: ApiKey): unknown {
   if (typeof value === "string") return key.redact(value);
   if (typeof value !== "object" || value === null) return value;
-  if (depth >= redactionDepthMax) return redactedKey;
-  if (Array.isArray(value)) return value.map((item) => redactValue(item, key, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, key));
   const fields = Object.entries(value).map(([name, field]) => [
     documentedFields.has(name) ? name : key.redact(name),
-    redactValue(field, key, depth + 1),
+    redactValue(field, key),
   ]);
   return Object.fromEntries(fields) as unknown;
 }

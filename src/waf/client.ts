@@ -14,11 +14,22 @@ import type { Lane, TurnRefusal } from "./lane.ts";
 import { endpointOf, isWrite, wafOperations } from "./operations.ts";
 import type { OperationName, WriteName } from "./operations.ts";
 import { isSuccess, sendRequest } from "./request.ts";
+import { listLengthMax } from "./wire.ts";
 import type { Exchange } from "./request.ts";
 
 /** A lost lease may be taken over after a time that counts on this. */
 export const writeTimeoutMsMax = 10_000;
 export const readBodyBytesMax = 64 * 1_048_576;
+
+/** What one answer may have at most: a WAF must not take the memory of the others. */
+export interface AnswerLimits {
+  readonly listEntriesMax: number;
+  /** Of lists and pages of logs. */
+  readonly bodyBytesMax: number;
+}
+
+/** Nobody else is harmed where a person works on WAFs of his own. */
+const widestLimits: AnswerLimits = { listEntriesMax: listLengthMax, bodyBytesMax: readBodyBytesMax };
 export const writeBodyBytesMax = 1_048_576;
 
 export type Permission = { readonly permitted: true } | { readonly permitted: false; readonly reason: string };
@@ -42,12 +53,17 @@ export interface WafClientOptions {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
   readonly key: ApiKey;
+  /** Takes former keys out of the API's words, too; the current key is taken out in any case. */
+  readonly redact?: ((text: string) => string) | undefined;
   /** From the start of the turn to the last byte of the answer; of a write at most `writeTimeoutMsMax`. */
   readonly requestTimeoutMs: number;
   readonly lane: Lane;
   /** Asked once for each write. */
   readonly permit: (operation: WriteName) => Permission;
+  readonly limits?: AnswerLimits | undefined;
   readonly clock: Clock;
+  /** Whether faults keep the cause of a failed connection from whoever reads them: see `ExchangeContext`. */
+  readonly hidesCause?: boolean | undefined;
   /** Must not throw. */
   readonly onCall?: ((call: CallRecord) => void) | undefined;
 }
@@ -77,13 +93,20 @@ export interface WafClient {
   scrollLogs(scrollId: string, options?: CallOptions): Promise<WafResult<LogPage>>;
 }
 
-/** A client for one base URL and key; `lane` must be the lane of the two. */
+/** A client for one base URL and key; `lane` must have been acquired for the two. */
 export function createWafClient(options: WafClientOptions): WafClient {
   const caller = new Caller(options);
+  const { limits = widestLimits } = options;
   const list = (name: ListName) => ({ list: name });
   return {
     readOrigins: async (how) => await caller.call({ name: "ReadOrigins", read: readOriginsAnswer }, how),
-    readList: async (name, how) => await caller.call({ name: "ReadList", ...list(name), read: readListAnswer }, how),
+    readList: async (name, how) => {
+      const read = await caller.call({ name: "ReadList", ...list(name), read: readListAnswer }, how);
+      const { listEntriesMax } = limits;
+      return read.ok && read.value.length > listEntriesMax
+        ? { ok: false, fault: longList(name, listEntriesMax) }
+        : read;
+    },
     addEntry: async (name, ip, how) =>
       await caller.call({ name: "AddEntry", ...list(name), fields: { ip }, read: readWriteAnswer }, how),
     removeEntry: async (name, ip, how) =>
@@ -128,7 +151,8 @@ class Caller {
     const turn = { urgency: wafOperations[call.name].urgency, signal };
     const { lane } = this.#options;
     const result = await lane.run(turn, async (connection) => await this.#take(call, connection, signal));
-    return result.ran ? result.value : { ok: false, fault: refusals[result.refusal] };
+    if (result.ran) return result.value;
+    return { ok: false, fault: result.refusal === "Busy" ? busyFault(result.by) : refusals[result.refusal] };
   }
 
   async #take<T>(call: Call<T>, connection: Connection, signal: AbortSignal | undefined): Promise<WafResult<T>> {
@@ -139,8 +163,9 @@ class Caller {
     }
     const { effect, method } = wafOperations[call.name];
     const isRead = effect === "Read";
+    const { bodyBytesMax } = this.#options.limits ?? widestLimits;
     const timeoutMs = isRead ? requestTimeoutMs : Math.min(requestTimeoutMs, writeTimeoutMsMax);
-    const limits = { timeoutMs, bodyBytesMax: isRead ? readBodyBytesMax : writeBodyBytesMax, signal };
+    const limits = { timeoutMs, bodyBytesMax: isRead ? bodyBytesMax : writeBodyBytesMax, signal };
     const startMs = clock.monotonicMs();
     const exchange = await sendRequest(connection, this.#request(call), limits, clock);
     const result = this.#judge(call, exchange, timeoutMs);
@@ -164,23 +189,42 @@ class Caller {
   }
 
   #judge<T>({ name, read }: Call<T>, exchange: Exchange, timeoutMs: number): WafResult<T> {
-    const { key, clock, lane } = this.#options;
+    const { key, clock, lane, hidesCause = false } = this.#options;
     const { status, body } = exchange;
-    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, key) : undefined;
+    const answer = isSuccess(status) && body.state === "Whole" ? read(body.text, key, this.#redact) : undefined;
     if (answer?.ok === true) return { ok: true, value: answer.value };
     const fault = faultOf(exchange, {
       effect: wafOperations[name].effect,
       takesPlainFailures: name === "QueryLogs" || name === "ScrollLogs",
-      key,
+      redact: this.#redact,
       origin: this.#origin,
+      hidesCause,
+      bodyBytesMax: (this.#options.limits ?? widestLimits).bodyBytesMax,
       timeoutMs,
       nowMs: clock.nowMs(),
       problem: answer?.problem,
     });
     // The API knows the key and not who of us asked: all that use the lane wait.
     if (fault.code === "RateLimited") lane.pauseUntil(clock.monotonicMs() + (fault.retryAfterMs ?? 0));
-    return { ok: false, fault: { ...fault, message: key.redact(fault.message) } };
+    return { ok: false, fault: { ...fault, message: this.#redact(fault.message) } };
   }
+
+  readonly #redact = (text: string): string => {
+    const { key, redact } = this.#options;
+    const withoutKey = key.redact(text);
+    return redact === undefined ? withoutKey : redact(withoutKey);
+  };
+}
+
+function longList(list: ListName, entriesMax: number): WafFault {
+  const most = entriesMax.toLocaleString("en-US");
+  const message = `The ${list} has more than ${most} entries, which is the most that wafsync reads (--max-list-entries).`;
+  return { code: "TooLarge", message, status: 200 };
+}
+
+function busyFault(by: string): WafFault {
+  const message = `Another wafsync on this machine uses the same API key and does not let go of it: ${by}. Nothing was sent.`;
+  return { code: "Unavailable", message };
 }
 
 const refusals: Readonly<Record<TurnRefusal, WafFault>> = {

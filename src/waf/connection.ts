@@ -3,6 +3,8 @@
 import type { Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
 import Client from "undici/lib/dispatcher/client.js";
+import type { AllowAddress, ResolveHost } from "../net/checked-lookup.ts";
+import { createCheckedLookup, refusedLiteral } from "../net/checked-lookup.ts";
 
 export interface Connection {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
@@ -20,15 +22,31 @@ export type OpenTransport = (origin: string) => Transport;
 
 const connectTimeoutMs = 10_000;
 
+/** Which addresses a client may connect to. */
+export interface AddressCheck {
+  readonly isAllowed: AllowAddress;
+  readonly resolve?: ResolveHost;
+}
+
+export const openClient: OpenTransport = (origin) => open(origin);
+
+/** Opens clients that connect to allowed addresses only, checked each time a connection is opened. */
+export function checkedClients(check: AddressCheck): OpenTransport {
+  return (origin) => open(origin, check);
+}
+
 /** HTTP/1.1 and no pipelining: a request goes out when the answer to the one before is in. */
-export const openClient: OpenTransport = (origin) => {
-  const connect = buildConnector({ allowH2: false, timeout: connectTimeoutMs });
+function open(origin: string, check?: AddressCheck): Transport {
+  const lookup = check === undefined ? {} : { lookup: createCheckedLookup(check.isAllowed, check.resolve) };
+  const connect = buildConnector({ allowH2: false, timeout: connectTimeoutMs, ...lookup });
   // The connector gives back its socket, though its type does not say so.
   let opening: { destroy(error: Error): void } | undefined;
   const client = new Client(origin, {
     pipelining: 1,
     allowH2: false,
     connect(options, callback) {
+      const refused = check && refusedLiteral(options.hostname, check.isAllowed);
+      if (refused !== undefined) return callback(refused, null);
       opening = connect(options, (...outcome) => {
         opening = undefined;
         callback(...outcome);
@@ -44,7 +62,7 @@ export const openClient: OpenTransport = (origin) => {
       await destroyed;
     },
   };
-};
+}
 
 export class LaneConnection implements Connection {
   readonly #origin: string;

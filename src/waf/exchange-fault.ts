@@ -1,6 +1,5 @@
 // What an exchange that did not bring the documented answer means. The difference that matters: of a write it must be certain
 // that it changed nothing, or the outcome is unknown and the list has to be read again.
-import type { ApiKey } from "../model/api-key.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
 import type { Effect } from "./operations.ts";
 import type { Exchange } from "./request.ts";
@@ -17,9 +16,16 @@ export interface ExchangeContext {
   readonly effect: Effect;
   /** Of logs, failures may come as plain text: their documented bodies are sentences. */
   readonly takesPlainFailures: boolean;
-  readonly key: ApiKey;
+  readonly redact: (text: string) => string;
   /** `https://host`, for messages. */
   readonly origin: string;
+  /**
+   * If true, a connection that fails is described by the same sentence whatever the cause: one that differs would tell
+   * whoever may write a base URL which hosts and ports exist in the network of the operator.
+   */
+  readonly hidesCause: boolean;
+  /** Of a successful read. */
+  readonly bodyBytesMax: number;
   readonly timeoutMs: number;
   readonly nowMs: number;
   /** What is wrong with the body of a 2xx answer. */
@@ -27,10 +33,9 @@ export interface ExchangeContext {
 }
 
 /** A text from outside for one line of output: without the key, control characters and line breaks, and cut. */
-export function printable(text: string, key: ApiKey): string {
+export function printable(text: string, redact: (text: string) => string): string {
   // Cut after redaction, so that no half of a key stays at the cut; and before the rest, which would be slow on a long text.
-  const line = key
-    .redact(text)
+  const line = redact(text)
     .slice(0, 4 * messageLengthMax)
     .replaceAll(/[\p{C}\p{Z}\s]+/gu, " ")
     .trim();
@@ -56,15 +61,23 @@ function rateLimited(exchange: Exchange, context: ExchangeContext): WafFault {
   return { code: "RateLimited", message, status: 429, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-function notSent({ body }: Exchange, { effect, origin, timeoutMs }: ExchangeContext): WafFault {
+function notSent({ body }: Exchange, { effect, origin, timeoutMs, hidesCause }: ExchangeContext): WafFault {
   const { fault, errorCode } = body.state === "Missing" ? body : { fault: "Network", errorCode: undefined };
   if (fault === "Aborted") return { code: "Aborted", message: "The call was withdrawn before anything was sent." };
+  if (hidesCause) return withoutConnection(origin, errorCode ?? fault);
   if (fault === "Deadline") {
     const message = `No connection to ${origin} within ${timeoutMs} ms: nothing was sent. Check the base URL and the network.`;
     return { code: effect === "Read" ? "TimedOut" : "Unavailable", message };
   }
   const message = `No connection to ${origin} (${errorCode ?? "network error"}): nothing was sent. ${connectionHint(errorCode)}`;
   return { code: "Unavailable", message };
+}
+
+/** The same sentence for every cause. */
+function withoutConnection(origin: string, cause: string): WafFault {
+  const inner = "Inner addresses need --allowed-base-urls or --allow-private-networks.";
+  const message = `wafsync cannot connect to ${origin}. Check the host, its certificate and the network; the cause is in the log of wafsync. ${inner}`;
+  return { code: "Unavailable", message, cause };
 }
 
 function connectionHint(errorCode: string | undefined): string {
@@ -94,11 +107,20 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
       return unclear("Aborted", "the call was withdrawn while the answer was awaited", exchange, context);
     case "Deadline":
       return unclear("TimedOut", `no whole answer came within ${context.timeoutMs} ms`, exchange, context);
-    case "TooLarge":
-      return unclear("ContractBroken", "the answer is larger than any that is documented", exchange, context);
+    case "TooLarge": {
+      if (context.effect === "Write" || !isSuccess(exchange.status)) {
+        return unclear("ContractBroken", "the answer is larger than any that is documented", exchange, context);
+      }
+      const most = `${Math.round(context.bodyBytesMax / 1_048_576)} MiB`;
+      const what = `the answer has more than ${most}, which is the most that wafsync reads (--max-response-mib)`;
+      return unclear("TooLarge", what, exchange, context);
+    }
     case "NotText":
       return unclear("ContractBroken", "the answer is not UTF-8 text", exchange, context);
     default: {
+      if (context.hidesCause && context.effect === "Read") {
+        return withoutConnection(context.origin, errorCode ?? fault);
+      }
       const code = notHttpCodes.has(errorCode ?? "") ? "ContractBroken" : "Unavailable";
       return unclear(
         code,
@@ -161,12 +183,12 @@ function refusedKey(words: string, exchange: Exchange): WafFault {
 }
 
 /** The API's own words, ready to print; undefined if the body is not a documented failure. */
-function failureMessage({ body }: Exchange, { key, takesPlainFailures }: ExchangeContext): string | undefined {
+function failureMessage({ body }: Exchange, { redact, takesPlainFailures }: ExchangeContext): string | undefined {
   if (body.state !== "Whole") return undefined;
   const failure = parseAnswer(failureAnswer, body.text);
-  if (failure.ok) return printable(failure.value.message, key);
+  if (failure.ok) return printable(failure.value.message, redact);
   const isSentence = takesPlainFailures && /^[^<{[]+$/.test(body.text);
-  return isSentence ? printable(body.text, key).replaceAll('"', "") : undefined;
+  return isSentence ? printable(body.text, redact).replaceAll('"', "") : undefined;
 }
 
 /** `code` is for a read. A write that was sent may have taken effect, whatever went wrong with its answer. */

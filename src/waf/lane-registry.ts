@@ -1,10 +1,11 @@
-// All lanes of the process. Two holders of the same base URL and key get the same lane, whatever objects they belong to;
-// a lane that nobody holds is closed as soon as its last turn has ended, and not before.
+// All lanes of the process. Two holders of the same key get the same lane, whatever objects they belong to and however they
+// spell the URL: one WAF can have many. A lane that nobody holds is closed as soon as its last turn has ended, and not before.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import { openClient } from "./connection.ts";
 import type { OpenTransport } from "./connection.ts";
+import type { KeyLocks } from "./key-lock.ts";
 import { SerialLane } from "./lane.ts";
 import type { Lane } from "./lane.ts";
 
@@ -32,6 +33,8 @@ export interface LaneRegistryOptions {
   readonly waitingMax?: number;
   /** How to reach an origin: by default one undici client; a proxy or own certificates would come in here. */
   readonly open?: OpenTransport;
+  /** How to take turns with other processes of the machine; undefined where none can have the same key. */
+  readonly locks?: KeyLocks | undefined;
 }
 
 export class LaneRegistry {
@@ -39,9 +42,11 @@ export class LaneRegistry {
   readonly #clock: Clock;
   readonly #waitingMax: number;
   readonly #open: OpenTransport;
+  readonly #locks: KeyLocks | undefined;
   #isClosed = false;
 
-  constructor({ clock, waitingMax = laneWaitingMax, open = openClient }: LaneRegistryOptions) {
+  constructor({ clock, waitingMax = laneWaitingMax, open = openClient, locks }: LaneRegistryOptions) {
+    this.#locks = locks;
     this.#clock = clock;
     this.#waitingMax = waitingMax;
     this.#open = open;
@@ -52,16 +57,17 @@ export class LaneRegistry {
     return this.#lanes.size;
   }
 
-  /** The lane of this base URL and key, which stays open until every holder has released it. */
+  /** The lane of this key, which stays open until every holder has released it. */
   acquire({ baseUrl, key, minRequestIntervalMs }: LaneRequest): HeldLane {
-    const { origin, path } = requireBaseUrl(baseUrl);
-    const name = `${origin}${path} ${key.fingerprint()}`;
-    const lane = this.#lanes.get(name) ?? this.#openLane(name, origin);
-    const holder = {};
-    if (!this.#isClosed) lane.setHolder(holder, minRequestIntervalMs);
+    const { origin } = requireBaseUrl(baseUrl);
+    const name = key.fingerprint();
+    const lane = this.#lanes.get(name) ?? this.#openLane(name, key);
+    const holder = { origin, minRequestIntervalMs };
+    if (!this.#isClosed) lane.addHolder(holder);
     return {
       pace: (intervalMs) => {
-        if (!this.#isClosed) lane.setHolder(holder, intervalMs);
+        holder.minRequestIntervalMs = intervalMs;
+        lane.reconsider();
       },
       run: async (turn, act) => await lane.run(holder, turn, act),
       pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
@@ -80,8 +86,13 @@ export class LaneRegistry {
     await Promise.all(lanes.map(async (lane) => await lane.close()));
   }
 
-  #openLane(name: string, origin: string): SerialLane {
-    const lane = new SerialLane({ origin, open: this.#open, clock: this.#clock, waitingMax: this.#waitingMax });
+  #openLane(name: string, key: ApiKey): SerialLane {
+    const lane = new SerialLane({
+      open: this.#open,
+      clock: this.#clock,
+      waitingMax: this.#waitingMax,
+      lock: this.#locks?.(key),
+    });
     if (!this.#isClosed) this.#lanes.set(name, lane);
     return lane;
   }

@@ -1,8 +1,10 @@
-// One lane for each base URL and key: the API wants one call at a time, whoever asks. A lane runs one turn after the other,
-// keeps the least time between two starts, and can be held as a whole. A turn that was not begun can always be withdrawn.
+// One lane for each key: the API wants one call at a time, whoever asks. A lane runs one turn after the other, keeps the least
+// time between two starts, and can be held as a whole. A turn that was not begun can always be withdrawn.
+// Holders may spell the URL of the API in different ways. Each spelling has a connection, and no two are used at once.
 import type { Clock } from "../async/clock.ts";
 import { LaneConnection } from "./connection.ts";
 import type { Connection, OpenTransport } from "./connection.ts";
+import type { KeyLock } from "./key-lock.ts";
 import { TurnQueue } from "./turn-queue.ts";
 import type { Urgency } from "./turn-queue.ts";
 
@@ -12,12 +14,14 @@ export interface Turn {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `QueueFull`: too many turns wait already. `Closed`: the lane was released or closed. In all three cases nothing was done. */
+/** `QueueFull`: too many turns wait already. `Closed`: the lane was released or closed. In all cases nothing was done. */
 export type TurnRefusal = "Aborted" | "QueueFull" | "Closed";
 
 export type TurnResult<T> =
   | { readonly ran: true; readonly value: T }
-  | { readonly ran: false; readonly refusal: TurnRefusal };
+  | { readonly ran: false; readonly refusal: TurnRefusal }
+  /** Another process of the machine uses the key and does not let go. `by` names it. */
+  | { readonly ran: false; readonly refusal: "Busy"; readonly by: string };
 
 /** What callers see of a lane. */
 export interface Lane {
@@ -27,27 +31,37 @@ export interface Lane {
   pauseUntil(timeMs: number): void;
 }
 
+/** Who uses a lane. */
+export interface LaneHolder {
+  readonly origin: string;
+  /** Between the starts of two calls; the longest that any holder of the lane asks for counts for all. */
+  minRequestIntervalMs: number;
+}
+
 interface QueuedTurn {
   readonly urgency: Urgency;
   readonly queuedAtMs: number;
-  readonly holder: object;
+  readonly holder: LaneHolder;
   begin(connection: Connection): Promise<void>;
   refuse(refusal: TurnRefusal): void;
 }
 
 export interface LaneOptions {
-  readonly origin: string;
   readonly open: OpenTransport;
   readonly clock: Clock;
   readonly waitingMax: number;
+  /** For the turns of other processes; undefined where no other one can have the key. */
+  readonly lock?: KeyLock | undefined;
 }
 
 export class SerialLane {
   readonly #clock: Clock;
   readonly #waitingMax: number;
-  readonly #connection: LaneConnection;
+  readonly #open: OpenTransport;
+  readonly #lock: KeyLock | undefined;
+  readonly #connections = new Map<string, LaneConnection>();
   readonly #queue = new TurnQueue<QueuedTurn>();
-  readonly #intervalsMs = new Map<object, number>();
+  readonly #holders = new Set<LaneHolder>();
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #isAwake = true;
@@ -57,37 +71,45 @@ export class SerialLane {
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor({ origin, open, clock, waitingMax }: LaneOptions) {
+  constructor({ open, clock, waitingMax, lock }: LaneOptions) {
+    this.#lock = lock;
     this.#clock = clock;
     this.#waitingMax = waitingMax;
-    this.#connection = new LaneConnection(origin, open);
+    this.#open = open;
   }
 
   get holders(): number {
-    return this.#intervalsMs.size;
+    return this.#holders.size;
   }
 
-  /** The longest interval that a holder asks for counts for all. Another one of a holder counts at once, also for a turn that waits. */
-  setHolder(holder: object, minRequestIntervalMs: number): void {
-    this.#intervalsMs.set(holder, minRequestIntervalMs);
+  addHolder(holder: LaneHolder): void {
+    this.#holders.add(holder);
+  }
+
+  /** A holder asks for another interval, which counts at once, also for a turn that waits. */
+  reconsider(): void {
     this.#sleeping?.abort();
   }
 
-  /** Refuses what the holder has waiting. Resolves when nothing that it began still runs. */
-  async removeHolder(holder: object): Promise<void> {
-    this.#intervalsMs.delete(holder);
+  /** Refuses what the holder has waiting. Resolves when nothing that it began still runs, and its connection is closed. */
+  async removeHolder(holder: LaneHolder): Promise<void> {
+    this.#holders.delete(holder);
     for (const turn of this.#queue.removeAll((queued) => queued.holder === holder)) turn.refuse("Closed");
     await this.#running;
+    if ([...this.#holders].some(({ origin }) => origin === holder.origin)) return;
+    const connection = this.#connections.get(holder.origin);
+    this.#connections.delete(holder.origin);
+    await connection?.close();
   }
 
   pauseUntil(timeMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, timeMs);
   }
 
-  async run<T>(holder: object, turn: Turn, act: (connection: Connection) => Promise<T>): Promise<TurnResult<T>> {
+  async run<T>(holder: LaneHolder, turn: Turn, act: (connection: Connection) => Promise<T>): Promise<TurnResult<T>> {
     const { urgency, signal } = turn;
     if (signal?.aborted === true) return { ran: false, refusal: "Aborted" };
-    if (this.#closing.signal.aborted || !this.#intervalsMs.has(holder)) return { ran: false, refusal: "Closed" };
+    if (this.#closing.signal.aborted || !this.#holders.has(holder)) return { ran: false, refusal: "Closed" };
     if (this.#queue.length >= this.#waitingMax) return { ran: false, refusal: "QueueFull" };
     const { promise, resolve, reject } = Promise.withResolvers<TurnResult<T>>();
     const withdraw = (): void => {
@@ -99,11 +121,7 @@ export class SerialLane {
       holder,
       begin: async (connection) => {
         signal?.removeEventListener("abort", withdraw);
-        try {
-          resolve({ ran: true, value: await act(connection) });
-        } catch (error) {
-          reject(error);
-        }
+        await this.#locked(signal, async () => ({ ran: true, value: await act(connection) })).then(resolve, reject);
       },
       refuse: (refusal) => {
         signal?.removeEventListener("abort", withdraw);
@@ -116,12 +134,31 @@ export class SerialLane {
     return await promise;
   }
 
-  /** Refuses all that waits, waits for the turn that runs, and closes the connection. */
+  /** Refuses all that waits, waits for the turn that runs, and closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const turn of this.#queue.removeAll(() => true)) turn.refuse("Closed");
     await this.#running;
-    await this.#connection.close();
+    await Promise.all([...this.#connections.values()].map(async (connection) => await connection.close()));
+  }
+
+  async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
+    if (this.#lock === undefined) return await act();
+    const either = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    const held = await this.#lock.acquire(either);
+    if (held.state === "Aborted") return { ran: false, refusal: "Aborted" };
+    if (held.state === "Busy") return { ran: false, refusal: "Busy", by: held.by };
+    try {
+      return await act();
+    } finally {
+      await held.release();
+    }
+  }
+
+  #connectionTo(origin: string): LaneConnection {
+    const connection = this.#connections.get(origin) ?? new LaneConnection(origin, this.#open);
+    this.#connections.set(origin, connection);
+    return connection;
   }
 
   #startNext(): void {
@@ -129,14 +166,14 @@ export class SerialLane {
     const nowMs = this.#clock.monotonicMs();
     const turn = this.#queue.peek(nowMs);
     if (turn === undefined) return;
-    const intervalMs = Math.max(0, ...this.#intervalsMs.values());
+    const intervalMs = Math.max(0, ...[...this.#holders].map(({ minRequestIntervalMs }) => minRequestIntervalMs));
     const waitMs = Math.max(this.#lastStartMs + intervalMs, this.#pausedUntilMs) - nowMs;
     if (waitMs > 0) return this.#sleep(waitMs);
     if (turn.urgency === "Bulk" && !this.#bulkHasYielded) return this.#yieldBulk();
     this.#bulkHasYielded = false;
     this.#queue.remove(turn);
     this.#lastStartMs = nowMs;
-    this.#running = turn.begin(this.#connection).finally(() => {
+    this.#running = turn.begin(this.#connectionTo(turn.holder.origin)).finally(() => {
       this.#running = undefined;
       this.#startNext();
     });

@@ -1,11 +1,14 @@
 // The documented shape of a page of logs. Entries are checked by hand, one by one: there may be ten thousand of them, one that is
 // broken must not take the others with it, and fields that are not documented are handed on as they are.
 import * as z from "zod";
+import { limitNesting } from "./limit-nesting.ts";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
 
 /** Of one page; the API's own limit is 10,000. */
 export const logPageLengthMax = 100_000;
 const scrollIdLengthMax = 65_536;
+/** Documented entries are flat: nobody counts on what lies deeper than this. */
+export const logEntryDepthMax = 20;
 
 export const logAnswer = z
   .object({
@@ -30,9 +33,11 @@ function sortOut(items: readonly unknown[]): Pick<LogPage, "entries" | "broken">
     const problem = entryProblem(item);
     return problem === undefined ? [] : [{ position, problem }];
   });
-  if (broken.length === 0) return { entries: items as readonly LogEntry[], broken };
+  // The list is a level of its own.
+  const shallow = limitNesting(items, logEntryDepthMax + 1);
+  if (broken.length === 0) return { entries: shallow as readonly LogEntry[], broken };
   const positions = new Set(broken.map(({ position }) => position));
-  return { entries: items.filter((_, position) => !positions.has(position)) as LogEntry[], broken };
+  return { entries: shallow.filter((_, position) => !positions.has(position)) as LogEntry[], broken };
 }
 
 /** What is wrong with an entry, in words that hold nothing of it. */

@@ -1,6 +1,7 @@
 // The documented shape of every answer. Fields that are not documented are let through and dropped; anything else that is
 // not as documented is a broken contract, and never an empty list.
 import * as z from "zod";
+import { visibleText } from "../model/visible-text.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 
 export const listLengthMax = 1_000_000;
@@ -8,8 +9,13 @@ export const listLengthMax = 1_000_000;
 export const listItemLengthMax = 512;
 export const hostsMax = 10_000;
 
-const domain = z.string().min(1).max(1024);
-const host = z.string().min(1).max(1024);
+/** Of a domain and a host: the limit of DNS, and of `status.domain`. */
+const hostLengthMax = 253;
+/** A name of any alphabet, an address, a port: no control character, invisible mark or white space that a terminal could obey. */
+const hostPattern = /^[-\p{L}\p{M}\p{N}_.:*[\]]+$/u;
+
+const host = z.string().max(hostLengthMax).regex(hostPattern, "is not a host");
+const domain = host;
 
 /** `origin` is one host. A list would be more than the API promises; its first host would be the primary. */
 export const originsAnswer = z
@@ -19,17 +25,28 @@ export const originsAnswer = z
     primary: (typeof origin === "string" ? origin : origin[0]) ?? "",
   }));
 
+/** Nearly all entries are like this. */
+const plainItem = /^[\x20-\x7e]*$/;
+
 /** A bare array. Checked by hand, so that a long list of wrong items makes one complaint and not a million. */
 export const listAnswer = z
   .array(z.unknown())
   .max(listLengthMax)
   .transform((items, context): readonly string[] => {
-    const position = items.findIndex((item) => typeof item !== "string" || item.length > listItemLengthMax);
+    const position = items.findIndex((item) => itemProblem(item) !== undefined);
     if (position < 0) return items as readonly string[];
-    const message = `is not a string of at most ${listItemLengthMax} characters`;
+    const message = itemProblem(items[position]);
     context.addIssue({ code: "custom", path: [position], message, input: undefined });
     return z.NEVER;
   });
+
+/** White space around an entry is a way to spell it; what is hidden inside could hide a part of a plan. */
+function itemProblem(item: unknown): string | undefined {
+  if (typeof item !== "string" || item.length > listItemLengthMax)
+    return `is not a string of at most ${listItemLengthMax} characters`;
+  if (plainItem.test(item)) return undefined;
+  return visibleText(item.trim()) === item.trim() ? undefined : "has a character that is not shown";
+}
 
 export const writeAnswer = z
   .object({ success: z.literal(true), domain, message: z.string().optional() })

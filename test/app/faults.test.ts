@@ -110,7 +110,7 @@ async function applyOnce(files: ScratchDirectory): Promise<InstanceResult> {
   const opened = await openStandalone({
     directory: files.path,
     stateDirectory: `${files.path}/.wafsync`,
-    baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
+    baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
     feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
     version: "0.0.0",
     environmentKey: undefined,

@@ -1,5 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { logLines } from "../../src/app/log-outputs.ts";
+import type { LogEntry } from "../../src/model/log-entry.ts";
+import { createLogOutputs, logLines } from "../../src/app/log-outputs.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
 
 const origin = { instance: { namespace: "edge", name: "shop" }, domain: "shop.example" };
@@ -9,6 +11,24 @@ test("a line begins with where the entry comes from, and holds all of it, furthe
   expect(logLines(origin, [entry, entry])).toBe(
     `${JSON.stringify({ waf_instance: "edge/shop", domain: "shop.example", ...entry })}\n`.repeat(2),
   );
+});
+
+test("rows that cannot be written are a problem of their instance, and of no other one", async () => {
+  const abandon = new AbortController();
+  const clock = createVirtualClock();
+  const outputs = createLogOutputs({
+    otlpEndpoint: undefined,
+    version: "0",
+    podName: "pod",
+    clock,
+    abandon: abandon.signal,
+  });
+  const endless: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+  const failed = await outputs.of("Stdout").write(origin, [{ ...anEntry(), endless } as LogEntry]);
+  expect(failed).toBe("The rows can't be written (RangeError).");
+  // It does not come so far as to write.
+  abandon.abort();
+  expect(await outputs.of("Stdout").write(origin, [anEntry()])).toBe("The operator is stopping.");
 });
 
 test("no text of an entry can pretend another origin, begin a line or command a terminal", () => {

@@ -1,7 +1,10 @@
 // What becomes of the statuses and events of a run besides the log: failed writes are reported, and no part of a status is lost.
 import { expect, test } from "@jest/globals";
 import { loggedStatus } from "../../src/app/logged-status.ts";
+import { safeTexts } from "../../src/app/status-texts.ts";
 import { ThrottledLog } from "../../src/app/throttled-log.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
+import { Redactor } from "../../src/model/redactor.ts";
 import type { ResourceRef } from "../../src/model/resource.ts";
 import type { ClusterStatus } from "../../src/source/cluster/cluster-status.ts";
 import { silentLogger } from "../../src/telemetry/log.ts";
@@ -11,6 +14,8 @@ import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
 const instance = aMeta("WafInstance", "shop");
 const rule = aMeta("WafIpRule", "scanners");
+
+const redactor = new Redactor();
 
 function stage(problem?: string) {
   const recorded = new RecordedStatus();
@@ -31,6 +36,7 @@ function stage(problem?: string) {
     {
       status: cluster,
       log: silentLogger,
+      safe: safeTexts(redactor),
       throttledLog: new ThrottledLog(silentLogger, createVirtualClock()),
       onUnwritten: (object) => unwritten.push(object),
     },
@@ -61,4 +67,23 @@ test("an event goes to the object", () => {
   expect(recorded.events).toEqual([
     { object: "WafIpRule edge/scanners", type: "Warning", reason: "InvalidEntries", message: "1 entry is invalid." },
   ]);
+});
+
+test("no text for people shows a key that was ever read, or commands a terminal; data stays as it is", async () => {
+  const { recorded, status } = stage();
+  redactor.add(new ApiKey("a-former-key-0123456789"));
+  redactor.add(new ApiKey("the-key-of-today-0123456789"));
+  const message = "Refused: a-former-key-0123456789 \u001b[2J\u202e\n::stop-commands::x";
+  const safe = String.raw`Refused: [api key] \u001b[2J\u202e\u000a::stop-commands::x`;
+  const rejected = [{ entry: "1\u009b2", source: "spec.addresses[0]", message }];
+  await status.write(rule, { conditions: [{ type: "Ready", message }], rejected, lastTrigger: "a\u202eb" });
+  await status.update(instance, () => ({ conditions: [{ type: "LogsForwarded", message }] }));
+  status.event(rule, { type: "Warning", reason: "Rejected", message });
+  expect(recorded.read(rule)).toEqual({
+    conditions: [{ type: "Ready", message: safe }],
+    rejected: [{ entry: String.raw`1\u009b2`, source: "spec.addresses[0]", message: safe }],
+    lastTrigger: "a\u202eb",
+  });
+  expect(recorded.read(instance)).toEqual({ conditions: [{ type: "LogsForwarded", message: safe }] });
+  expect(recorded.events.map((event) => event.message)).toEqual([safe]);
 });

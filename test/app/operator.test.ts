@@ -24,6 +24,7 @@ interface Stored {
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
     readonly lastHandledRequest?: string;
+    readonly observedGeneration?: number;
   };
 }
 
@@ -192,6 +193,30 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     }
     expect(simulator.wafs()[0]?.counters.requests).toBe(requests);
     // Of two instances with one key the older one wins, and the next test has another one.
+    await deleteManifest(cluster, declared);
+  });
+
+  test("an inner address is not called without being allowed, whoever resolves it", async () => {
+    const namespace = await createNamespace(cluster, "inner");
+    const requests = simulator.wafs()[0]?.counters.requests;
+    const declared = instance(namespace, simulator.baseUrl);
+    const { port } = new URL(simulator.baseUrl);
+    const process = await start({ callsLoopback: false });
+    await createAll(cluster, keySecret(namespace, key), declared);
+    await hasReason(declared, "Accepted", "BaseUrlNotAllowed");
+    await patchObject(cluster, declared, { spec: { baseUrl: `http://0x7f000001:${port}` } });
+    await waitFor("the other spelling", waitMs, async () =>
+      (await read(declared))?.status?.observedGeneration === 2 ? true : undefined,
+    );
+    await hasReason(declared, "Accepted", "BaseUrlNotAllowed");
+    // A name that nobody knows gets the sentence that a closed port and an inner address get; the cause is for the log.
+    await patchObject(cluster, declared, { spec: { baseUrl: `http://wafsync-test.invalid:${port}` } });
+    await hasReason(declared, "Synced", "ApiUnavailable");
+    expect(JSON.stringify((await read(declared))?.status)).not.toMatch(/ENOTFOUND|EAI_AGAIN/);
+    expect(process.log().find(({ msg }) => msg === "reconcile failed")).toMatchObject({
+      cause: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/),
+    });
+    expect(simulator.wafs()[0]?.counters.requests).toBe(requests);
     await deleteManifest(cluster, declared);
   });
 

@@ -34,9 +34,9 @@ async function openReport(
 ): Promise<OpenReport> {
   const files = await scratchDirectory({});
   const file = join(files.path, "report.html");
-  const range = ["--from", "2026-06-10", "--to", "2026-06-12"];
+  const range = ["--since", "2026-06-10", "--until", "2026-06-12"];
   const source = ["--base-url", world.simulator.baseUrl, "--allow-insecure-http"];
-  const { code, stderr } = await runWafsync(["report", ...source, ...range, "--output", file], {
+  const { code, stderr } = await runWafsync(["report", ...source, ...range, "--out", file], {
     environment,
   });
   expect([code, stderr]).toEqual([0, expect.stringContaining("blocked requests is in")]);

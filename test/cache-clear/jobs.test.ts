@@ -202,7 +202,7 @@ await describeOperator("jobs and pipelines", (world) => {
     test("says what is missing: rights, an instance, an answer in time, a cluster", async () => {
       const forbidden = await run("--instance", "default/shop");
       expect(forbidden).toMatchObject({ code: 2, stdout: "" });
-      expect(forbidden.stderr).toMatch(/^wafsync: the WafCacheClear was not created: .*forbidden/);
+      expect(forbidden.stderr).toMatch(/^error: the WafCacheClear was not created: .*forbidden/);
       expect(forbidden.stderr).toContain(
         "This command needs the rights to create and get wafcacheclears in namespace default.",
       );

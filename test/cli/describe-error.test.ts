@@ -4,17 +4,17 @@ import { CommandError, describeError, redactError } from "../../src/cli/describe
 test("An expected failure is one line and a hint, with --debug too", () => {
   const error = new CommandError("there is no folder waf", "Write the folder after -f.");
   for (const isDebug of [false, true]) {
-    expect(describeError(error, isDebug)).toBe("wafsync: there is no folder waf\n  Write the folder after -f.\n");
+    expect(describeError(error, isDebug)).toBe("error: there is no folder waf\n  Write the folder after -f.\n");
   }
-  expect(describeError(new CommandError("the port is taken"), false)).toBe("wafsync: the port is taken\n");
+  expect(describeError(new CommandError("the port is taken"), false)).toBe("error: the port is taken\n");
 });
 
 test("An unexpected error shows its stack with --debug alone, and says otherwise how to get it", () => {
   const error = new TypeError("x is not a function");
   expect(describeError(error, false)).toBe(
-    "wafsync: unexpected error: x is not a function\n  This is a bug in wafsync. Run the command again with --debug and report the output.\n",
+    "error: unexpected error: x is not a function\n  This is a bug in wafsync. Run the command again with --debug and report the output.\n",
   );
-  expect(describeError(error, true)).toMatch(/^wafsync: unexpected error: x is not a function\nTypeError: .*\n\s+at /);
+  expect(describeError(error, true)).toMatch(/^error: unexpected error: x is not a function\nTypeError: .*\n\s+at /);
 });
 
 test("Whatever else is thrown is told as well", () => {

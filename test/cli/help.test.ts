@@ -80,13 +80,26 @@ test("Every command line in the documentation is one that wafsync takes", async 
   expect(wrong).toEqual([]);
 });
 
+test("wafsync does not start if Node.js would accept any certificate, and names the way out", async () => {
+  const environment = { NODE_TLS_REJECT_UNAUTHORIZED: "0", WAFSYNC_API_KEY: testKey };
+  const base = ["--base-url", "https://127.0.0.1:9", "--retries", "0"];
+  const { code, stderr } = await runWafsync(["clear-cache", ...base], { environment });
+  expect(code).toBe(2);
+  expect(stderr).toContain("error: the environment variable NODE_TLS_REJECT_UNAUTHORIZED is 0");
+  expect(stderr).toContain("NODE_EXTRA_CA_CERTS");
+  const verified = await runWafsync(["clear-cache", ...base], {
+    environment: { ...environment, NODE_TLS_REJECT_UNAUTHORIZED: "1" },
+  });
+  expect(verified.stderr).not.toContain("NODE_TLS_REJECT_UNAUTHORIZED");
+});
+
 describe("NODE_DEBUG, which makes Node.js print requests with their keys", () => {
   test.each(["undici", "http", "fetch,net", "*"])("%s keeps wafsync from starting, with the way out", async (value) => {
     const environment = { NODE_DEBUG: value, WAFSYNC_API_KEY: testKey };
     const base = ["--base-url", "http://127.0.0.1:9", "--allow-insecure-http", "--retries", "0"];
     const { code, stdout, stderr } = await runWafsync(["clear-cache", ...base], { environment });
     expect(code).toBe(2);
-    expect(stderr).toContain("wafsync: the environment variable NODE_DEBUG is set");
+    expect(stderr).toContain("error: the environment variable NODE_DEBUG is set");
     expect(stderr).toContain("env -u NODE_DEBUG");
     for (const spelling of keySpellings()) expect(stdout + stderr).not.toContain(spelling);
   });

@@ -100,7 +100,8 @@ describe("the bundle", () => {
     expect(code).toBe(1);
     expect(packages).toEqual(directory);
     expect(kibibytes).toBeLessThan(1400);
-    expect(files).toBeLessThan(25);
+    // Each command that shares a part of this with others cuts it into more files, of the same bytes.
+    expect(files).toBeLessThan(30);
     expect(builtins).toContain("node:net");
     expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);
   });
@@ -109,14 +110,14 @@ describe("the bundle", () => {
     const clear = await loadedBy(["clear-cache", ...access()]);
     expect(clear.code).toBe(0);
     expect(clear.packages).toEqual(waf);
-    const logs = await loadedBy(["logs", ...access(), "--from", "yesterday", "-o", "ndjson"]);
+    const logs = await loadedBy(["logs", ...access(), "--since", "yesterday", "-o", "ndjson"]);
     expect(logs.code).toBe(0);
     expect(logs.packages).not.toContain("@kubernetes/client-node");
     expect(logs.packages).not.toContain("echarts");
   });
 
   test("loads charts for the report, and the Kubernetes client for what happens in a cluster", async () => {
-    const report = await loadedBy(["report", ...access(), "--output", join(scratch.path, "report.html")]);
+    const report = await loadedBy(["report", ...access(), "--out", join(scratch.path, "report.html")]);
     expect(report).toMatchObject({ code: 0, packages: expect.arrayContaining(["echarts"]) });
     expect(report.packages).not.toContain("@kubernetes/client-node");
     const cluster = await loadedBy(["clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml"]);

@@ -32,54 +32,54 @@ const cases: Readonly<Record<string, Case>> = {
   "unknown-field.yaml": {
     content: rule("unknown-field").replace("action:", "acton:"),
     lines: [
-      "error unknown-field.yaml:5: spec.action: is missing: write Block or Allow",
-      "error unknown-field.yaml:7: spec.acton: unknown field; did you mean action?",
+      "error: unknown-field.yaml:5: spec.action: is missing: write Block or Allow",
+      "error: unknown-field.yaml:7: spec.acton: unknown field; did you mean action?",
     ],
   },
   "unknown-kind.yaml": {
     content: rule("unknown-kind").replace("WafIpRule", "WafIpRul"),
-    lines: ['error unknown-kind.yaml:3: kind: unknown kind "WafIpRul"; did you mean WafIpRule?'],
+    lines: ['error: unknown-kind.yaml:3: kind: unknown kind "WafIpRul"; did you mean WafIpRule?'],
   },
   "wrong-version.yaml": {
     content: rule("wrong-version").replace("v1alpha1", "v1beta1"),
-    lines: ['error wrong-version.yaml:2: apiVersion: must be wafsync.dev/v1alpha1, and is "wafsync.dev/v1beta1"'],
+    lines: ['error: wrong-version.yaml:2: apiVersion: must be wafsync.dev/v1alpha1, and is "wafsync.dev/v1beta1"'],
   },
   "missing-instance.yaml": {
     content: rule("missing-instance").replace("name: main", "name: mian"),
     lines: [
-      "error missing-instance.yaml:6: spec.instanceRef: there is no WafInstance shop/mian in the directory; did you mean main?",
+      "error: missing-instance.yaml:6: spec.instanceRef: there is no WafInstance shop/mian in the directory; did you mean main?",
     ],
   },
   "not-yaml.yaml": {
     content: rule("not-yaml").replace("name: not-yaml", 'name: "not-yaml'),
-    lines: ["error not-yaml.yaml:4: this is not valid YAML: a quote on this line is not closed"],
+    lines: ["error: not-yaml.yaml:4: this is not valid YAML: a quote on this line is not closed"],
   },
   "big.yaml": {
     content: `# ${"a".repeat(98)}\n`.repeat((5 * megabyte) / 100),
-    lines: ["error big.yaml: the file has 5.0 MiB, and at most 4 MiB are read: split it"],
+    lines: ["error: big.yaml: the file has 5.0 MiB, and at most 4 MiB are read: split it"],
   },
   "twice.yaml": {
     content: `${rule("twice")}${rule("twice")}`,
     lines: [
-      "error twice.yaml:10: metadata.name: WafIpRule shop/twice is declared twice, first at twice.yaml:2; this one is ignored: remove one of them",
+      "error: twice.yaml:10: metadata.name: WafIpRule shop/twice is declared twice, first at twice.yaml:2; this one is ignored: remove one of them",
     ],
   },
   "time-to-live.yaml": {
     content: ruleDocument("time-to-live", { addresses: [good], spec: "  ttl: 2h\n" }),
     lines: [
-      'error time-to-live.yaml:9: spec.ttl: counts from the creation of the rule, and an object in a file has no creation time: write expiresAt instead, for example expiresAt: "2030-12-31T18:00:00Z"',
+      'error: time-to-live.yaml:9: spec.ttl: counts from the creation of the rule, and an object in a file has no creation time: write expiresAt instead, for example expiresAt: "2030-12-31T18:00:00Z"',
     ],
   },
   "bad-url.yaml": {
     content: instanceDocument("waf.example", { name: "bad-url" }),
     lines: [
-      "error bad-url.yaml:6: spec.baseUrl: write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment",
+      "error: bad-url.yaml:6: spec.baseUrl: write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment",
     ],
   },
   "missing-secret.yaml": {
     content: instanceDocument("https://waf.example.com", { name: "missing-secret" }).replace("waf-key", "lost"),
     lines: [
-      "error missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY.",
+      "error: missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL.",
     ],
   },
   "empty-key.yaml": {
@@ -90,7 +90,7 @@ metadata: {name: no-key, namespace: shop}
 stringData: {apiKey: ""}
 `,
     lines: [
-      "error empty-key.yaml:2: WafInstance shop/empty-key: The API key, apiKey of Secret shop/no-key (empty-key.yaml:9), is empty: set it to the key that the provider of the WAF gave you.",
+      "error: empty-key.yaml:2: WafInstance shop/empty-key: The API key, apiKey of Secret shop/no-key (empty-key.yaml:9), is empty: set it to the key that the provider of the WAF gave you.",
     ],
   },
   "bad-address.yaml": {
@@ -159,7 +159,7 @@ describe("What is wrong is told with its place, and with what to write instead",
     expect(told).not.toMatch(/\.\.|;;|,,|\?\.|\.:|: :|undefined|\[object/);
     for (const spelling of keySpellings()) expect(told).not.toContain(spelling);
     const kinds = planned.stderr.split("\n").map((line) => line.split(" ")[0]);
-    expect(new Set(kinds)).toEqual(new Set(["error", ""]));
+    expect(new Set(kinds)).toEqual(new Set(["error:", ""]));
   });
 
   test("and `plan` ends with 2, since what was left out is not in the plan", () => {
@@ -194,7 +194,8 @@ describe("What is wrong with the command itself", () => {
       "secret.yaml is a file, not a folder",
       "Set -f",
     ],
-    ["no folder", ["plan"], "required option '-f, --from <directory>' not specified", "--help"],
+    ["no folder", ["plan"], "error: no folder given", "Set -f"],
+    ["two folders", ["plan", "waf", "-f", "other"], "error: two folders given: other and waf", "once for each"],
     ["a command that does not exist", ["plant", "-f", "."], "unknown command 'plant'", "Did you mean plan?"],
     ["an option that does not exist", ["plan", "-f", ".", "--outptu", "json"], "unknown option '--outptu'", "--output"],
     ["an output that does not exist", ["plan", "-f", ".", "-o", "yaml"], "Allowed choices are table, json", "--help"],

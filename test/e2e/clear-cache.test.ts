@@ -97,7 +97,7 @@ describe("clear-cache ends with 2", () => {
     const plain = await runWafsync(parameters(...more), { environment });
     expect(plain).toMatchObject({ code: 2, stdout: "" });
     expect(plain.stderr).toContain(text);
-    expect(plain.stderr).toMatch(/^wafsync: .*\n$/);
+    expect(plain.stderr).toMatch(/^error: .*\n$/);
     folder.simulator.clearFaults();
     folder.simulator.addFaults(...faults);
     const printed = await runWafsync(parameters(...more, "-o", "json"), { environment });
@@ -110,7 +110,7 @@ describe("clear-cache ends with 2", () => {
     const wrong = { WAFSYNC_API_KEY: "a-wrong-key-0123456789" };
     const { code, stderr } = await runWafsync(parameters(), { environment: wrong });
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^wafsync: the cache was not cleared \(1 attempt\): .*key/);
+    expect(stderr).toMatch(/^error: the cache was not cleared \(1 attempt\): .*key/);
     expect(folder.simulator.requests()).toHaveLength(1);
     expect(stderr).not.toContain("a-wrong-key");
   });
@@ -129,7 +129,7 @@ describe.each(["SIGINT", "SIGTERM"] as const)("%s ends clear-cache within a seco
       await once(running.child, "exit");
     });
     const { code, stderr } = await running.ended;
-    expect(stderr).toContain("wafsync: stopped before the cache was cleared");
+    expect(stderr).toContain("error: stopped before the cache was cleared");
     expect(code).toBe(130);
   });
 });

@@ -240,7 +240,7 @@ describe("a wrong key", () => {
       const finished = await runWafsync([...command.split(" "), ...folder.from]);
       expect(finished.code).toBe(2);
       expect(finished.stderr).toMatch(
-        /^error main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into the Secret of spec\.apiKeySecretRef/m,
+        /^error: main\.yaml:2: WafInstance shop\/main: .*refuses the API key .*Put a valid key into the Secret of spec\.apiKeySecretRef/m,
       );
       expect(folder.simulator.requests().length).toBeLessThanOrEqual(3);
     },
@@ -290,7 +290,7 @@ describe("run", () => {
     const running = startWafsync(["run", ...folder.from, "-o", "json"]);
     await running.hasPrinted(/"added":3/);
     await folder.files.write("bad.yaml", ruleDocument("bad", { addresses: [] }).replace("action", "acton"));
-    await running.hasPrinted(/error bad\.yaml:7: spec\.acton: unknown field; did you mean action\?/);
+    await running.hasPrinted(/error: bad\.yaml:7: spec\.acton: unknown field; did you mean action\?/);
     await folder.files.write("bad.yaml", ruleDocument("bad", { addresses: ["203.0.113.9"] }));
     await running.hasPrinted(/"added":1/);
     running.child.kill("SIGINT");

@@ -1,7 +1,7 @@
 // A list on the web through its whole life, from the first fetch to its disappearance, with the program as users run it.
 import { gzipSync } from "node:zlib";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { FeedServer } from "../support/fakes/feed-server.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -188,6 +188,28 @@ test("a plan fetches feeds and stores nothing; without the flag, inner addresses
   expect(planned.stdout).toContain("192.0.2.1");
   expect(planned.code).toBe(1);
   expect(await folder.everyFile()).not.toContain("confirmedAtMs");
+  await server.stop();
+});
+
+test("what is remembered of a feed goes with the feed, and stays while a file cannot be read", async () => {
+  await using folder = await wafFolder({}, noGuards);
+  const server = await FeedServer.start();
+  server.serves("192.0.2.1\n");
+  const apply = async () => await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
+  const remembered = async (): Promise<readonly string[]> => {
+    const below = await readdir(join(folder.files.path, ".wafsync/feeds"), { recursive: true, withFileTypes: true });
+    return [...new Set(below.flatMap((entry) => (entry.isFile() ? basename(entry.parentPath) : [])))].sort();
+  };
+  await folder.files.write("goes.yaml", feedDocument(server.url(), { name: "goes" }));
+  await folder.files.write("stays.yaml", feedDocument(server.url(), { name: "stays" }));
+  expect((await apply()).code).toBe(0);
+  expect(await remembered()).toEqual(["goes", "stays"]);
+  await folder.files.write("goes.yaml", "kind: [\n");
+  await apply();
+  expect(await remembered()).toEqual(["goes", "stays"]);
+  await folder.files.write("goes.yaml", "");
+  expect((await apply()).code).toBe(0);
+  expect(await remembered()).toEqual(["stays"]);
   await server.stop();
 });
 

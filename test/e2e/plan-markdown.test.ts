@@ -102,7 +102,7 @@ describe("The comment", () => {
     const { code, stdout } = await comment(folder);
     expect(code).toBe(2);
     expect(stdout).toContain("<summary>1 problem of the files</summary>");
-    expect(stdout).toContain("error bad.yaml:1: this is not valid YAML");
+    expect(stdout).toContain("error: bad.yaml:1: this is not valid YAML");
     expect(textOf(stdout)).toContain("WafIpRule shop/feed: InvalidEntries, 1 entry is not applied");
     folder.simulator.replaceKey(testKey, "another-key-0123456789");
     expect((await comment(folder)).stdout).toContain("**No plan: the WAF cannot be reconciled.**");
@@ -166,7 +166,12 @@ describe("The script of the page about pipelines", () => {
 
 test("No text of a file or of the API becomes markup", async () => {
   await using folder = await wafFolder();
+  // A domain can't be any text: it is refused, and not repeated.
   folder.simulator.waf(testKey).changeDomain(hostile);
+  const refused = (await comment(folder)).stdout;
+  expect(refused).toContain("domain: is not a host");
+  expect(refused).not.toMatch(/script|@everyone/);
+  folder.simulator.waf(testKey).changeDomain(testDomain);
   await folder.files.write("origin.yaml", originDocument("standby", "standby.shop.example"));
   await folder.files.write(
     "rule.yaml",

@@ -18,6 +18,32 @@ describe("a redactor", () => {
     expect(redactor.redact("outer-inner-key-outer")).toBe("[api key]");
   });
 
+  test("finds each of many keys in whatever spelling, and does not slow down with their number", () => {
+    const redactor = new Redactor();
+    const keys = Array.from(
+      { length: redactorKeysMax },
+      (_, index) => `key-of/waf+${index}-${(index * 7919).toString(36)}`,
+    );
+    for (const key of keys) redactor.add(new ApiKey(key));
+    redactor.add(new ApiKey("ab-c"));
+    for (const key of keys.filter((_, index) => index % 97 === 1)) {
+      for (const spelled of [
+        key,
+        key.toUpperCase(),
+        encodeURIComponent(key),
+        Buffer.from(`u:${key}`).toString("base64"),
+      ]) {
+        expect(redactor.redact(`<${spelled}>`)).not.toMatch(/waf|d2Fm/iu);
+      }
+    }
+    expect(redactor.redact("x ab-c y")).toBe("x [api key] y");
+    const text = "The list of shop.example could not be read: a sentence for people. ".repeat(5);
+    redactor.redact(text);
+    const before = process.cpuUsage();
+    for (let count = 0; count < 1000; count += 1) redactor.redact(text);
+    expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
+  });
+
   test("forgets the key that was added least recently when it holds too many", () => {
     const redactor = new Redactor();
     for (let index = 0; index < redactorKeysMax; index += 1) redactor.add(new ApiKey(`key-number-${index}-`));

@@ -3,6 +3,7 @@ import { KeyedQueue } from "../../src/async/keyed-queue.ts";
 import type { EventDropReason } from "../../src/kube/event-recorder.ts";
 import { listNames } from "../../src/model/declared.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { fetchResults } from "../../src/telemetry/metrics-feeds.ts";
 import { eventDropReasons } from "../../src/telemetry/metrics-runtime.ts";
 import { measuredCalls } from "../../src/telemetry/metrics-waf.ts";
 import { endpointOf, wafOperations } from "../../src/waf/operations.ts";
@@ -144,6 +145,27 @@ describe("instances", () => {
     expect(after).not.toContain("edge/goes");
     expect(after.split("\n").length).toBe(before.split("\n").length);
   });
+});
+
+test("feeds show what they have and how their fetches went, and a deleted feed leaves no series behind", async () => {
+  const metrics = make();
+  const before = await metrics.text();
+  metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
+  const results = linesOf(await metrics.text(), "wafsync_feed_fetches_total");
+  expect(results.map((line) => line.split(" ")[1])).toEqual(fetchResults.map(() => "0"));
+  metrics.feedFetched("edge/threats", "ContentOnHold");
+  metrics.feedSeen("edge/threats", { entries: 40, confirmedAtMs: 1_500, isStale: true });
+  const text = await metrics.text();
+  for (const line of [
+    'wafsync_feed_entries{waf_feed="edge/threats"} 40',
+    'wafsync_feed_last_good_timestamp_seconds{waf_feed="edge/threats"} 1.5',
+    'wafsync_feed_stale{waf_feed="edge/threats"} 1',
+    'wafsync_feed_fetches_total{waf_feed="edge/threats",result="ContentOnHold"} 1',
+  ]) {
+    expect(text.split("\n")).toContain(line);
+  }
+  metrics.forgetFeed("edge/threats");
+  expect(await metrics.text()).toBe(before);
 });
 
 test("a queue is measured as it works", async () => {

@@ -2,9 +2,11 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
+import { Redactor } from "../../src/model/redactor.ts";
 import type { WafResult } from "../../src/model/waf-result.ts";
 import type { CallRecord, WafClient } from "../../src/waf/client.ts";
 import { writeBodyBytesMax, writeTimeoutMsMax } from "../../src/waf/client.ts";
+import { messageLengthMax } from "../../src/waf/exchange-fault.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 import { clientFor, json, raw, silent, startScriptedWaf, testKey, text } from "../support/fakes/scripted-waf.ts";
 import type { Script } from "../support/fakes/scripted-waf.ts";
@@ -86,6 +88,46 @@ describe("the requests", () => {
       "/waf/v1/clear/K3y",
       "/waf/v1/api/origins",
     ]);
+  });
+});
+
+describe("an answer beyond the limits of the process", () => {
+  const limits = { listEntriesMax: 3, bodyBytesMax: 2 * 1_048_576 };
+
+  test("is a list of too many entries", async () => {
+    const { server, waf } = await start(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3"]), { limits });
+    expect(await read(waf)).toMatchObject({ ok: true });
+    server.answer(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]));
+    expect(faultIn(await read(waf))).toMatchObject({
+      code: "TooLarge",
+      message: "The blocklist has more than 3 entries, which is the most that wafsync reads (--max-list-entries).",
+    });
+  });
+
+  test("is a body of too many bytes, which is cut off", async () => {
+    const { waf } = await start(text(200, `["${"x".repeat(3 * 1_048_576)}"]`), { limits });
+    expect(faultIn(await read(waf))).toMatchObject({
+      code: "TooLarge",
+      message: "The answer has more than 2 MiB, which is the most that wafsync reads (--max-response-mib).",
+    });
+  });
+});
+
+describe("a former key that the API repeats", () => {
+  test("is in no message, and no half of it is left where a message is cut", async () => {
+    const former = "the-former-key-0123456789-abcdefghij";
+    const redactor = new Redactor();
+    redactor.add(new ApiKey(former));
+    const redact = (text: string) => redactor.redact(text);
+    const long = `${"x".repeat(messageLengthMax - 10)}${former}`;
+    for (const said of [`Not ${former}`, encodeURIComponent(`Not ${former}`), long]) {
+      const { server, waf } = await start(json(400, { success: false, domain, message: said }), { redact });
+      expect(JSON.stringify(await write(waf))).not.toContain("the-former");
+      server.answer(json(200, { success: true, domain, message: said }));
+      expect(JSON.stringify(await write(waf))).not.toContain("the-former");
+      server.answer(json(500, { success: false, message: said }));
+      expect(JSON.stringify(await read(waf))).not.toContain("the-former");
+    }
   });
 });
 

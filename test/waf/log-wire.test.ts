@@ -67,6 +67,15 @@ describe("a page of logs", () => {
     expect(broken[0]?.problem).not.toContain("secret");
   });
 
+  test("cuts fields that nobody knows and that are nested beyond all use", () => {
+    const [entry] = [JSON.stringify({ ...row("/"), deep: 0 })];
+    const deep = entry?.replace('"deep":0', `"deep":${"[".repeat(200_000)}${"]".repeat(200_000)}`);
+    const parsed = parseAnswer(logAnswer, `{"_scroll_id":null,"hits":{"total":{"value":1},"hits":[${deep}]}}`);
+    if (!parsed.ok) throw new TypeError(parsed.problem);
+    expect(parsed.value).toMatchObject({ entries: [row("/")], broken: [] });
+    expect(JSON.stringify(parsed.value).length).toBeLessThan(1000);
+  });
+
   test.each([[null], ["text"], [[]], [7]])("tells an entry that is %j", (entry) => {
     expect(entriesOf([entry]).broken).toEqual([{ position: 0, problem: "is not an object" }]);
   });

@@ -32,6 +32,17 @@ describe("a list", () => {
     expect(problemOf(listAnswer, ["1", null])).toMatch(/^1: /);
   });
 
+  test.each(["1.2.3.4\u001b[2J", "\u009b31m", "1\n+ 2", "1\u202e2", "1\u200b", "\ud800"])("has no %j in it", (item) => {
+    expect(problemOf(listAnswer, ["1", item])).toBe("1: has a character that is not shown");
+  });
+
+  test.each([" 192.0.2.1\t", "\n192.0.2.1", "münchen", ""])(
+    "may have %j in it, which is no address or a spelling of one",
+    (item) => {
+      expect(problemOf(listAnswer, ["1", item])).toBe("none");
+    },
+  );
+
   test.each([[{}], [null], ["[]"], [{ success: true, domain, ips: [] }], [0]])("is not %j", (value) => {
     expect(problemOf(listAnswer, value)).toContain("the answer:");
   });
@@ -48,6 +59,35 @@ describe("other answers", () => {
     [{ success: true, origin: "a.example" }],
   ])("%#: origins need a domain and a host", (value) => {
     expect(problemOf(originsAnswer, value)).not.toBe("none");
+  });
+
+  test.each([
+    ["a terminal's escape", "shop\u001b[2Jexample"],
+    ["an escape of one character", "shop\u009b31mexample"],
+    ["a line break", "shop.example\n::stop-commands::x"],
+    ["a turn of the direction of writing", "shop\u202eelpmaxe"],
+    ["a mark that nobody sees", "shop\u200e.example"],
+    ["a space", "shop example"],
+    ["HTML", "<b>shop.example</b>"],
+    ["more than 253 characters", `${"a".repeat(246)}.example`],
+  ])("%s is neither a domain nor a host", (_, text) => {
+    for (const schema of [originsAnswer, writeAnswer]) {
+      expect(problemOf(schema, { success: true, domain: text, origin: "a.example" })).toMatch(/^domain: /);
+    }
+    expect(problemOf(originsAnswer, { success: true, domain, origin: text })).toMatch(/^origin: /);
+    expect(problemOf(originsAnswer, { success: true, domain, origin: [text] })).toMatch(/^origin/);
+  });
+
+  test.each([
+    "shop.example",
+    "müller.example",
+    "例え.テスト",
+    "*.shop.example",
+    "a_b.example:8443",
+    "[2001:db8::1]:443",
+    "192.0.2.1",
+  ])("%s is a domain and a host", (text) => {
+    expect(problemOf(originsAnswer, { success: true, domain: text, origin: text })).toBe("none");
   });
 
   test.each([

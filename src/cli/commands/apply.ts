@@ -1,7 +1,7 @@
 // The options of `wafsync apply`.
 import type { Command } from "commander";
 import type { SetExitCode } from "./option-groups.ts";
-import { withDirectoryOptions } from "./option-groups.ts";
+import { onFolder, withDirectoryOptions } from "./option-groups.ts";
 
 export function addApplyCommand(program: Command, setExitCode: SetExitCode): void {
   withDirectoryOptions(program.command("apply"))
@@ -10,8 +10,8 @@ export function addApplyCommand(program: Command, setExitCode: SetExitCode): voi
       "after",
       "\nExamples:\n  $ wafsync apply -f waf/\n  $ wafsync apply -f waf/ --allow-insecure-http -o json\n\nExit codes: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong, 130 stopped.\n",
     )
-    .action(async (options) => {
+    .action(async (directory, options) => {
       const { runApply } = await import("../apply-command.ts");
-      setExitCode(await runApply({ ...options, showsProgress: true }));
+      setExitCode(await runApply({ ...onFolder(directory, options), showsProgress: true }));
     });
 }

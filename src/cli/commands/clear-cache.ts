@@ -2,12 +2,12 @@
 import { Option } from "commander";
 import type { Command } from "commander";
 import { CommandError } from "../describe-error.ts";
-import { wholeNumber } from "./option-groups.ts";
+import { wholeNumber, withClusterOptions } from "./option-groups.ts";
 import type { SetExitCode } from "./option-groups.ts";
 
 export function addClearCacheCommand(program: Command, setExitCode: SetExitCode): void {
   const elsewhere = ["baseUrl", "keyFile", "expectedDomain"];
-  program
+  const command = program
     .command("clear-cache")
     .description("Clear the whole cache of one WAF, for pipelines: through an operator, or by a direct call.")
     .addOption(
@@ -17,7 +17,7 @@ export function addClearCacheCommand(program: Command, setExitCode: SetExitCode)
     )
     .addOption(
       new Option(
-        "--namespace <name>",
+        "-n, --namespace <name>",
         "with --instance: namespace of the WafCacheClear (default: that of the instance)",
       ),
     )
@@ -29,18 +29,14 @@ export function addClearCacheCommand(program: Command, setExitCode: SetExitCode)
       wholeNumber(60, 31_536_000),
       86_400,
     )
-    .option(
-      "--kubeconfig <file>",
-      "with --instance: kubeconfig (default: as kubectl does, or the pod's service account)",
-    )
-    .option("--context <name>", "with --instance: context of the kubeconfig (default: the current one)")
     .option("--base-url <url>", "base URL of the WAF's API, to call it without a cluster")
     .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
     .option("--expected-domain <domain>", "do nothing unless the key belongs to this domain")
     .option("--retries <n>", "retries after a failed attempt", wholeNumber(0, 20), 3)
     .option("--timeout <seconds>", "give up after this time", wholeNumber(1, 3600), 300)
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"))
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"));
+  withClusterOptions(command)
     .addHelpText(
       "after",
       `

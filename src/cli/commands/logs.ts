@@ -1,18 +1,19 @@
 // The options of `wafsync logs`.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { collect, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
+import { collect, timeHelp, wholeNumber, withLogSourceOptions } from "./option-groups.ts";
 import type { SetExitCode } from "./option-groups.ts";
 
 const formats = ["ndjson", "csv", "table", "json"];
 
 const examples = `
-Dates are days of UTC: 2026-11-21, today, yesterday, or 7d for seven days ago. Both ends are included.
+${timeHelp}
 
 Examples:
   $ export WAFSYNC_API_KEY=…
-  $ wafsync logs --base-url https://waf.example.com --from 7d -o csv --output blocked.csv
+  $ wafsync logs --base-url https://waf.example.com --since 7d --out blocked.csv
   $ wafsync logs --base-url https://waf.example.com --country CN,RU --reason SQL
+  $ wafsync logs -f waf/ --since 24h
   $ wafsync logs -f waf/ --follow -o ndjson | jq .request_path
 `;
 
@@ -27,14 +28,15 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
   const command = program
     .command("logs")
     .description("Print the requests that the WAF blocked, or write them to a file.")
-    .option("--from <date>", "first day (default: yesterday, with --follow today)")
-    .option("--to <date>", "last day (default: today)")
+    .option("--since <time>", "from when on (default: yesterday, with --follow today)")
+    .option("--until <time>", "up to when (default: today)")
     .addOption(
-      new Option("-o, --format <format>", "how to print (default: table on a terminal, or else ndjson)").choices(
-        formats,
-      ),
+      new Option(
+        "-o, --output <format>",
+        "how to print (default: by the name of the file, table on a terminal, or else ndjson)",
+      ).choices(formats),
     )
-    .option("--output <file>", "write the rows to a file that must not exist")
+    .option("--out <file>", "write the rows to a file that must not exist")
     .option("--resume", "continue an unfinished file", false)
     .option("--country <codes>", "only of these countries, for example CN,RU", collectList)
     .option("--reason <text>", "only with this in the block reason; repeatable", collect)

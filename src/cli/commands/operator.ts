@@ -1,25 +1,26 @@
 // The options of `wafsync operator`.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { wholeNumber } from "./option-groups.ts";
+import { wholeNumber, withClusterOptions } from "./option-groups.ts";
 import type { SetExitCode } from "./option-groups.ts";
 
 export function addOperatorCommand(program: Command, setExitCode: SetExitCode): void {
-  program
-    .command("operator")
+  withClusterOptions(program.command("operator"))
     .description("Keep every WAF of a cluster in the state that its custom resources declare.")
-    .option(
-      "--kubeconfig <file>",
-      "kubeconfig (default: KUBECONFIG, ~/.kube/config, or the service account of the pod)",
-    )
-    .option("--context <name>", "context of the kubeconfig (default: the current one)")
-    .option("--namespace <name>", "manage only this namespace, for which Roles suffice (default: all namespaces)")
+    .option("-n, --namespace <name>", "manage only this namespace, for which Roles suffice (default: all namespaces)")
     .option("--leader-elect", "reconcile only while holding a Lease, so that several replicas can run", false)
     .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .option("--allow-insecure-http", "allow base URLs and feeds with http://, for trials", false)
     .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
+    .option(
+      "--allow-private-networks",
+      "allow base URLs that lead to loopback, private and link-local addresses without --allowed-base-urls",
+      false,
+    )
+    .option("--max-list-entries <n>", "entries that a list of one WAF may have", wholeNumber(1000, 1_000_000), 100_000)
+    .option("--max-response-mib <n>", "size of one answer of a WAF", wholeNumber(1, 64), 16)
     .option(
       "--migrate-config-map-records",
       "for one start after version 0.1: move its records from ConfigMaps into WafRecords",
@@ -43,7 +44,10 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
       "--otlp-endpoint <url>",
       "OpenTelemetry collector for logs with the output OTLP (default: the environment variable OTEL_EXPORTER_OTLP_ENDPOINT)",
     )
-    .addHelpText("after", "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http\n")
+    .addHelpText(
+      "after",
+      "\nExample:\n  $ wafsync operator --kubeconfig ~/.kube/config --allow-insecure-http --allow-private-networks\n",
+    )
     .action(async (options) => {
       const { runOperatorCommand } = await import("../operator-command.ts");
       setExitCode(await runOperatorCommand(options));

@@ -2,6 +2,11 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { Command } from "commander";
 import { logPlans } from "../../plan/logs/retention.ts";
+import { CommandError } from "../describe-error.ts";
+
+/** What `--since` and `--until` take. */
+export const timeHelp = `Times are those of UTC: a day such as 2026-11-21, today, yesterday or 7d for seven days ago, which is included
+as a whole; or a moment such as 2026-11-21T09:30 or 24h for 24 hours ago.`;
 
 /** Receives the exit code of a command. */
 export type SetExitCode = (code: number) => void;
@@ -22,15 +27,26 @@ export function collect(text: string, before: readonly string[] = []): readonly 
 /** Adds the options that `withSession` reads. */
 export function withDirectoryOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
   return command
-    .requiredOption(
-      "-f, --from <directory>",
-      "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)",
-    )
+    .argument("[directory]", "the folder, if it is not given with -f")
+    .option("-f, --from <directory>", "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)")
     .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
     .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
     .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
     .addOption(new Option("-o, --output <format>", "how to print").choices(formats).default("table"));
+}
+
+/** The options of a command on a folder, which may be given with `-f` or as an argument. @throws CommandError without one */
+export function onFolder<T extends { readonly from?: string }>(
+  directory: string | undefined,
+  options: T,
+): T & { readonly from: string } {
+  const from = options.from ?? directory;
+  if (from === undefined) throw new CommandError("no folder given", "Set -f to the folder with the YAML files.");
+  if (directory !== undefined && directory !== from) {
+    throw new CommandError(`two folders given: ${from} and ${directory}`, "Run the command once for each of them.");
+  }
+  return { ...options, from };
 }
 
 /** Adds the options that `findLogSource` reads. */
@@ -39,8 +55,16 @@ export function withLogSourceOptions(command: Command): Command {
     .addOption(new Option("--plan <plan>", "warn about days that this plan does not keep").choices(logPlans))
     .option("--base-url <url>", "base URL of the WAF's API")
     .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
-    .option("-f, --directory <directory>", "folder that declares the WAF, instead of --base-url")
+    .option("-f, --from <directory>", "folder that declares the WAF, instead of --base-url")
     .option("--instance <name>", "which WafInstance of the folder, if there are several")
     .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
-    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false);
+    .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
+    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas");
+}
+
+/** Adds the options that `readKubeConfig` reads. */
+export function withClusterOptions(command: Command): Command {
+  return command
+    .option("--kubeconfig <file>", "kubeconfig (default: as kubectl does, or the pod's service account)")
+    .option("--context <name>", "context of the kubeconfig (default: the current one)");
 }

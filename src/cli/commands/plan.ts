@@ -1,7 +1,7 @@
 // The options of `wafsync plan`.
 import type { Command } from "commander";
 import type { SetExitCode } from "./option-groups.ts";
-import { withDirectoryOptions } from "./option-groups.ts";
+import { onFolder, withDirectoryOptions } from "./option-groups.ts";
 
 export function addPlanCommand(program: Command, setExitCode: SetExitCode): void {
   withDirectoryOptions(program.command("plan"), ["table", "json", "markdown"])
@@ -10,8 +10,8 @@ export function addPlanCommand(program: Command, setExitCode: SetExitCode): void
       "after",
       "\nExamples:\n  $ wafsync plan -f waf/ && echo 'in sync'\n  $ wafsync plan -f waf/ --state /var/lib/wafsync -o json\n  $ wafsync plan -f waf/ -o markdown > comment.md\n\nExit codes: 0 nothing to do, 1 something is not as declared or will be changed, 2 something is wrong.\n",
     )
-    .action(async (options) => {
+    .action(async (directory, options) => {
       const { runPlan } = await import("../plan-command.ts");
-      setExitCode(await runPlan(options));
+      setExitCode(await runPlan(onFolder(directory, options)));
     });
 }

@@ -1,7 +1,7 @@
 // The options of `wafsync run`.
 import type { Command } from "commander";
 import type { SetExitCode } from "./option-groups.ts";
-import { withDirectoryOptions } from "./option-groups.ts";
+import { onFolder, withDirectoryOptions } from "./option-groups.ts";
 
 export function addRunCommand(program: Command, setExitCode: SetExitCode): void {
   withDirectoryOptions(program.command("run"))
@@ -9,9 +9,10 @@ export function addRunCommand(program: Command, setExitCode: SetExitCode): void 
     .option("--once", "bring every WAF to its declared state once, and end", false)
     .addHelpText(
       "after",
-      "\nExamples:\n  $ wafsync run --from waf/\n  $ wafsync run --from waf/ --once -o json\n\nExit codes of --once: as of apply.\n",
+      "\nExamples:\n  $ wafsync run -f waf/\n  $ wafsync run -f waf/ --once -o json\n\nExit codes of --once: as of apply.\n",
     )
-    .action(async (options) => {
+    .action(async (directory, given) => {
+      const options = onFolder(directory, given);
       if (options.once) {
         const { runApply } = await import("../apply-command.ts");
         setExitCode(await runApply({ ...options, showsProgress: false }));

@@ -22,8 +22,25 @@ export function addSimulatorCommand(program: Command, setExitCode: SetExitCode):
       "AsGiven",
     )
     .option("--overlap <mode>", "Refuse or Record requests of one key that overlap", "Refuse")
-    .option("--log-rows <n>", "blocked requests a day", wholeNumber(0, 1_000_000), 200)
-    .addHelpText("after", "\nExample:\n  $ wafsync simulator --port 8080 --key demo-key=www.example.com --latency 5\n")
+    .option(
+      "--scenario <name>",
+      "what the logs show: Uniform, or Attack for waves of attacks from few networks",
+      "Uniform",
+    )
+    .option(
+      "--log-rows <n>",
+      "blocked requests a day (default: 200, with --scenario Attack 5000)",
+      wholeNumber(0, 1_000_000),
+    )
+    .option("--seed <n>", "which logs are made up", wholeNumber(0, 4_294_967_295), 1)
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ wafsync simulator --port 8080 --key demo-key=www.example.com --latency 5
+  $ wafsync simulator --port 8080 --scenario attack
+`,
+    )
     .action(async (options) => {
       const { runSimulator } = await import("../simulator-command.ts");
       setExitCode(await runSimulator({ key: [], ...options }));

@@ -9,9 +9,10 @@ const hints: Readonly<Partial<Record<WafFaultCode, string>>> = {
   Rejected:
     "The dates were checked by the API's published rules, which may have changed. Try a shorter range that ends yesterday.",
   ContractBroken: "Check that --base-url is the address of the API, without /api at the end.",
-  Unavailable: "Try again later: with --output FILE, --resume continues where it stopped.",
+  TooLarge: "Set a smaller --page-size.",
+  Unavailable: "Try again later: with --out FILE, --resume continues where it stopped.",
   TimedOut: "Try again later, with a larger --timeout or a smaller --page-size.",
-  RateLimited: "Try again later: with --output FILE, --resume continues where it stopped.",
+  RateLimited: "Try again later: with --out FILE, --resume continues where it stopped.",
 };
 
 export function logFaultError(fault: WafFault): CommandError {

@@ -45,7 +45,7 @@ export function createLogFormat(name: LogFormatName, isTerminal: boolean, widthO
 }
 
 function csvOf(entries: readonly LogEntry[]): string {
-  return stringify(entries as LogEntry[], {
+  return stringify(entries.map(withoutFormulas), {
     columns: [...logEntryFields],
     // A cell that begins as a formula gets an apostrophe in front.
     escape_formulas: true,
@@ -53,6 +53,22 @@ function csvOf(entries: readonly LogEntry[]): string {
     quoted_match: /^$/,
     cast: { boolean: String },
   });
+}
+
+/** Line breaks and spaces in front of a formula hide it from the check of the library, and from no spreadsheet. */
+const hiddenFormula = /^[\s\p{C}]+[=+\-@＝＋－＠]/u;
+
+function withoutFormulas(entry: LogEntry): LogEntry {
+  const texts = Object.entries(entry);
+  if (!texts.some(([, value]) => isHiddenFormula(value))) return entry;
+  return Object.fromEntries(
+    texts.map(([name, value]) => [name, isHiddenFormula(value) ? `'${String(value)}` : value]),
+  ) as LogEntry;
+}
+
+/** A tab or a carriage return at the start gets its apostrophe by the library. */
+function isHiddenFormula(value: unknown): boolean {
+  return typeof value === "string" && !/^[\t\r]/.test(value) && hiddenFormula.test(value);
 }
 
 const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;

@@ -45,9 +45,12 @@ export function createStreamOutput(stream: Writable): LogOutput {
   };
 }
 
+/** The rows hold addresses of people. */
+const privateMode = 0o600;
+
 /** The file from `offset` on, truncated there; 0 creates a new file. @throws CommandError */
 export async function openFileOutput(path: string, offset: number): Promise<LogOutput> {
-  const file = await open(path, offset === 0 ? "w" : "r+").catch((error: unknown) => {
+  const file = await open(path, offset === 0 ? "w" : "r+", privateMode).catch((error: unknown) => {
     throw new CommandError(`${path} can't be written (${errorCode(error)})`);
   });
   const { size } = await file.stat();

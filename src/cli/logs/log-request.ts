@@ -1,20 +1,20 @@
 // Parses and validates the options of `wafsync logs`, so that every mistake is found before any call.
 import { parseLogFilter } from "./log-filter.ts";
 import type { LogFilter, LogFilterTexts } from "./log-filter.ts";
-import type { DayRange } from "../../plan/logs/cursor.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
 import { CommandError } from "../describe-error.ts";
 import type { LogQuestion } from "./log-checkpoint.ts";
 import type { LogFormatName } from "./log-format.ts";
-import { isAbsoluteDate, parseRange } from "./log-range.ts";
+import { formatMoment, isAbsoluteTime, isWithin, parseRange } from "./log-range.ts";
+import type { LogRange, Moments } from "./log-range.ts";
 import type { LogSourceOptions } from "./log-source.ts";
 
 export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
-  readonly from?: string;
-  readonly to?: string;
-  readonly format?: LogFormatName;
-  readonly output?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly output?: LogFormatName;
+  readonly out?: string;
   readonly resume: boolean;
   readonly follow: boolean;
   /** In seconds. */
@@ -28,9 +28,9 @@ export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
 }
 
 export interface LogRequest {
-  readonly days: DayRange;
-  /** Whether the days were given by date, so that they must equal those of a resumed download. */
-  readonly fixedDays: { readonly first: boolean; readonly last: boolean };
+  readonly range: LogRange;
+  /** Whether the times were given by date, so that they must equal those of a resumed download. */
+  readonly isFixed: { readonly since: boolean; readonly until: boolean };
   readonly filter: LogFilter;
   readonly filters: LogFilterTexts;
   readonly format: LogFormatName;
@@ -45,25 +45,28 @@ export interface LogRequest {
 }
 
 /** @throws CommandError that says what to write instead */
-export function readLogRequest(options: LogsOptions, today: number): LogRequest {
-  const { country, reason, client, status, path, follow, resume, output, from, to } = options;
-  if (follow && to !== undefined) throw new CommandError("--to cannot be combined with --follow", "Omit --to.");
-  if (resume && output === undefined) throw new CommandError("--resume needs a file", "Add --output FILE.");
-  const days = parseRange(from ?? (follow ? "today" : "yesterday"), to ?? "today", today);
+export function readLogRequest(options: LogsOptions, nowMs: number): LogRequest {
+  const { country, reason, client, status, path, follow, resume, out, since, until } = options;
+  if (follow && until !== undefined) {
+    throw new CommandError("--until cannot be combined with --follow", "Omit --until.");
+  }
+  if (resume && out === undefined) throw new CommandError("--resume needs a file", "Add --out FILE.");
+  const range = parseRange(since ?? (follow ? "today" : "yesterday"), until ?? "today", nowMs);
   const filters = { country, reason, client, status, path };
   const parsed = parseLogFilter(filters);
   if (!parsed.ok) throw new CommandError(`--${parsed.option}: ${parsed.problem}`);
-  const format = options.format ?? (output === undefined && process.stdout.isTTY ? "table" : "ndjson");
+  const format =
+    options.output ?? formatOfFile(out) ?? (out === undefined && process.stdout.isTTY ? "table" : "ndjson");
   if (follow && format === "json") {
     throw new CommandError("-o json cannot be combined with --follow, which never ends", "Use -o ndjson.");
   }
   return {
-    days,
-    fixedDays: { first: isAbsoluteDate(from ?? ""), last: isAbsoluteDate(to ?? "") },
+    range,
+    isFixed: { since: isAbsoluteTime(since ?? ""), until: isAbsoluteTime(until ?? "") },
     filter: parsed.filter,
     filters,
     format,
-    file: output,
+    file: out,
     isResuming: resume,
     isFollowing: follow,
     intervalMs: options.interval * 1000,
@@ -74,24 +77,63 @@ export function readLogRequest(options: LogsOptions, today: number): LogRequest 
   };
 }
 
+function formatOfFile(file: string | undefined): LogFormatName | undefined {
+  const extension = /\.(?<format>csv|json|ndjson)$/i.exec(file ?? "")?.groups?.["format"];
+  return extension?.toLowerCase() as LogFormatName | undefined;
+}
+
 /**
  * The request of a resumed download: dates such as `7d` keep the meaning of its start.
  * @throws CommandError if it is another request
  */
 export function resumeQuestion(request: LogRequest, baseUrl: string, before: LogQuestion | undefined): LogQuestion {
-  const { days, format, isFollowing, fixedDays } = request;
-  const filters: LogQuestion["filters"] = { ...request.filters };
-  const asked = { baseUrl, format, firstDay: days.firstDay, lastDay: isFollowing ? null : days.lastDay, filters };
+  const { range, format, isFollowing, isFixed } = request;
+  const { firstDay, lastDay } = range.days;
+  const filters: LogQuestion["filters"] = { ...request.filters, ...momentTexts(range) };
+  const asked = { baseUrl, format, firstDay, lastDay: isFollowing ? null : lastDay, filters };
   if (before === undefined) return asked;
-  const firstDay = fixedDays.first ? asked.firstDay : before.firstDay;
-  const lastDay = fixedDays.last || isFollowing || before.lastDay === null ? asked.lastDay : before.lastDay;
-  const question: LogQuestion = { ...asked, firstDay, lastDay };
+  const keepsSince = !isFixed.since;
+  const keepsUntil = !isFixed.until && !isFollowing && before.lastDay !== null;
+  const { since: askedSince, until: askedUntil } = momentTexts(range);
+  const moments = {
+    since: keepsSince ? before.filters["since"] : askedSince,
+    until: keepsUntil ? before.filters["until"] : askedUntil,
+  };
+  const question: LogQuestion = {
+    ...asked,
+    firstDay: keepsSince ? before.firstDay : asked.firstDay,
+    lastDay: keepsUntil ? before.lastDay : asked.lastDay,
+    filters: { ...request.filters, ...definedOnly(moments) },
+  };
   if (JSON.stringify(question) === JSON.stringify(before)) return question;
-  const until = before.lastDay === null ? "--follow" : `--to ${formatDay(before.lastDay)}`;
+  const { since = [formatDay(before.firstDay)], until, ...others } = before.filters;
+  const end = before.lastDay === null ? "--follow" : `--until ${until?.[0] ?? formatDay(before.lastDay)}`;
   throw new CommandError(
     `the unfinished download in ${request.file ?? ""} had other options`,
-    `It was --base-url ${before.baseUrl} --from ${formatDay(before.firstDay)} ${until} -o ${before.format}${filterWords(before.filters)}.`,
+    `It was --base-url ${before.baseUrl} --since ${since[0] ?? ""} ${end} -o ${before.format}${filterWords(others)}.`,
   );
+}
+
+/** The rows that were asked for. The moments stand among the filters of the question: the API knows whole days only. */
+export function rowFilter({ filter }: LogRequest, { filters: { since, until } }: LogQuestion): LogFilter {
+  const timeMs = (texts: readonly string[] | undefined) =>
+    texts?.[0] === undefined ? undefined : Date.parse(texts[0]);
+  const moments: Moments = { sinceMs: timeMs(since), untilMs: timeMs(until) };
+  return (entry) => isWithin(moments, entry.timestamp) && filter(entry);
+}
+
+function momentTexts({ sinceMs, untilMs }: Moments): LogQuestion["filters"] {
+  return definedOnly({
+    since: sinceMs === undefined ? undefined : [formatMoment(sinceMs)],
+    until: untilMs === undefined ? undefined : [formatMoment(untilMs)],
+  });
+}
+
+function definedOnly(
+  filters: Readonly<Record<"since" | "until", readonly string[] | undefined>>,
+): LogQuestion["filters"] {
+  const { since, until } = filters;
+  return { ...(since === undefined ? {} : { since }), ...(until === undefined ? {} : { until }) };
 }
 
 function filterWords(filters: LogQuestion["filters"]): string {

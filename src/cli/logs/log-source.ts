@@ -1,6 +1,7 @@
 // Finds the WAF whose logs to read: given by options, or one of the instances that a directory declares.
 import { readEnvironment } from "../../app/config.ts";
-import { baseUrlObjection } from "../../app/base-url-policy.ts";
+import { baseUrlObjection, readAllowedBaseUrls } from "../../app/base-url-policy.ts";
+import { environmentKeyOf } from "../../app/environment-key.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -14,9 +15,10 @@ import { readApiKey } from "../read-api-key.ts";
 export interface LogSourceOptions {
   readonly baseUrl?: string;
   readonly keyFile?: string;
-  readonly directory?: string;
+  readonly from?: string;
   readonly instance?: string;
   readonly allowInsecureHttp: boolean;
+  readonly allowedBaseUrls?: string;
 }
 
 export interface LogSource {
@@ -31,16 +33,20 @@ export interface LogSource {
 
 /** @throws CommandError that says what is missing */
 export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
-  const found =
-    options.directory === undefined ? await fromOptions(options) : await fromDirectory(options, options.directory);
-  const policy = { allowInsecureHttp: options.allowInsecureHttp, allowedBaseUrls: undefined };
+  const found = options.from === undefined ? await fromOptions(options) : await fromDirectory(options, options.from);
+  const { allowInsecureHttp } = options;
+  const policy = {
+    allowInsecureHttp,
+    allowedBaseUrls: readAllowedBaseUrls(options.allowedBaseUrls),
+    allowPrivateNetworks: true,
+  };
   const objection = baseUrlObjection(policy, found.baseUrl);
   if (objection === undefined) return found;
-  throw new CommandError(options.directory === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);
+  throw new CommandError(options.from === undefined ? objection.replace("spec.baseUrl", "--base-url") : objection);
 }
 
 async function fromOptions({ baseUrl, keyFile, instance }: LogSourceOptions): Promise<LogSource> {
-  if (instance !== undefined) throw new CommandError("--instance needs a directory", "Add -f DIRECTORY.");
+  if (instance !== undefined) throw new CommandError("--instance needs a folder", "Add -f DIR.");
   if (baseUrl === undefined) {
     throw new CommandError(
       "no WAF given",
@@ -54,7 +60,7 @@ async function fromDirectory(options: LogSourceOptions, directory: string): Prom
   if (options.baseUrl !== undefined || options.keyFile !== undefined) {
     throw new CommandError("-f cannot be combined with --base-url and --key-file", "Use one of the two ways.");
   }
-  const environmentKey = readEnvironment().apiKey;
+  const environmentKey = environmentKeyOf(readEnvironment(), readAllowedBaseUrls(options.allowedBaseUrls));
   const source = createDirectorySource({ directory, stateDirectory: undefined, environmentKey, clock: realClock });
   await source.load();
   const instance = chooseInstance(source.instances(), options.instance, directory);

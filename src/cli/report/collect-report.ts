@@ -4,11 +4,12 @@ import type { ApiKey } from "../../model/api-key.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { OriginsRead, WafFault, WafResult } from "../../model/waf-result.ts";
 import { LogReport } from "./report-statistics.ts";
-import type { DayRange } from "../../plan/logs/cursor.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
 import type { LogPort, LogReaderPorts } from "../../reconcile/logs/log-ports.ts";
 import type { CallOptions } from "../../reconcile/ports.ts";
 import { countLogs, readLogs } from "../../reconcile/logs/read-logs.ts";
+import { isWithin } from "../logs/log-range.ts";
+import type { LogRange } from "../logs/log-range.ts";
 import type { LogWatch } from "../logs/log-watch.ts";
 
 export interface ReportPorts extends LogReaderPorts {
@@ -33,10 +34,11 @@ export type ReportEnd =
 export async function collectReport(
   ports: ReportPorts,
   key: ApiKey,
-  days: DayRange,
+  range: LogRange,
   watch: LogWatch,
 ): Promise<ReportEnd> {
   const { stopping, waf } = ports;
+  const { days } = range;
   const dates = { startDate: formatDay(days.firstDay), endDate: formatDay(days.lastDay) };
   const counted = await countLogs(ports, dates);
   if (!counted.ok) return stopping.aborted ? { state: "Stopped" } : { state: "Failed", fault: counted.fault };
@@ -45,7 +47,10 @@ export async function collectReport(
   for await (const piece of readLogs(ports, { days })) {
     switch (piece.kind) {
       case "Rows":
-        for (const entry of piece.entries) report.add(withoutKey(entry, key), piece.day, Date.parse(entry.timestamp));
+        for (const entry of piece.entries) {
+          if (!isWithin(range, entry.timestamp)) continue;
+          report.add(withoutKey(entry, key), piece.day, Date.parse(entry.timestamp));
+        }
         watch.rowsRead(piece.entries.length, piece.day);
         break;
       case "DayDone":

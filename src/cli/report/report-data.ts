@@ -4,6 +4,8 @@ import type { LogReportSummary } from "./report-statistics.ts";
 
 export interface ReportData {
   readonly summary: LogReportSummary;
+  /** `2026-11-15 to 2026-11-21`. */
+  readonly period: string;
   readonly clients: readonly AssessedClient[];
   /** Whose WAF it is; undefined if the API did not tell. */
   readonly domain: string | undefined;

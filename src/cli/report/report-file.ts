@@ -20,7 +20,8 @@ export async function writeReportFile(path: string, page: string): Promise<void>
   await checkReportFile(path);
   const draft = `${path}.${randomUUID()}.tmp`;
   try {
-    await writeFile(draft, page, { flag: "wx" });
+    // The page holds addresses of people.
+    await writeFile(draft, page, { flag: "wx", mode: 0o600 });
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });

@@ -34,9 +34,7 @@ export function reportPage(data: ReportData): string {
         <main>
           <header>
             <h1>${title}</h1>
-            <p class="quiet">
-              ${formatDay(summary.days.firstDay)} to ${formatDay(summary.days.lastDay)}, days and times in UTC
-            </p>
+            <p class="quiet">${data.period}, days and times in UTC</p>
           </header>
           ${warningsOf(data.warnings)} ${tilesOf(data)} ${summary.total === 0 ? emptySection() : chartSections(summary)}
           ${summary.total === 0 ? [] : [clientSection(data), ruleSection(data.suggestedRule), reasonSection(summary), pathSection(summary)]}

@@ -29,7 +29,7 @@ export function admitInstance(
   const others = sameKey.filter((peer) => continuedBy(peer, [instance.meta]) === undefined);
   const oldest = [instance.meta, ...others].toSorted(byAge)[0];
   if (oldest !== undefined && oldest !== instance.meta) {
-    const message = `WafInstance ${nameKey(oldest)} is older and has the same base URL and API key: delete one of the two, or give this one the key of another WAF.`;
+    const message = `WafInstance ${nameKey(oldest)} is older and has the same API key: delete one of the two, or give this one the key of another WAF.`;
     return { kind: "Blocked", blocker: "DuplicateKey", message };
   }
   return { kind: "Admitted", key: key.key };

@@ -209,6 +209,7 @@ export function decideAfterFault(
     case "Unavailable":
     case "TimedOut":
     case "OutcomeUnknown":
+    case "TooLarge":
     case "ContractBroken": {
       if (record.attempts <= clear.backoffLimit) return { record: { ...record, message: fault.message }, notBeforeMs };
       const { attempts } = record;

@@ -62,9 +62,9 @@ function usedContent({ good }: FeedState): string {
   return `The last good content stays in use: ${entriesText(good.content.entries.length)}.`;
 }
 
-/** Since when the content counts as stale; undefined if it does not. */
+/** Since when the content counts as stale; undefined if it does not. A suspended feed never does: nobody expects it to change. */
 export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
-  if (state.good === undefined) return undefined;
+  if (state.good === undefined || feed.suspend) return undefined;
   const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);
   return nowMs >= atMs ? atMs : undefined;
 }

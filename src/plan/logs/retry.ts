@@ -31,6 +31,7 @@ export function retryOfLogs({ fault, stage, failures, hasWorked }: LogFailure): 
     case "ContractBroken":
       // A redirect, or a 404 of somebody else: the address is wrong.
       return hasWorked || fault.status === undefined || fault.status === 200 ? "SameDay" : "Fail";
+    case "TooLarge":
     case "BadApiKey":
     case "MissingApiKey":
     case "NotFound":

@@ -97,6 +97,7 @@ async function applyOperation(run: Run, operation: Operation, streak: Streak): P
     case "BadApiKey":
     case "MissingApiKey":
     case "NotFound":
+    case "TooLarge":
     case "Unavailable":
       return { kind: "Failed", fault };
   }

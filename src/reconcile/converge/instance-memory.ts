@@ -26,6 +26,13 @@ export interface BackOff {
   readonly attempted: string;
 }
 
+/** A key, and what it was read for: it is not sent to another URL, or for another instance of the same name. */
+export interface KnownKey {
+  readonly key: ApiKey;
+  readonly baseUrl: string;
+  readonly uid: string;
+}
+
 export interface InstanceMemory {
   /** Runs in a row that failed. */
   failures: number;
@@ -48,7 +55,7 @@ export interface InstanceMemory {
   /** Until when removals wait for the objects of an instance that continues another one. */
   arrivedAtMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
-  key: ApiKey | undefined;
+  key: KnownKey | undefined;
   /** When the release of a deleted instance began. */
   releasingSinceMs: number | undefined;
   /** When an entry of the rule last changed on the WAF, by `namespace/name`. */

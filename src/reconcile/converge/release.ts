@@ -109,12 +109,12 @@ export async function completeRelease(
   return { kind: "Blocked", blocker: "InventoryUnwritable", message: problem };
 }
 
-/** The same instance with nothing attached. If its Secret is gone already, the last key that could be read counts. */
-function withoutAttached(gathered: Gathered, { key: lastKey }: InstanceMemory): Gathered {
+/** The same instance with nothing attached. If its Secret is gone already, the last key that was read for it counts. */
+function withoutAttached(gathered: Gathered, { key: known }: InstanceMemory): Gathered {
+  const { baseUrl, meta } = gathered.instance;
+  const isForThis = known?.baseUrl === baseUrl && known.uid === meta.uid;
   const key =
-    gathered.key.state === "Missing" && lastKey !== undefined
-      ? ({ state: "Present", key: lastKey } as const)
-      : gathered.key;
+    gathered.key.state === "Missing" && isForThis ? ({ state: "Present", key: known.key } as const) : gathered.key;
   return { ...gathered, key, rules: [], origins: [], cacheClears: [], brokenSources: [] };
 }
 

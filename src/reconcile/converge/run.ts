@@ -155,7 +155,7 @@ async function begin(
   // Check that the WAF may be called at all.
   const admission = admitInstance(declared.gathered, ports.baseUrlObjection);
   if (admission.kind === "Blocked") return ended(admission);
-  memory.key = admission.key;
+  memory.key = { key: admission.key, baseUrl: instance.baseUrl, uid: instance.meta.uid };
   // Take over the record of the instance that this one continues, if any.
   if (followsSource) {
     const taken = await takeOverRecord(ports, memory, declared, { key: admission.key, isPreview });

@@ -6,7 +6,7 @@ import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { type FeedView, feedSourceName } from "../../plan/feeds/feed-access.ts";
-import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";
+import { judgeFeed, staleSinceMs } from "../../plan/feeds/feed-verdict.ts";
 import {
   adaptFeedState,
   afterFetch,
@@ -61,7 +61,7 @@ export class FeedBook {
   /** Takes over what is declared now. Loads what is stored of new feeds; forgets those that are no longer declared. */
   async declare(feeds: readonly DeclaredFeed[]): Promise<void> {
     const names = new Set(feeds.map(({ meta }) => nameKey(meta)));
-    for (const key of this.#known.keys()) if (!names.has(key)) this.#forget(key);
+    for (const [key, { feed }] of this.#known) if (!names.has(key)) this.#forget(key, feed);
     await mapConcurrently(feeds, fetchesMax, async (feed) => await this.#declareOne(feed));
     this.dropEnded();
   }
@@ -77,9 +77,15 @@ export class FeedBook {
 
   /** Writes the status of every feed: it also changes with time. */
   async report(): Promise<void> {
-    const { status, clock } = this.#ports;
+    const { status, clock, observer } = this.#ports;
     for (const { feed, state, content, storeProblem } of this.#known.values()) {
-      await writeFeedStatus(status, { feed, state, content, storeProblem, nowMs: clock.nowMs() });
+      const nowMs = clock.nowMs();
+      observer?.seen(feed.meta, {
+        entries: content?.entries.length ?? 0,
+        confirmedAtMs: state.good?.confirmedAtMs,
+        isStale: staleSinceMs(state, feed, nowMs) !== undefined,
+      });
+      await writeFeedStatus(status, { feed, state, content, storeProblem, nowMs });
     }
   }
 
@@ -116,8 +122,9 @@ export class FeedBook {
     return dueMs === undefined || storeProblem === undefined ? dueMs : Math.max(dueMs, storeRetryAtMs);
   }
 
-  #forget(key: string): void {
+  #forget(key: string, feed: DeclaredFeed): void {
     this.#known.delete(key);
+    this.#ports.observer?.forgotten(feed.meta);
     this.#version += 1;
   }
 
@@ -144,7 +151,7 @@ export class FeedBook {
   }
 
   async #refreshOne(known: Known, signal: AbortSignal): Promise<void> {
-    const { clock, random, fetch, store, status } = this.#ports;
+    const { clock, random, fetch, store, status, observer } = this.#ports;
     if (known.storeProblem !== undefined) await this.#declareOne(known.feed);
     const current = this.#known.get(nameKey(known.feed.meta));
     if (current === undefined || current.storeProblem !== undefined) return;
@@ -166,6 +173,7 @@ export class FeedBook {
     }
     this.dropEnded();
     emitFeedEvents(status, feed, before, state);
+    observer?.fetched(feed.meta, judgeFeed(state, feed).reason);
   }
 }
 

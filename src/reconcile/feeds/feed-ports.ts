@@ -3,6 +3,7 @@ import type { Clock } from "../../async/clock.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { FetchOutcome, TextFacts } from "../../plan/feeds/fetched-text.ts";
+import type { FetchedReason } from "../../plan/feeds/feed-verdict.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import type { StatusPort } from "../ports.ts";
 
@@ -25,6 +26,23 @@ export type FetchFeed = (
   signal: AbortSignal,
 ) => Promise<FetchOutcome>;
 
+/** Follows what becomes of feeds, for metrics. */
+export interface FeedObserver {
+  fetched(feed: ObjectName, reason: FetchedReason): void;
+  /** How a feed stands now. */
+  seen(feed: ObjectName, figures: FeedFigures): void;
+  /** It is no longer declared. */
+  forgotten(feed: ObjectName): void;
+}
+
+export interface FeedFigures {
+  /** What rules get now. */
+  readonly entries: number;
+  /** When the source last confirmed the content. */
+  readonly confirmedAtMs: number | undefined;
+  readonly isStale: boolean;
+}
+
 export interface FeedPorts {
   readonly store: FeedStore;
   readonly fetch: FetchFeed;
@@ -32,4 +50,5 @@ export interface FeedPorts {
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
+  readonly observer?: FeedObserver;
 }

@@ -27,6 +27,7 @@ const reasonOfFault: Readonly<Record<WafFaultCode, LogsReason>> = {
   TimedOut: "ApiUnavailable",
   OutcomeUnknown: "ApiUnavailable",
   ContractBroken: "UnexpectedAnswer",
+  TooLarge: "TooLarge",
   Aborted: "ApiUnavailable",
   NotPermitted: "ApiUnavailable",
 };

@@ -32,6 +32,7 @@ const faultReasons: Readonly<Record<WafFault["code"], SyncedReason>> = {
   TimedOut: "ApiUnavailable",
   OutcomeUnknown: "ApiUnavailable",
   ContractBroken: "UnexpectedAnswer",
+  TooLarge: "TooLarge",
   Aborted: "Pending",
   NotPermitted: "Pending",
 };
@@ -43,6 +44,7 @@ function faultFinding(fault: WafFault): SyncedFinding {
     return { status: "False", reason, message, quotesApi: true, next: "Person" };
   }
   const message = `${fault.message} wafsync retries.`;
+  if (reason === "TooLarge") return { status: "False", reason, message, next: "Person" };
   return { status: "False", reason, message, cause: fault.message, quotesApi: true, next: "Retrying" };
 }
 

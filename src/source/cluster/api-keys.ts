@@ -37,6 +37,8 @@ interface Known {
 export class ApiKeys {
   readonly #options: ApiKeysOptions;
   readonly #known = new Map<string, Known>();
+  /** The instances of each last valid key. */
+  readonly #sharing = new Map<string, Set<string>>();
 
   constructor(options: ApiKeysOptions) {
     this.#options = options;
@@ -62,6 +64,16 @@ export class ApiKeys {
     return this.#known.get(nameKey(instance))?.lastGood;
   }
 
+  /** Whether an attempt to read the key of the instance was ever made, and its Secret and URL are still the same. */
+  wasTried(instance: DeclaredInstance): boolean {
+    return this.#knownOf(instance).tried;
+  }
+
+  /** All instances whose last valid key is this one, by `namespace/name`. Reads nothing. */
+  sharing(key: ApiKey): readonly string[] {
+    return [...(this.#sharing.get(key.fingerprint()) ?? [])];
+  }
+
   /** Makes the next `read` ask the API server. The last valid key is kept. */
   refresh(instance: ObjectName): void {
     const known = this.#known.get(nameKey(instance));
@@ -70,7 +82,25 @@ export class ApiKeys {
 
   /** Call this when the instance was deleted. */
   forget(instance: ObjectName): void {
-    this.#known.delete(nameKey(instance));
+    this.#forget(nameKey(instance));
+  }
+
+  #forget(name: string): void {
+    const key = this.#known.get(name)?.lastGood;
+    this.#known.delete(name);
+    if (key !== undefined) this.#unshare(name, key);
+  }
+
+  #unshare(name: string, key: ApiKey): void {
+    const print = key.fingerprint();
+    const names = this.#sharing.get(print);
+    names?.delete(name);
+    if (names?.size === 0) this.#sharing.delete(print);
+  }
+
+  #share(name: string, key: ApiKey): void {
+    const print = key.fingerprint();
+    this.#sharing.set(print, (this.#sharing.get(print) ?? new Set<string>()).add(name));
   }
 
   #knownOf(instance: DeclaredInstance): Known {
@@ -79,6 +109,7 @@ export class ApiKeys {
     const identity = [meta.uid, baseUrl, apiKeySecretRef.name, apiKeySecretRef.key].join(" ");
     const known = this.#known.get(key);
     if (known?.identity === identity) return known;
+    this.#forget(key);
     const fresh: Known = {
       identity,
       lastGood: undefined,
@@ -116,8 +147,12 @@ export class ApiKeys {
     }
     known.lastGood = result.key;
     const { namespace, name } = instance.meta;
+    const ownName = nameKey(instance.meta);
     // Do not report it if the instance was deleted or names another Secret since the request started.
-    if (this.#known.get(nameKey(instance.meta)) === known) this.#options.onKey({ namespace, name }, former);
+    if (this.#known.get(ownName) !== known) return result;
+    if (former !== undefined) this.#unshare(ownName, former);
+    this.#share(ownName, result.key);
+    this.#options.onKey({ namespace, name }, former);
     return result;
   }
 }

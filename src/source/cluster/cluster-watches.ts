@@ -20,7 +20,6 @@ import {
   slimObject,
   typeOfKind,
 } from "./cluster-object.ts";
-import { parseInstance } from "./parse-object.ts";
 
 /** How long objects of a kind may be missing after its CRD was missing: a restore may not have created them yet. */
 const returnGraceMs = 300_000;
@@ -191,8 +190,4 @@ const attachedIndexes = {
 
 const instanceIndexes = {
   namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
-  baseUrl: (object: ClusterObject): string[] => {
-    const instance = parseInstance(object);
-    return instance === undefined ? [] : [instance.baseUrl];
-  },
 };

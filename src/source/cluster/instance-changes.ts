@@ -8,8 +8,9 @@ import { sameJson } from "../../kube/status-diff.ts";
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";
+import { continuedBy } from "../../model/continues.ts";
 import { type DeclaredInstance, type GuestKind, guestKinds } from "../../model/declared.ts";
-import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { byAge, nameKey, type ObjectName } from "../../model/resource.ts";
 import type { AddressTexts } from "./address-texts.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import { type ClusterObject, configMapKeysOf, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
@@ -120,16 +121,28 @@ export class InstanceChanges {
 
   /** The key of the instance has changed: this concerns all instances that had the former key or have the new one. */
   keyChanged(instance: ObjectName, former: ApiKey | undefined): void {
-    const parsed = parseInstance(this.#instanceStore.get(nameKey(instance)));
-    if (parsed === undefined) return;
-    this.#touchSameKey(parsed, former);
-    this.#touchSameKey(parsed, this.#options.keys.lastGood(instance));
+    this.#touchSameKey(instance, former);
+    this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
   }
 
-  /** The other instances with the same base URL. */
-  peersOf({ meta, baseUrl }: DeclaredInstance): DeclaredInstance[] {
-    const instances = this.#instanceStore.listBy("baseUrl", baseUrl).map(parseInstance);
-    return instances.filter((peer) => peer !== undefined).filter((peer) => nameKey(peer.meta) !== nameKey(meta));
+  /** The other instances with this key, whatever their base URL: a key belongs to one WAF, and a WAF can have many URLs. */
+  sharing(instance: ObjectName, key: ApiKey): DeclaredInstance[] {
+    return this.#options.keys
+      .sharing(key)
+      .filter((name) => name !== nameKey(instance))
+      .flatMap((name) => parseInstance(this.#instanceStore.get(name)) ?? []);
+  }
+
+  /**
+   * The other instances that decide, if they have the same key, whether this one may work, and whose key was never read: those
+   * that are older and those that continue this one.
+   */
+  unreadRivals({ meta }: DeclaredInstance): DeclaredInstance[] {
+    const { keys } = this.#options;
+    const isRival = (peer: DeclaredInstance): boolean =>
+      byAge(peer.meta, meta) < 0 || continuedBy(meta, [peer.meta]) !== undefined;
+    const instances = this.#instanceStore.list().flatMap((object) => parseInstance(object) ?? []);
+    return instances.filter((peer) => nameKey(peer.meta) !== nameKey(meta) && isRival(peer) && !keys.wasTried(peer));
   }
 
   /** Makes the next `gather` read the Secret and the ConfigMaps again. */
@@ -149,8 +162,7 @@ export class InstanceChanges {
     const { namespace = "", name } = change.object.metadata;
     const instance = { namespace, name };
     if (change.type !== "Added" && (change.type === "Deleted" || change.old.spec !== change.object.spec)) {
-      const former = parseInstance(change.old);
-      if (former !== undefined) this.#touchSameKey(former, this.#options.keys.lastGood(instance));
+      this.#touchSameKey(instance, this.#options.keys.lastGood(instance));
     }
     if (change.type === "Deleted") this.#options.keys.forget(instance);
     if (change.type === "Changed" && requestOf(change.old) !== requestOf(change.object)) this.forgetReads(instance);
@@ -195,12 +207,9 @@ export class InstanceChanges {
     for (const name of concerned.values()) this.touch(name, reason);
   }
 
-  #touchSameKey(instance: DeclaredInstance, key: ApiKey | undefined): void {
+  #touchSameKey(instance: ObjectName, key: ApiKey | undefined): void {
     if (key === undefined) return;
-    const { keys } = this.#options;
-    for (const { meta } of this.peersOf(instance)) {
-      if (keys.lastGood(meta)?.fingerprint() === key.fingerprint()) this.touch(meta, "API key shared");
-    }
+    for (const { meta } of this.sharing(instance, key)) this.touch(meta, "API key shared");
   }
 }
 

@@ -59,24 +59,21 @@ export class InstanceReferences {
     await this.#poller.run(signal);
   }
 
-  /** Also tries to read the keys of the other instances with this base URL once, to find those that share the key. */
+  /** Also tries once to read the keys of the other instances that could make this one a duplicate. */
   async read(instance: DeclaredInstance, rules: readonly BudgetedRule[], freshness: Freshness): Promise<References> {
     const { keys, changes } = this.#options;
-    const peers = changes.peersOf(instance);
     const [key, reads] = await Promise.all([
       keys.read(instance, instance.resyncIntervalMs),
       this.#readTexts(rules, freshness),
-      Promise.all(peers.map(async (peer) => await keys.ensureTried(peer))),
+      Promise.all(changes.unreadRivals(instance).map(async (peer) => await keys.ensureTried(peer))),
     ]);
-    const print = key.state === "Present" ? key.key.fingerprint() : undefined;
-    const sameKey = peers.filter(({ meta }) => keys.lastGood(meta)?.fingerprint() === print);
     return {
       key,
       rules: reads.map(({ rule, texts: ofRule }) => ({ rule, texts: ofRule })),
       problems: [...new Set(reads.flatMap(({ problems }) => problems))],
       missing: new Map(reads.flatMap(({ missing }) => missing.map((name) => [nameKey(name), name]))),
       refused: new Set(reads.flatMap(({ rule, isRefused }) => (isRefused === true ? [rule] : []))),
-      sameKey: print === undefined ? [] : sameKey.map(({ meta }) => meta),
+      sameKey: key.state === "Present" ? changes.sharing(instance.meta, key.key).map(({ meta }) => meta) : [],
     };
   }
 

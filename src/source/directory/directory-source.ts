@@ -2,10 +2,13 @@
 // changes. One scan runs at a time. A snapshot is immutable and replaced as a whole, so readers need no lock.
 import { resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
+import { Turns } from "../../async/turns.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
+import type { EnvironmentKey } from "./environment-key.ts";
 import { gatherInstance } from "./gather.ts";
+import { folderDepthMax } from "./list-files.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
 import type { FileCache } from "./read-directory.ts";
 import { QuietPeriod } from "./quiet-period.ts";
@@ -34,7 +37,7 @@ export interface DirectorySourceOptions {
   /** Left out of the scan if it is inside the directory. */
   readonly stateDirectory: string | undefined;
   /** The API key of instances whose Secret is not in the directory. */
-  readonly environmentKey: string | undefined;
+  readonly environmentKey: EnvironmentKey | undefined;
   readonly clock: Clock;
   readonly logger?: SourceLogger;
   readonly debounceMs?: number;
@@ -101,7 +104,7 @@ class WatchedDirectory implements DirectorySource {
   #changing = new AbortController();
   #snapshot: DirectorySnapshot = emptySnapshot;
   #version = 0;
-  #lastLoad: Promise<unknown> = Promise.resolve();
+  readonly #loads = new Turns();
 
   constructor(options: DirectorySourceOptions) {
     this.#options = options;
@@ -203,6 +206,7 @@ class WatchedDirectory implements DirectorySource {
       {
         directory: this.#directory,
         skip: this.#skip,
+        depthMax: folderDepthMax,
         clock,
         debounceMs,
         debounceMsMax: debounceMs * 50,
@@ -221,14 +225,12 @@ class WatchedDirectory implements DirectorySource {
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#watching);
-    await this.#lastLoad;
+    await this.#loads.ended();
   }
 
   /** Queued: the running scan may already have read past a file that the caller has just written. */
   async #inTurn(read: () => Promise<DirectorySnapshot>): Promise<DirectorySnapshot> {
-    const turn = this.#lastLoad.then(read);
-    this.#lastLoad = turn;
-    return await turn;
+    return await this.#loads.run(read);
   }
 
   async #settle(): Promise<DirectorySnapshot> {

@@ -22,6 +22,39 @@ export interface FeedFiles {
   save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
 }
 
+/** Removes what is remembered of all other feeds. Undefined, or why that failed. */
+export async function removeOtherFeeds(
+  directory: StateDirectory,
+  kept: readonly ObjectName[],
+): Promise<string | undefined> {
+  const keptFolders = new Set(kept.map((feed) => fileOf(feed).join("/")));
+  for (const path of await foldersBelow(directory, [[folder]], 2)) {
+    if (keptFolders.has(path.join("/"))) continue;
+    // The state goes first: entries that no state names are nobody's.
+    for (const file of [stateFile, ...(await namesIn(directory, path))]) {
+      const removed = await directory.remove([...path, file]);
+      if (!removed.ok) return removed.problem;
+    }
+  }
+  return undefined;
+}
+
+async function foldersBelow(
+  directory: StateDirectory,
+  paths: readonly FilePath[],
+  depth: number,
+): Promise<readonly FilePath[]> {
+  if (depth === 0) return paths;
+  const below: FilePath[] = [];
+  for (const path of paths) for (const name of await namesIn(directory, path)) below.push([...path, name]);
+  return await foldersBelow(directory, below, depth - 1);
+}
+
+async function namesIn(directory: StateDirectory, path: FilePath): Promise<readonly string[]> {
+  const listed = await directory.list(path);
+  return listed.ok ? listed.value : [];
+}
+
 export function createFeedFiles(state: StateDirectory): FeedFiles {
   return {
     load: async (feed) => await loadFeed(state, feed),

@@ -7,6 +7,8 @@ import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import type { EnvironmentKey } from "./environment-key.ts";
+import { environmentKeyObjection } from "./environment-key.ts";
 import { excerpt } from "./excerpt.ts";
 import { sourceOfText } from "./place-of-field.ts";
 import { brokenSourcesOf } from "./snapshot.ts";
@@ -15,12 +17,12 @@ import { brokenReferencesOf } from "./unattached.ts";
 
 /**
  * Everything that a reconcile run of the instance needs; undefined if the directory does not declare the instance.
- * @param environmentKey The key for instances whose Secret is not in the directory.
+ * @param environmentKey The key for the one instance whose Secret is not in the directory.
  */
 export function gatherInstance(
   snapshot: DirectorySnapshot,
   name: ObjectName,
-  environmentKey: string | undefined,
+  environmentKey: EnvironmentKey | undefined,
 ): Gathered | undefined {
   const instance = snapshot.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
@@ -47,10 +49,10 @@ function sameKey(
   snapshot: DirectorySnapshot,
   instance: DeclaredInstance,
   key: ApiKey,
-  environmentKey: string | undefined,
+  environmentKey: EnvironmentKey | undefined,
 ): ResourceMeta[] {
   return [...snapshot.instances.values()]
-    .filter((other) => other !== instance && normalUrl(other.baseUrl) === normalUrl(instance.baseUrl))
+    .filter((other) => other !== instance)
     .filter((other) => {
       const otherKey = keyOf(snapshot, other, environmentKey);
       return otherKey.state === "Present" && otherKey.key.fingerprint() === key.fingerprint();
@@ -58,20 +60,22 @@ function sameKey(
     .map(({ meta }) => meta);
 }
 
-function normalUrl(url: string): string {
-  return URL.canParse(url) ? new URL(url).href : url;
-}
-
 function keyOf(
   snapshot: DirectorySnapshot,
-  { meta, apiKeySecretRef }: DeclaredInstance,
-  environmentKey: string | undefined,
+  instance: DeclaredInstance,
+  environmentKey: EnvironmentKey | undefined,
 ): GatheredKey {
+  const { meta, apiKeySecretRef } = instance;
   const name = nameKey({ namespace: meta.namespace, name: apiKeySecretRef.name });
   const secret = snapshot.secrets.get(name);
   if (secret !== undefined) return keyOfSecret(secret, apiKeySecretRef.key);
   if (environmentKey === undefined) return { state: "Missing", problem: missingSecret(snapshot, name) };
-  return validKey(environmentKey, "The API key in the environment variable WAFSYNC_API_KEY");
+  const objection = environmentKeyObjection(snapshot, instance, environmentKey);
+  if (objection !== undefined) {
+    const problem = `Secret ${name} (spec.apiKeySecretRef) is not in the directory, ${objection}`;
+    return { state: "Missing", problem };
+  }
+  return validKey(environmentKey.text, "The API key in the environment variable WAFSYNC_API_KEY");
 }
 
 function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
@@ -95,7 +99,7 @@ function missingSecret(snapshot: DirectorySnapshot, name: string): string {
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
   const broken = snapshot.faults.some(({ blocksRemovals }) => blocksRemovals === "All");
   const where = broken ? "in the directory, part of which cannot be read" : "in the directory";
-  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or put the API key into the environment variable WAFSYNC_API_KEY.${hint}`;
+  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL.${hint}`;
 }
 
 const addressTexts = new WeakMap<ConfigMapDocument, Map<string, AddressText>>();

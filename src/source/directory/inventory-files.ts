@@ -2,6 +2,7 @@
 // hash of the file, so that a change by another writer is detected before the file is overwritten.
 import { createHash } from "node:crypto";
 import { stringify } from "yaml";
+import { Turns } from "../../async/turns.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../../model/inventory.ts";
 import { emptyInventory } from "../../model/inventory.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -27,19 +28,14 @@ export interface InventoryFiles {
 }
 
 export function createInventoryFiles(state: StateDirectory): InventoryFiles {
-  // Saves of one process are sequential, so that none comes between the check and the write of another.
-  let last: Promise<unknown> = Promise.resolve();
+  // Writes of one process are sequential, so that none comes between the check and the write of another.
+  const turns = new Turns();
   return {
     load: async (instance) => await loadInventory(state, instance),
-    save: async (instance, inventory, revision) => {
-      const save = last.then(async () => await saveInventory(state, instance, inventory, revision));
-      last = save;
-      return await save;
-    },
+    save: async (instance, inventory, revision) =>
+      await turns.run(async () => await saveInventory(state, instance, inventory, revision)),
     remove: async (instance) => {
-      const removed = last.then(async () => await state.remove(fileOf(instance)));
-      last = removed;
-      const result = await removed;
+      const result = await turns.run(async () => await state.remove(fileOf(instance)));
       return result.ok ? undefined : result.problem;
     },
     list: async () => await listInstances(state),

@@ -1,10 +1,11 @@
 // Finds the YAML and JSON files below a folder. Symbolic links are followed, because a mounted ConfigMap consists of them,
-// but no folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted
+// but not out of the folder, whose author may be anybody. No folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted
 // ConfigMap, `.git`, and the temporary files of editors.
 import { createHash } from "node:crypto";
-import { readdir, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import type { Dirent } from "node:fs";
-import { join } from "node:path";
+import { join, sep } from "node:path";
+import { visibleText } from "../../model/visible-text.ts";
 import { sourceFault } from "./source-fault.ts";
 import type { SourceFault } from "./source-fault.ts";
 import { accessFault, fileStamp } from "./source-file.ts";
@@ -13,6 +14,7 @@ import type { FoundFile } from "./source-file.ts";
 export const filesMax = 10_000;
 export const folderDepthMax = 32;
 const foldersMax = 10_000;
+const leadsOutside = "the symbolic link leads out of the folder and is not followed: put the target into the folder";
 const entriesPerFolderMax = 100_000;
 
 export interface FoundFiles {
@@ -35,6 +37,7 @@ interface Folder {
  */
 export async function listSourceFiles(directory: string, skip: readonly string[]): Promise<FoundFiles> {
   const walk: Walk = {
+    root: await realpath(directory).catch(() => directory),
     files: [],
     faults: [],
     visited: new Set(),
@@ -63,6 +66,8 @@ export async function listSourceFiles(directory: string, skip: readonly string[]
 }
 
 interface Walk {
+  /** The real path of the directory. */
+  readonly root: string;
   readonly files: FoundFile[];
   readonly faults: SourceFault[];
   readonly visited: Set<string>;
@@ -113,11 +118,20 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
   const file = folder.file === "" ? entry.name : `${folder.file}/${entry.name}`;
   const path = join(folder.path, entry.name);
   const { files, faults, waiting } = walk;
+  if (visibleText(file) !== file) {
+    faults.push(sourceFault(visibleText(file), "the name has characters that are not shown: rename it"));
+    return;
+  }
   const named = /\.(?:ya?ml|json)$/i.test(entry.name);
   if (entry.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
   if (entry.isDirectory() || (!named && !entry.isSymbolicLink())) return;
   try {
     const stats = await stat(path, { bigint: true });
+    if (entry.isSymbolicLink() && !(await isInside(walk.root, path))) {
+      // What a link that is no YAML file leads to was never read.
+      if (named || stats.isDirectory()) faults.push(sourceFault(file, leadsOutside));
+      return;
+    }
     if (stats.isDirectory()) waiting.push({ file, path, depth: folder.depth + 1 });
     else if (named && stats.isFile()) {
       files.push({ file, path, stamp: fileStamp(stats) });
@@ -131,6 +145,11 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
       faults.push(sourceFault(file, message, { isTransient: true }));
     } else if (named) faults.push(accessFault(file, error));
   }
+}
+
+async function isInside(root: string, path: string): Promise<boolean> {
+  const real = await realpath(path);
+  return real === root || real.startsWith(root.endsWith(sep) ? root : `${root}${sep}`);
 }
 
 function folderFault(folder: Folder, error: unknown): SourceFault {

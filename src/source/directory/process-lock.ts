@@ -68,7 +68,7 @@ async function livingClaims(folder: string, own: string): Promise<Claim[]> {
     const processId = processIdOf(name);
     if (processId === undefined || name === own) continue;
     const path = join(folder, name);
-    if (!isAlive(processId, name)) await rm(path, { force: true });
+    if (!isProcessAlive(processId, name.slice(`${prefix}${processId}.`.length))) await rm(path, { force: true });
     else {
       const text = await readFile(path, "utf8").catch(() => "");
       living.push({ name, processId, held: text.startsWith(heldMark) });
@@ -82,19 +82,19 @@ function processIdOf(name: string): number | undefined {
   return match === null ? undefined : Number(match.groups?.["processId"]);
 }
 
-function isAlive(processId: number, name: string): boolean {
+/** @param known when it started, as `processStart` said; `unknown` if that was not known */
+export function isProcessAlive(processId: number, known: string): boolean {
   try {
     process.kill(processId, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
   const start = processStart(processId);
-  const known = name.slice(`${prefix}${processId}.`.length);
   return start === undefined || known === "unknown" || start === known;
 }
 
 /** When a process started, in ticks since boot, and the boot ID; undefined if the system does not report it. */
-function processStart(processId: number): string | undefined {
+export function processStart(processId: number): string | undefined {
   try {
     // The second field is the name of the program in parentheses, which may contain any character.
     const fields = readFileSync(`/proc/${processId}/stat`, "utf8").split(")").at(-1)?.trim().split(" ") ?? [];

@@ -1,6 +1,7 @@
 // A fault in the files of a directory, with its place: file, line and field. Messages never quote the content of a file,
 // because it may be a Secret.
 import type { ObjectName } from "../../model/resource.ts";
+import { visibleText } from "../../model/visible-text.ts";
 
 /**
  * The instances whose removals are blocked until the fault is fixed: all of them if the unread text may concern any
@@ -44,7 +45,7 @@ export function sourceNote(file: string, line: number | undefined, message: stri
 
 /** `rules.yaml:12: spec.addresses[3]: …` */
 export function faultText({ file, line, field, message }: SourceFault): string {
-  return `${placeText(file, line)}: ${field === undefined || field === "" ? "" : `${field}: `}${message}`;
+  return visibleText(`${placeText(file, line)}: ${field === undefined || field === "" ? "" : `${field}: `}${message}`);
 }
 
 /** `rules.yaml:12` */

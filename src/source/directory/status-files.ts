@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { parse, stringify } from "yaml";
 import type { Clock } from "../../async/clock.ts";
+import { Turns } from "../../async/turns.ts";
 import { resourceKey, resourceKinds } from "../../model/resource.ts";
 import type { ResourceRef } from "../../model/resource.ts";
 import { objectFileName } from "./object-file-name.ts";
@@ -55,7 +56,7 @@ class WrittenStatus implements StatusFiles {
   readonly #options: StatusFilesOptions;
   readonly #known = new Map<string, { readonly status: Status; readonly text: string } | undefined>();
   #events: string[] = [];
-  #last: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(options: StatusFilesOptions) {
     this.#options = options;
@@ -109,7 +110,7 @@ class WrittenStatus implements StatusFiles {
   }
 
   async flush(): Promise<void> {
-    await this.#last;
+    await this.#turns.ended();
   }
 
   async #others(objects: readonly ResourceRef[]): Promise<FilePath[]> {
@@ -127,11 +128,8 @@ class WrittenStatus implements StatusFiles {
   }
 
   async #inTurn(act: () => Promise<FileResult<void>>): Promise<void> {
-    const turn = this.#last.then(act).then((result) => {
-      if (!result.ok) this.#options.onProblem(result.problem);
-    });
-    this.#last = turn;
-    await turn;
+    const result = await this.#turns.run(act);
+    if (!result.ok) this.#options.onProblem(result.problem);
   }
 
   async #list(path: FilePath): Promise<readonly string[]> {
@@ -144,12 +142,23 @@ class WrittenStatus implements StatusFiles {
     try {
       const text = readFileSync(this.#options.state.pathOf(fileOf(object)), "utf8");
       const { status } = parse(text) as { readonly status?: unknown };
-      return typeof status === "object" && status !== null ? { status: status as Status, text } : undefined;
+      return isStatus(status) ? { status, text } : undefined;
     } catch {
       // Missing or damaged: a status is only a report, and will be written again.
       return undefined;
     }
   }
+}
+
+/** A status whose conditions are damaged would end every command that computes the next one from it. */
+function isStatus(value: unknown): value is Status {
+  if (!isObject(value)) return false;
+  const { conditions = [] } = value as { readonly conditions?: unknown };
+  return Array.isArray(conditions) && conditions.every(isObject);
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function fileOf({ kind, namespace, name }: ResourceRef): FilePath {

@@ -1,14 +1,16 @@
 // Calls `onHint` when something below a folder may have changed, without saying what: the caller rescans. Events are only
 // hints; the rescan at fixed intervals finds what caused no event (network file systems, watch limits, missed renames).
 import { type FSWatcher, watch } from "chokidar";
+import { lstatSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
-import { folderDepthMax } from "./list-files.ts";
 
 export interface WatchOptions {
   readonly directory: string;
   /** Absolute paths to leave out. */
   readonly skip: readonly string[];
+  /** Of folders below the directory. */
+  readonly depthMax: number;
   readonly clock: Clock;
   /**
    * Quiet time between an event and `onHint`. It starts short, so that an urgent file is read at once, and doubles with
@@ -27,6 +29,8 @@ export interface WatchOptions {
 }
 
 const retryDelayMsMin = 250;
+/** Later than this, nobody waits for the watch to begin: the interval finds what it misses. */
+const readyMsMax = 10_000;
 /** A burst ends after this long without a hint. */
 const silenceMs = 500;
 /** The longest time between the first event of a burst and a hint. */
@@ -34,7 +38,7 @@ const burstMsMax = 500;
 
 /**
  * Watches until the signal aborts.
- * @returns `ready` resolves once every further change causes an event; `ended` once everything is closed after the abort.
+ * @returns `ready` resolves once every further change causes an event, or soon after if the folder can't be watched; `ended` once everything is closed after the abort.
  */
 export function watchDirectory(
   options: WatchOptions,
@@ -47,8 +51,17 @@ export function watchDirectory(
   watcher.on("raw", () => burst.event());
   watcher.on("error", (error) => options.onProblem(errorCode(error)));
   const ready = new Promise<void>((done) => {
-    watcher.once("ready", done);
-    signal.addEventListener("abort", () => done(), { once: true });
+    // A link that passes through a file ends the library's reading of a folder without a word.
+    const cancel = options.clock.schedule(readyMsMax, () => {
+      options.onProblem("NotReady");
+      done();
+    });
+    const settle = (): void => {
+      cancel();
+      done();
+    };
+    watcher.once("ready", settle);
+    signal.addEventListener("abort", settle, { once: true });
   });
   const ended = Promise.all([hintAfterBursts(options, burst, signal), hintAtIntervals(options, burst, signal)])
     .then(() => watcher.close())
@@ -56,18 +69,31 @@ export function watchDirectory(
   return { ready, ended };
 }
 
-function openWatcher({ directory, skip }: WatchOptions): FSWatcher {
+function openWatcher({ directory, skip, depthMax }: WatchOptions): FSWatcher {
   const root = resolve(directory);
   const skipped = new Set(skip);
   return watch(root, {
     ignoreInitial: true,
-    depth: folderDepthMax,
+    depth: depthMax,
     // A mounted ConfigMap changes when its link `..data` gets a new target, so names with two dots are not ignored.
     ignored: (path) => {
       const name = basename(path);
-      return path !== root && (skipped.has(path) || name === "node_modules" || /^\.(?!\.)/.test(name));
+      if (path === root) return false;
+      return skipped.has(path) || name === "node_modules" || /^\.(?!\.)/.test(name) || isLinkToFolder(path);
     },
   });
+}
+
+/**
+ * Such a folder is watched where it is, if it is inside; links in circles would be walked until the limit of depth. The watch of
+ * the folder that the link is in says when the link changes.
+ */
+function isLinkToFolder(path: string): boolean {
+  try {
+    return lstatSync(path).isSymbolicLink() && !statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** The times of the first and last event of a burst, and a way to wait for the next event. */

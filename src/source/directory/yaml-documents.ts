@@ -1,11 +1,15 @@
 // Parses YAML and JSON text into plain values and keeps their lines. An invalid document does not affect the others in its
 // file. Messages are made only from error codes, because those of the parser quote the text, which may be a Secret.
-import { Composer, LineCounter, Parser, isAlias, isMap, isPair, isScalar, isSeq, visit } from "yaml";
+import { Composer, Lexer, LineCounter, Parser, isAlias, isMap, isPair, isScalar, isSeq, visit } from "yaml";
 import type { Document, Node } from "yaml";
 
 export const documentsPerFileMax = 10_000;
 const depthMax = 64;
 const aliasesMax = 100;
+/** Far more than 100,000 entries need. A parsed file takes several hundred bytes for each. */
+export const tokensPerFileMax = 1_000_000;
+/** A shorter text has no more tokens than this. */
+const uncountedLengthMax = tokensPerFileMax;
 
 export interface YamlDocument {
   readonly value: unknown;
@@ -43,6 +47,9 @@ export function readYamlDocuments(text: string): YamlDocuments {
   } as const;
   const documents: YamlDocument[] = [];
   const faults: YamlFault[] = [];
+  if (hasTooManyTokens(text)) {
+    return { documents, faults: [{ line: 1, message: `the file has more than ${tokensPerFileMax} tokens: split it` }] };
+  }
   let count = 0;
   for (const document of new Composer(options).compose(new Parser(lines.addNewLine).parse(text))) {
     count += 1;
@@ -56,6 +63,17 @@ export function readYamlDocuments(text: string): YamlDocuments {
     else if (document.contents !== null) addDocument(document, lines, documents, faults);
   }
   return { documents, faults };
+}
+
+/** Read one by one, before anything is kept. */
+function hasTooManyTokens(text: string): boolean {
+  if (text.length <= uncountedLengthMax) return false;
+  let count = 0;
+  for (const _ of new Lexer().lex(text)) {
+    count += 1;
+    if (count > tokensPerFileMax) return true;
+  }
+  return false;
 }
 
 function addDocument(document: Document, lines: LineCounter, documents: YamlDocument[], faults: YamlFault[]): void {
@@ -88,7 +106,14 @@ function faultOf(document: Document, lines: LineCounter): YamlFault | undefined 
   if (error !== undefined) {
     return { line: lineAt(lines, error.pos[0]), message: `this is not valid YAML: ${errorTexts[error.code]}` };
   }
-  return faultOfNode(document, document.contents, 1, lines);
+  return faultOfNode(document, document.contents, { depth: 1, lines, aliases: { left: aliasesMax } });
+}
+
+interface NodeContext {
+  readonly depth: number;
+  readonly lines: LineCounter;
+  /** Each is looked up from the start of the document, so they are counted before. */
+  readonly aliases: { left: number };
 }
 
 /** The parser reports a missing quote at the end of the text; people look for its start. */
@@ -106,7 +131,10 @@ function openQuoteLine(document: Document, end: number, lines: LineCounter): num
 }
 
 /** Finds duplicate keys, unresolved aliases and too deep nesting. */
-function faultOfNode(document: Document, node: unknown, depth: number, lines: LineCounter): YamlFault | undefined {
+function faultOfNode(document: Document, node: unknown, context: NodeContext): YamlFault | undefined {
+  const { depth, lines, aliases } = context;
+  if (isAlias(node)) aliases.left -= 1;
+  if (aliases.left < 0) return { line: lineOfNode(node, lines), message: `more than ${aliasesMax} aliases (*name)` };
   if (isAlias(node) && node.resolve(document) === undefined) {
     return { line: lineOfNode(node, lines), message: `this is not valid YAML: ${errorTexts.BAD_ALIAS}` };
   }
@@ -121,7 +149,8 @@ function faultOfNode(document: Document, node: unknown, depth: number, lines: Li
       }
       keys.add(key);
     }
-    const fault = faultOfNode(document, isPair(item) ? item.value : item, depth + 1, lines);
+    const inner = isPair(item) ? item.value : item;
+    const fault = faultOfNode(document, inner, { ...context, depth: depth + 1 });
     if (fault !== undefined) return fault;
   }
   return undefined;

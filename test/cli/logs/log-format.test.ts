@@ -55,21 +55,33 @@ describe("csv", () => {
     expect(csvCells({ user_agent: 'x,"y"\n\r\n' })["user_agent"]).toBe('x,"y"\n\r\n');
   });
 
-  test.each(["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", '=HYPERLINK("http://x","y")'])(
-    "makes %j no formula",
-    (text) => {
-      const cells = csvCells({
-        request_path: text,
-        user_agent: text,
-        referrer: text,
-        block_reason: text,
-        country: text,
-      });
-      for (const field of ["request_path", "user_agent", "referrer", "block_reason", "country"]) {
-        expect(cells[field]).toBe(`'${text}`);
-      }
-    },
-  );
+  test.each([
+    "=1+1",
+    "+1",
+    "-1",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "＝1",
+    "\n=1",
+    " =1",
+    "\n\r\t =1",
+    "\u00a0+1",
+    "\ufeff@x",
+    "\u000b-1",
+    '=HYPERLINK("http://x","y")',
+  ])("makes %j no formula", (text) => {
+    const cells = csvCells({
+      request_path: text,
+      user_agent: text,
+      referrer: text,
+      block_reason: text,
+      country: text,
+    });
+    for (const field of ["request_path", "user_agent", "referrer", "block_reason", "country"]) {
+      expect(cells[field]).toBe(`'${text}`);
+    }
+  });
 
   test("shows a terminal no control characters", () => {
     expect(csvCells({ user_agent: nasty }, true)["user_agent"]).not.toMatch(/[\p{Cc}\p{Cf}]/u);

@@ -1,12 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
-import { isAbsoluteDate, parseRange, retentionWarning } from "../../../src/cli/logs/log-range.ts";
-import { formatDay } from "../../../src/reconcile/logs/log-days.ts";
-import { dayNumber } from "../../support/worlds/log-world.ts";
+import {
+  describeRange,
+  isAbsoluteTime,
+  isWithin,
+  parseRange,
+  retentionWarning,
+} from "../../../src/cli/logs/log-range.ts";
+import { dayOf, formatDay } from "../../../src/reconcile/logs/log-days.ts";
 
-const today = dayNumber("2026-06-15");
+const nowMs = Date.parse("2026-06-15T10:20:30.456Z");
 
-function range(from: string, to: string): string {
-  const { firstDay, lastDay } = parseRange(from, to, today);
+function range(since: string, until: string): string {
+  const { firstDay, lastDay } = parseRange(since, until, nowMs).days;
   return `${formatDay(firstDay)} ${formatDay(lastDay)}`;
 }
 
@@ -20,25 +25,31 @@ describe("a range of days", () => {
     ["2024-02-29", "2024-02-29", "2024-02-29 2024-02-29"],
     ["364d", "today", "2025-06-16 2026-06-15"],
     ["2027-01-01", "2027-01-01", "2027-01-01 2027-01-01"],
-  ])("from %s to %s is %s", (from, to, expected) => {
-    expect(range(from, to)).toBe(expected);
+  ])("since %s until %s is %s", (since, until, expected) => {
+    expect(range(since, until)).toBe(expected);
   });
 
   test.each([
-    ["2026-06-31", "today", "--from 2026-06-31: there is no such day"],
-    ["2025-02-29", "today", "there is no such day"],
-    ["2026-13-01", "today", "there is no such day"],
-    ["2026-6-1", "today", '--from "2026-6-1" is not a date'],
-    ["2026-06-01T00:00:00Z", "today", "is not a date"],
-    ["", "today", "is not a date"],
-    ["7", "today", "is not a date"],
-    ["-7d", "today", "is not a date"],
-    ["1d", "tomorrow", '--to "tomorrow" is not a date'],
-    ["today", "yesterday", "--from today (2026-06-15) is after --to yesterday (2026-06-14)"],
+    ["2026-06-31", "today", "--since 2026-06-31: no such time"],
+    ["2025-02-29", "today", "no such time"],
+    ["2026-13-01", "today", "no such time"],
+    ["2026-6-1", "today", '--since "2026-6-1" is not a time'],
+    ["2026-06-01T24:00", "today", "no such time"],
+    ["2026-02-30T10:00", "today", "no such time"],
+    ["2026-06-01T10", "today", "no such time"],
+    ["2026-06-01T10:00+02:00", "today", "no such time"],
+    ["24", "today", "is not a time"],
+    ["1h", "2h", "--since 1h (2026-06-15T09:20:30Z) is not before --until 2h (2026-06-15T08:20:30Z)"],
+    ["2026-06-15T09:00", "2026-06-15T09:00Z", "is not before"],
+    ["", "today", "is not a time"],
+    ["7", "today", "is not a time"],
+    ["-7d", "today", "is not a time"],
+    ["1d", "tomorrow", '--until "tomorrow" is not a time'],
+    ["today", "yesterday", "--since today (2026-06-15) is not before --until yesterday (2026-06-14)"],
     ["365d", "today", "is 366 days, and the WAF allows at most 365"],
     ["99999d", "today", "at most 365"],
-  ])("from %j to %j is none: %s", (from, to, message) => {
-    expect(() => range(from, to)).toThrow(message);
+  ])("since %j until %j is none: %s", (since, until, message) => {
+    expect(() => range(since, until)).toThrow(message);
   });
 
   test("tells which range would do, and that one does", () => {
@@ -49,19 +60,54 @@ describe("a range of days", () => {
         return String((error as { hint?: string }).hint);
       }
     })();
-    const from = /--from (\S+),/.exec(hint)?.[1] ?? "";
-    expect(range(from, "2026-06-15")).toBe("2025-06-16 2026-06-15");
+    const since = /--since (\S+),/.exec(hint)?.[1] ?? "";
+    expect(range(since, "2026-06-15")).toBe("2025-06-16 2026-06-15");
+  });
+});
+
+describe("a moment", () => {
+  const dayAgo = Date.parse("2026-06-14T10:20:30Z");
+
+  test.each([
+    ["24h", "today", dayAgo, undefined, "2026-06-14 2026-06-15"],
+    ["0h", "today", Date.parse("2026-06-15T10:20:30Z"), undefined, "2026-06-15 2026-06-15"],
+    ["2026-06-13T09:30", "24h", Date.parse("2026-06-13T09:30:00Z"), dayAgo, "2026-06-13 2026-06-14"],
+    ["2026-06-13t09:30:15z", "yesterday", Date.parse("2026-06-13T09:30:15Z"), undefined, "2026-06-13 2026-06-14"],
+    ["2d", "2026-06-14T00:00", undefined, Date.parse("2026-06-14T00:00:00Z"), "2026-06-13 2026-06-13"],
+  ])("can begin or end a range, which has no other days: %s to %s", (since, until, sinceMs, untilMs, days) => {
+    expect(parseRange(since, until, nowMs)).toMatchObject({ sinceMs, untilMs });
+    expect(range(since, until)).toBe(days);
+  });
+
+  test("leaves out the rows before it, or from it on", () => {
+    const { sinceMs, untilMs } = parseRange("2026-06-13T09:30", "2026-06-14T10:00", nowMs);
+    const isIn = (timestamp: string): boolean => isWithin({ sinceMs, untilMs }, timestamp);
+    expect(isIn("2026-06-13T09:29:59.999Z")).toBe(false);
+    expect(isIn("2026-06-13T09:30:00Z")).toBe(true);
+    expect(isIn("2026-06-14T11:59:59+02:00")).toBe(true);
+    expect(isIn("2026-06-14T10:00:00Z")).toBe(false);
+    expect(isIn("no time at all")).toBe(false);
+    expect(isWithin({ sinceMs: undefined, untilMs: undefined }, "no time at all")).toBe(true);
+  });
+
+  test("is named in the range as people read it", () => {
+    const words = (since: string, until: string) => describeRange(parseRange(since, until, nowMs));
+    expect(words("7d", "today")).toBe("2026-06-08 to 2026-06-15");
+    expect(words("24h", "today")).toBe("2026-06-14 10:20:30 to 2026-06-15");
+    expect(words("2026-06-13T09:30", "2026-06-14T10:00")).toBe("2026-06-13 09:30 to 2026-06-14 10:00");
   });
 });
 
 test("only dates stay the same tomorrow", () => {
-  expect(["2026-06-15", "7d", "today"].map(isAbsoluteDate)).toEqual([true, false, false]);
+  const texts = ["2026-06-15", "2026-06-15T10:00", "7d", "24h", "today"];
+  expect(texts.map(isAbsoluteTime)).toEqual([true, true, false, false, false]);
 });
 
 test("a range that reaches behind what the plan keeps is warned of, and no other", () => {
-  const last30 = parseRange("29d", "today", today);
+  const today = dayOf(nowMs);
+  const last30 = parseRange("29d", "today", nowMs).days;
   expect(retentionWarning("Basic", last30, today)).toBeUndefined();
-  const more = retentionWarning("Basic", parseRange("30d", "today", today), today);
+  const more = retentionWarning("Basic", parseRange("30d", "today", nowMs).days, today);
   expect(more).toBe("the plan Basic keeps logs for 30 days: days before 2026-05-17 are missing or incomplete");
-  expect(retentionWarning("Enterprise", parseRange("364d", "today", today), today)).toBeUndefined();
+  expect(retentionWarning("Enterprise", parseRange("364d", "today", nowMs).days, today)).toBeUndefined();
 });

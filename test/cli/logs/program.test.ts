@@ -18,7 +18,7 @@ function logs(simulator: Simulator, ...more: readonly string[]): string[] {
   return ["logs", "--base-url", simulator.baseUrl, "--allow-insecure-http", ...more];
 }
 
-const range = ["--from", "2026-05-07", "--to", "2026-06-15"];
+const range = ["--since", "2026-05-07", "--until", "2026-06-15"];
 const firstDay = dayNumber("2026-05-07");
 const lastDay = dayNumber("2026-06-15");
 
@@ -37,7 +37,7 @@ test("a file that was killed and gone on with ten times is exact", async () => {
       if (left <= 0) running?.child.kill("SIGKILL");
     },
   });
-  const parameters = logs(world.simulator, ...range, "--page-size", "200", "--output", file, "--resume");
+  const parameters = logs(world.simulator, ...range, "--page-size", "200", "--out", file, "--resume");
   const sizes: number[] = [];
   for (let kill = 0; kill < 10; kill += 1) {
     left = 4 + Math.floor(random() * 14);
@@ -61,6 +61,8 @@ test("a file that was killed and gone on with ten times is exact", async () => {
   expect(text.split("\n")).toHaveLength(20_001);
   expect(sizes.at(-1)).toBeGreaterThan(sizes[0] ?? 0);
   await expect(stat(`${file}.wafsync-resume`)).rejects.toMatchObject({ code: "ENOENT" });
+  // It holds addresses of people.
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
 });
 
 test("a signal ends it with a hint at --resume, and the download can be resumed", async () => {
@@ -76,7 +78,7 @@ test("a signal ends it with a hint at --resume, and the download can be resumed"
       if (calls === 10) running?.child.kill("SIGTERM");
     },
   });
-  const parameters = logs(world.simulator, ...range, "-o", "csv", "--output", file);
+  const parameters = logs(world.simulator, ...range, "-o", "csv", "--out", file);
   running = startWafsync(parameters, { environment });
   const stopped = await running.ended;
   expect([stopped.code, stopped.stderr]).toEqual([
@@ -103,7 +105,7 @@ describe("memory", () => {
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(report)} ${nodeOptions}`;
     await using files = await scratchDirectory({});
     const file = join(files.path, "rows");
-    const parameters = logs(world.simulator, "--from", from, "--to", "2026-06-15", "--output", file);
+    const parameters = logs(world.simulator, "--since", from, "--until", "2026-06-15", "--out", file);
     const end = await runWafsync(parameters, { environment: { ...environment, NODE_OPTIONS } });
     expect([end.code, end.stderr]).toEqual([0, expect.stringContaining("peak")]);
     return Number(/peak (\d+) KiB/.exec(end.stderr)?.[1]) / 1024;
@@ -123,11 +125,11 @@ describe("memory", () => {
 
 describe("what can't be asked", () => {
   test.each([
-    [["--from", "2026-06-15", "--to", "2026-06-10"], "--from 2026-06-15 is after --to 2026-06-10"],
-    [["--from", "15.06.2026"], '--from "15.06.2026" is not a date'],
-    [["--from", "2026-06-10", "--to", "2026-02-30"], "--to 2026-02-30: there is no such day"],
-    [["--from", "2025-06-16", "--to", "2026-06-16"], "is 366 days, and the WAF allows at most 365"],
-    [["--follow", "--to", "2026-06-16"], "--to cannot be combined with --follow"],
+    [["--since", "2026-06-15", "--until", "2026-06-10"], "--since 2026-06-15 is not before --until 2026-06-10"],
+    [["--since", "15.06.2026"], '--since "15.06.2026" is not a time'],
+    [["--since", "2026-06-10", "--until", "2026-02-30"], "--until 2026-02-30: no such time"],
+    [["--since", "2025-06-16", "--until", "2026-06-16"], "is 366 days, and the WAF allows at most 365"],
+    [["--follow", "--until", "2026-06-16"], "--until cannot be combined with --follow"],
     [["--resume"], "--resume needs a file"],
     [["--client", "10.0.0.300"], "--client: write an IP address or a network"],
   ])("%j ends before any call", async (more, message) => {
@@ -176,7 +178,7 @@ describe("what the WAF refuses", () => {
       effect: { kind: "Respond", status: 400, body: JSON.stringify({ success: false, message }) },
     });
     const end = await runWafsync(
-      logs(world.simulator, "--from", "2026-06-10", "--to", "2026-06-11", "--page-size", "10"),
+      logs(world.simulator, "--since", "2026-06-10", "--until", "2026-06-11", "--page-size", "10"),
       { environment },
     );
     expect([end.code, end.stderr]).toEqual([0, ""]);
@@ -202,7 +204,7 @@ test("following prints what is there and then what comes, until a signal ends it
   const entry = { ...row("/first"), timestamp: today.toISOString(), user_agent: "", country: "NL" };
   world.time.nowMs = today.getTime();
   waf.addLogEntry(entry, 0);
-  const running = startWafsync(logs(world.simulator, "--follow", "--from", "1d", "--interval", "5"), { environment });
+  const running = startWafsync(logs(world.simulator, "--follow", "--since", "1d", "--interval", "5"), { environment });
   await running.hasPrinted(/\/first/);
   waf.addLogEntry({ ...entry, request_path: "/second" }, 0);
   await running.hasPrinted(/\/second/);
@@ -220,7 +222,16 @@ test("a directory says which WAF it is, and its plan how far the logs reach", as
     "main.yaml": instanceDocument(world.simulator.baseUrl, { spec }),
     "secret.yaml": secretDocument(logKey),
   });
-  const parameters = ["logs", "-f", files.path, "--allow-insecure-http", "--from", "2026-04-01", "--to", "2026-04-02"];
+  const parameters = [
+    "logs",
+    "-f",
+    files.path,
+    "--allow-insecure-http",
+    "--since",
+    "2026-04-01",
+    "--until",
+    "2026-04-02",
+  ];
   const end = await runWafsync([...parameters, "-o", "json"]);
   expect([end.code, end.stderr]).toEqual([
     0,

@@ -15,7 +15,7 @@ import type { LogWorld } from "../../support/worlds/log-world.ts";
 import { attacks, hostileRows } from "../../support/builders/hostile-rows.ts";
 
 const now = "2026-06-16T00:00:00Z";
-const range = ["--from", "2026-06-10", "--to", "2026-06-12"];
+const range = ["--since", "2026-06-10", "--until", "2026-06-12"];
 const environment = { WAFSYNC_API_KEY: logKey };
 const pages: string[] = [];
 
@@ -77,7 +77,7 @@ describe("the report", () => {
       files.path,
       "--allow-insecure-http",
       ...range,
-      "--output",
+      "--out",
       file,
       "--top",
       "4",
@@ -109,7 +109,7 @@ describe("the report", () => {
     const rows = [...world.rows(20_614, 20_616, () => Number.POSITIVE_INFINITY)];
     expect(rows[0]?.timestamp).toMatch(/^2026-06-10/);
     const reasons = rows.filter(({ block_reason }) => block_reason === "Rate Limit 1015").length;
-    const shown = await runWafsync(report(simulator, "--output", "-"), { environment });
+    const shown = await runWafsync(report(simulator, "--out", "-"), { environment });
     pages.push(shown.stdout);
     expect(tableOf(shown.stdout, "reasons").find(([reason]) => reason === "Rate Limit 1015")?.[1]).toBe(
       String(reasons),
@@ -125,7 +125,7 @@ describe("the report", () => {
       clients.map((client_ip) => row("/", { client_ip, timestamp })),
     );
     world.simulator.waf(logKey).add("allowlist", ["198.51.100.0/24"]);
-    const { code, stdout } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     pages.push(stdout);
     expect(code).toBe(0);
     expect(tableOf(stdout, "clients").find(([client]) => client === "198.51.100.7")?.[5]).toBe(
@@ -136,7 +136,7 @@ describe("the report", () => {
 
   test("suggests a rule that wafsync takes, also where it doesn't know the name of the instance", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 50 });
-    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     pages.push(stdout);
     expect([code, stderr]).toEqual([0, "A report of 150 blocked requests.\n"]);
     const rule = ruleOf(stdout);
@@ -150,7 +150,7 @@ describe("the report", () => {
     await using world = await logWorld({ now });
     addRows(world, hostileRows("2026-06-11T05:30:00Z"));
     world.simulator.waf(logKey).changeDomain("<img src=x>.example");
-    const { code, stdout } = await runWafsync(report(world.simulator, "--output", "-", "--top", "100"), {
+    const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-", "--top", "100"), {
       environment,
     });
     pages.push(stdout);
@@ -175,7 +175,7 @@ describe("the report", () => {
         row(`/${"y".repeat(151)}${text}?${text}`),
       ]),
     );
-    const { stdout } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    const { stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     pages.push(stdout);
     expect(tableOf(stdout, "paths").map(([path]) => path)).toContain("/clear/[api key]");
     for (const length of [6, 8]) expect(stdout).not.toContain(logKey.slice(0, length));
@@ -183,7 +183,7 @@ describe("the report", () => {
 
   test("of days without blocked requests says so", async () => {
     await using world = await logWorld({ now });
-    const { code, stdout } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     expect(code).toBe(0);
     expect(stdout).toContain("The WAF has no blocked requests of these days.");
     expect(stdout).not.toContain("<table");
@@ -194,7 +194,7 @@ describe("what is missing", () => {
   test("is on the page, and in the exit code: the blocklist", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 20 });
     world.simulator.addFaults({ match: { path: "/api/blocklist_ips" }, effect: { kind: "EchoKey", status: 500 } });
-    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--output", "-"), { environment });
+    const { code, stdout, stderr } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     pages.push(stdout);
     expect(code).toBe(1);
     expect(stderr).toContain("warning: cannot read the blocklist: ");
@@ -206,7 +206,7 @@ describe("what is missing", () => {
   test("is on the page, and in the exit code: broken rows, and days that are not kept", async () => {
     await using world = await logWorld({ now, logRowsPerDay: 20 });
     addRows(world, [{ ...row("/"), client_ip: 7 as unknown as string, timestamp: "2026-06-11T05:30:00Z" }]);
-    const parameters = report(world.simulator, "--output", "-", "--plan", "Basic");
+    const parameters = report(world.simulator, "--out", "-", "--plan", "Basic");
     const { code, stdout } = await runWafsync(parameters, { environment });
     expect(code).toBe(1);
     expect(stdout).toContain("2026-06-11: 1 malformed entry is skipped (entry 21: client_ip is not a text)");
@@ -221,21 +221,21 @@ describe("the file", () => {
     const file = join(files.path, "report.html");
     const other = join(files.path, "waf.yaml");
     for (const rows of [15, 30]) {
-      const { code, stderr } = await runWafsync(report(world.simulator, "--output", file), { environment });
+      const { code, stderr } = await runWafsync(report(world.simulator, "--out", file), { environment });
       expect([code, stderr]).toEqual([0, `A report of ${rows} blocked requests is in ${file}.\n`]);
       addRows(world, Array<LogEntry>(15).fill(row("/more", { timestamp: "2026-06-11T05:30:00Z" })));
     }
     const calls = world.simulator.requests().length;
-    const refused = await runWafsync(report(world.simulator, "--output", other), { environment });
+    const refused = await runWafsync(report(world.simulator, "--out", other), { environment });
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      `wafsync: ${other} exists and is not a report\n  Choose another name, or remove it first.\n`,
+      `error: ${other} exists and is not a report\n  Choose another name, or remove it first.\n`,
     ]);
     expect(world.simulator.requests()).toHaveLength(calls);
     expect(await readFile(other, "utf8")).toBe("kind: WafInstance\n");
     const lost = join(files.path, "no-folder", "report.html");
-    const failed = await runWafsync(report(world.simulator, "--output", lost), { environment });
-    expect([failed.code, failed.stderr]).toEqual([2, `wafsync: ${lost} can't be written (ENOENT)\n`]);
+    const failed = await runWafsync(report(world.simulator, "--out", lost), { environment });
+    expect([failed.code, failed.stderr]).toEqual([2, `error: ${lost} can't be written (ENOENT)\n`]);
     expect((await readdir(files.path)).toSorted()).toEqual(["report.html", "waf.yaml"]);
   });
 
@@ -249,7 +249,7 @@ describe("the file", () => {
         if (parameters["start_date"] === "2026-06-11") running?.child.kill("SIGINT");
       },
     });
-    running = startWafsync(report(world.simulator, "--output", join(files.path, "report.html")), { environment });
+    running = startWafsync(report(world.simulator, "--out", join(files.path, "report.html")), { environment });
     const { code, stderr } = await running.ended;
     expect([code, stderr]).toEqual([130, "Stopped. No report was written.\n"]);
     expect(await readdir(files.path)).toEqual([]);
@@ -258,15 +258,19 @@ describe("the file", () => {
 
 describe("a question that can't be answered is refused with a way out", () => {
   test.each([
-    [["--from", "2026-06-12", "--to", "2026-06-10"], environment, "--from 2026-06-12 is after --to 2026-06-10"],
-    [["--from", "2025-06-01", "--to", "2026-06-10"], environment, "the WAF allows at most 365"],
-    [["--from", "yesterdays"], environment, '--from "yesterdays" is not a date'],
+    [
+      ["--since", "2026-06-12", "--until", "2026-06-10"],
+      environment,
+      "--since 2026-06-12 is not before --until 2026-06-10",
+    ],
+    [["--since", "2025-06-01", "--until", "2026-06-10"], environment, "the WAF allows at most 365"],
+    [["--since", "yesterdays"], environment, '--since "yesterdays" is not a time'],
     [[], {}, "no API key given"],
     [[], { WAFSYNC_API_KEY: "another-key-0123" }, "Check the key in WAFSYNC_API_KEY"],
     [["--top", "0"], environment, "Write a whole number from 1 to 100."],
   ])("%j", async (more, environment, complaint) => {
     await using world = await logWorld({ now });
-    const parameters = report(world.simulator, "--output", "-", ...more);
+    const parameters = report(world.simulator, "--out", "-", ...more);
     const { code, stdout, stderr } = await runWafsync(parameters, { environment });
     expect([code, stdout, stderr]).toEqual([2, "", expect.stringContaining(complaint)]);
   });

@@ -70,6 +70,21 @@ describe("The deletion of an instance", () => {
     expect(world.waf.lists.blocklist).toEqual([foreign]);
   });
 
+  test.each([
+    ["its base URL is another one", { baseUrl: "https://elsewhere.example", meta }],
+    ["another instance has its name", { meta: { ...meta, uid: "another-uid" } }],
+  ])("does not send the key that it knows if %s", async (_, overrides) => {
+    const world = await deletedWorld();
+    const calls = world.waf.calls.length;
+    world.declare({
+      instance: anInstance(overrides),
+      key: { state: "Missing", problem: "Secret edge/shop-key is not there." },
+    });
+    expect((await world.pass()).result).toEqual({ kind: "Gone" });
+    expect(world.waf.calls).toHaveLength(calls);
+    expect(world.status.eventReasons()).toContain("EntriesLeftBehind");
+  });
+
   test("without any key leaves everything and says so, instead of waiting for ever", async () => {
     const world = await deletedWorld();
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key is not there." } });

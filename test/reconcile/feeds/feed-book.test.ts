@@ -18,6 +18,7 @@ let stored: Map<string, FeedState>;
 let storeProblem: string | undefined;
 let outcomes: FetchOutcome[];
 let fetches: number;
+let observed: string[];
 let book: FeedBook;
 
 function read(count: number): FetchOutcome {
@@ -43,6 +44,11 @@ function aBook(): FeedBook {
     status,
     clock,
     random: () => 0,
+    observer: {
+      fetched: (feed, reason) => void observed.push(`${feed.name} ${reason}`),
+      seen: (feed, { entries, isStale }) => void observed.push(`${feed.name} ${entries}${isStale ? " stale" : ""}`),
+      forgotten: (feed) => void observed.push(`${feed.name} forgotten`),
+    },
   });
 }
 
@@ -53,6 +59,7 @@ beforeEach(() => {
   storeProblem = undefined;
   outcomes = [];
   fetches = 0;
+  observed = [];
   book = aBook();
 });
 
@@ -179,6 +186,28 @@ describe("The book of feeds", () => {
     book.dropEnded();
     expect(used()).toEqual([second]);
     expect(book.version()).toBeGreaterThan(version);
+  });
+
+  test("lets an observer follow every fetch and every figure", async () => {
+    outcomes = [read(20), failed, read(2)];
+    await round();
+    await clock.advance(25 * hourMs);
+    await round();
+    await clock.advance(hourMs);
+    await round();
+    await round(aFeed({ suspend: true }));
+    await book.declare([]);
+    expect(observed).toEqual([
+      "threats Fetched",
+      "threats 20",
+      "threats Unavailable",
+      "threats 20 stale",
+      "threats ContentOnHold",
+      "threats 20 stale",
+      // Nobody expects a suspended feed to change.
+      "threats 20",
+      "threats forgotten",
+    ]);
   });
 
   test("emits each event once", async () => {

@@ -78,6 +78,11 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     return [...source.unattached()].filter((object) => object !== undefined);
   }
 
+  async function keyOf(of: ObjectName): Promise<string | undefined> {
+    const { key } = await gather(of);
+    return key.state === "Present" ? key.key.reveal() : undefined;
+  }
+
   async function grows(since: number, of: ObjectName = name): Promise<void> {
     await waitFor("a higher version", waitMs, async () => (source.version(of) > since ? true : undefined));
   }
@@ -230,6 +235,32 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await createAll(cluster, keySecret(namespace, "a-third-key-0123"));
     await grows(version);
     expect(client.sent.filter((request) => /\/secrets(\?|$)/.test(request))).toEqual([]);
+  });
+
+  test("instances with one key know of each other, however they spell the URL, until they have different keys", async () => {
+    const elsewhere = await createNamespace(cluster, "twin");
+    const twin = instance(elsewhere, `${baseUrl}.:443`);
+    const of = { namespace: elsewhere, name: "waf" };
+    const version = source.version(name);
+    await createAll(cluster, keySecret(elsewhere, (await keyOf(name)) ?? ""), twin);
+    await seen(twin);
+    expect((await gather(of)).sameKey.map(nameKey)).toEqual([nameKey(name)]);
+    await grows(version);
+    expect((await gather()).sameKey.map(nameKey)).toEqual([nameKey(of)]);
+    const shared = source.version(name);
+    await deleteManifest(cluster, twin);
+    await grows(shared);
+    expect((await gather()).sameKey).toEqual([]);
+  });
+
+  test("the Secrets of younger instances are not waited for", async () => {
+    const younger = await createNamespace(cluster, "younger");
+    await createAll(cluster, instance(younger, baseUrl));
+    await seen(instance(younger, baseUrl));
+    const reads = (): number => client.sent.filter((request) => request.includes(`/${younger}/secrets`)).length;
+    await gather();
+    expect(reads()).toBe(0);
+    await deleteManifest(cluster, instance(younger, baseUrl));
   });
 
   test("objects whose instance does not exist are distinguished from invalid ones", async () => {

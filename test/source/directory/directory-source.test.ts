@@ -41,7 +41,12 @@ async function loaded(
   return source;
 }
 
-async function keyOf(files: Readonly<Record<string, string>>, environmentKey?: string): Promise<string> {
+async function keyOf(
+  files: Readonly<Record<string, string>>,
+  text?: string,
+  isFor: (url: string) => boolean = () => true,
+): Promise<string> {
+  const environmentKey = text === undefined ? undefined : { text, isFor };
   const source = await loaded(files, { environmentKey });
   const key = (await source.gather(main))?.key;
   return key?.state === "Present" ? key.key.reveal() : (key?.problem ?? "");
@@ -58,12 +63,29 @@ describe("the key of an instance", () => {
     expect(await keyOf({ "a.yaml": instanceYaml }, "the-other-key")).toBe("the-other-key");
   });
 
+  test("of the environment goes to no base URL that was not named with it", async () => {
+    expect(await keyOf({ "a.yaml": instanceYaml }, "horse-key", () => false)).toBe(
+      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the key in the environment variable WAFSYNC_API_KEY is not for https://waf.example.com: if it is, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.",
+    );
+  });
+
+  test("of the environment is for one instance, and for none if several would take it", async () => {
+    const other = instanceYaml.replace("name: main", "name: other");
+    const files = { "a.yaml": instanceYaml, "b.yaml": other };
+    expect(await keyOf(files, "horse-key")).toBe(
+      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the key in the environment variable WAFSYNC_API_KEY is for one instance, but shop/main, shop/other have no Secret: add their Secrets.",
+    );
+    const elsewhere = other.replace("https://waf.example.com", "https://elsewhere.example");
+    const isFor = (url: string) => url === "https://waf.example.com";
+    expect(await keyOf({ "a.yaml": instanceYaml, "b.yaml": elsewhere }, "horse-key", isFor)).toBe("horse-key");
+  });
+
   test.each([
     [
       "a missing Secret",
       undefined,
       undefined,
-      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or put the API key into the environment variable WAFSYNC_API_KEY\.$/,
+      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL\.$/,
     ],
     [
       "a Secret of another name",
@@ -155,12 +177,17 @@ describe("what belongs to an instance", () => {
     expect(await source.gather({ namespace: "shop", name: "other" })).toBeUndefined();
   });
 
-  test("names other instances with the same URL and key", async () => {
+  test("names other instances with the same key, however they spell the URL", async () => {
     const twin = instanceYaml.replace("name: main", "name: twin").replace("waf.example", "WAF.example");
-    const stranger = instanceYaml.replace("name: main", "name: stranger").replace("waf.example", "other.example");
-    const source = await loaded({ "a.yaml": [instanceYaml, twin, stranger, secretYaml].join("---\n") });
-    expect((await source.gather(main))?.sameKey.map(({ name }) => name)).toEqual(["twin"]);
-    expect(source.instances()).toEqual(["main", "stranger", "twin"].map((name) => ({ namespace: "shop", name })));
+    const dotted = instanceYaml.replace("name: main", "name: dotted").replace("waf.example.com", "waf.example.com.");
+    const stranger = instanceYaml.replace("name: main", "name: stranger").replace("waf-key", "other-key");
+    const otherSecret = secretYaml.replace("waf-key", "other-key").replace("correct-horse", "another-horse");
+    const documents = [instanceYaml, twin, dotted, stranger, secretYaml, otherSecret];
+    const source = await loaded({ "a.yaml": documents.join("---\n") });
+    expect((await source.gather(main))?.sameKey.map(({ name }) => name)).toEqual(["twin", "dotted"]);
+    expect(source.instances()).toEqual(
+      ["dotted", "main", "stranger", "twin"].map((name) => ({ namespace: "shop", name })),
+    );
   });
 
   test("leaves out what refers to an instance that does not exist, which is reported with the name that is near", async () => {
@@ -440,14 +467,35 @@ describe("a watched directory", () => {
 
   test("goes on seeing changes while a link leads nowhere, and takes its target when it comes", async () => {
     await using watch = await watched(files, async (path) => {
-      await symlink(`${path}.target`, join(path, "link.yaml"));
+      await symlink(".target", join(path, "link.yaml"));
     });
     expect(watch.source.faults()[0]?.isTransient).toBe(true);
     await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
     await watch.until(blocks("192.0.2.2"));
-    await writeFile(`${watch.path}.target`, ruleYaml("target", ["192.0.2.9"]));
+    await writeFile(join(watch.path, ".target"), ruleYaml("target", ["192.0.2.9"]));
     await watch.until(blocks("192.0.2.9"));
-    await rm(`${watch.path}.target`);
+  });
+
+  test("is not held up by links in circles and out of the folder", async () => {
+    await using watch = await watched({ ...files, "deep/down/x.yaml": "" }, async (path) => {
+      for (const [target, link] of [
+        [".", "one"],
+        [".", "two"],
+        ["..", "deep/up"],
+        ["/proc", "processes"],
+      ] as const)
+        await symlink(target, join(path, link));
+    });
+    await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
+    await watch.until(blocks("192.0.2.2"));
+  });
+
+  test("is followed by looking again and again if a link through a file keeps it from being watched", async () => {
+    await using watch = await watched(files, async (path) => await symlink("rule.yaml/x", join(path, "latest")), {
+      rescanIntervalMs: 40,
+    });
+    await watch.write("rule.yaml", ruleYaml("office", ["192.0.2.2"]));
+    await watch.until(blocks("192.0.2.2"));
   });
 
   test("finds what no event told at the next interval", async () => {

@@ -11,6 +11,7 @@ import {
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { faultText } from "../../../src/source/directory/source-fault.ts";
 import { readSourceFile } from "../../../src/source/directory/source-file.ts";
+import { tokensPerFileMax } from "../../../src/source/directory/yaml-documents.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
 
 const secretText = "correct-horse-battery";
@@ -315,6 +316,39 @@ describe("files that are hard to read", () => {
     ]);
     expect(hasTransientFault(snapshot)).toBe(true);
     expect(snapshot.instances.size).toBe(1);
+  });
+
+  test.each([
+    ["to a folder elsewhere", "x", "..", true],
+    ["to the files of processes", "x", "/proc", true],
+    ["to a file elsewhere", "rule.yaml", "../secret.yaml", true],
+    ["to a file elsewhere that is no YAML", "note.txt", "/etc/hostname", false],
+  ])("a link %s is not followed", async (_, name, target, isFault) => {
+    await using outer = await scratchDirectory({ "secret.yaml": secretYaml, "inner/a.yaml": instanceYaml });
+    await symlink(target, join(outer.path, "inner", name));
+    const snapshot = await readDirectory(join(outer.path, "inner"), [], new Map());
+    const fault = `${name}: the symbolic link leads out of the folder and is not followed: put the target into the folder`;
+    expect(texts(snapshot)).toEqual(isFault ? [fault] : []);
+    expect(snapshot.secrets.size).toBe(0);
+  });
+
+  test("a directory that is a link itself is read", async () => {
+    await using scratch = await scratchDirectory({ "real/a.yaml": instanceYaml });
+    await symlink("real", join(scratch.path, "link"));
+    expect((await readDirectory(join(scratch.path, "link"), [], new Map())).instances.size).toBe(1);
+  });
+
+  test("aliases are counted before they are looked up, and tokens before they are kept", async () => {
+    const aliases = `a: &a x\nb: [${"*a,".repeat(100_000)}]\n`;
+    const list = `[${"1,".repeat(1_900_000)}]\n`;
+    await using scratch = await scratchDirectory({ "aliases.yaml": aliases, "list.yaml": list });
+    const before = process.cpuUsage();
+    const snapshot = await readDirectory(scratch.path, [], new Map());
+    expect(texts(snapshot)).toEqual([
+      "aliases.yaml:2: more than 100 aliases (*name)",
+      `list.yaml:1: the file has more than ${tokensPerFileMax} tokens: split it`,
+    ]);
+    expect(process.cpuUsage(before).user / 1e6).toBeLessThan(20);
   });
 
   test("loops of links are harmless", async () => {

@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
@@ -62,6 +62,17 @@ describe("status in files", () => {
     await files.status.write(rule, { progress: "2/2" });
     expect(files.reopen().read(rule)).toEqual({ progress: "2/2" });
   });
+
+  test.each(["[null]", "[1]", "[[]]", "{}", "text"])(
+    "with conditions that are %s counts as missing",
+    async (conditions) => {
+      await using files = await openStatus();
+      await files.status.write(rule, { conditions: [] });
+      const path = join(files.path, "status", "WafIpRule", rule.namespace, `${rule.name}.yaml`);
+      await writeFile(path, `status:\n  conditions: ${conditions}\n`);
+      expect(files.reopen().read(rule)).toBeUndefined();
+    },
+  );
 
   test("of objects that are gone is removed", async () => {
     await using files = await openStatus();

@@ -45,6 +45,7 @@ const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next
   Pending: { Working: working, Retrying: working, Person: failed },
   ApiUnavailable: { Retrying: working },
   UnexpectedAnswer: { Retrying: working },
+  TooLarge: { Person: failed },
   RateLimited: { Retrying: working },
   Rejected: { Person: failed },
   BadApiKey: { Person: failed },

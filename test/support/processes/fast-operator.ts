@@ -17,7 +17,7 @@ const { state } = await runOperator({
   lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
   podName: "wafsync-fast",
   migratesConfigMaps: false,
-  baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined },
+  baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
   feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },
   version: "0.0.0",
   ports: { host: "127.0.0.1", healthPort: 0, metricsPort: 0 },

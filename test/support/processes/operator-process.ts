@@ -23,6 +23,8 @@ export interface OperatorStart {
   readonly kubeconfig: string;
   readonly parameters?: readonly string[];
   readonly podName?: string;
+  /** False for an operator that refuses the addresses of the machine on which it runs. */
+  readonly callsLoopback?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
   /** Another program than the sources, such as a bundle. */
   readonly program?: string;
@@ -37,7 +39,8 @@ const endTimeoutMs = 300_000;
 /** Resolves when it serves its health port: before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
   const { kubeconfig, parameters = [], podName = "wafsync-0", environment = {}, program, timesAsFast } = start;
-  const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", "--log-level", "debug"];
+  const loopback = start.callsLoopback === false ? [] : ["--allow-private-networks"];
+  const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", ...loopback, "--log-level", "debug"];
   const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
   const process_ =
     timesAsFast === undefined

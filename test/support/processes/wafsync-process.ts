@@ -2,11 +2,15 @@
 // can look for the API key in it.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** The types are taken out of the sources once, and not by every process anew. */
 const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
+/** Where processes take turns with a key. Suites use the same keys for different WAFs, so each has a folder of its own. */
+const runtimeDirectory = join(tmpdir(), `wafsync-test-runtime-${process.pid}`);
+process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
 const program = join(import.meta.dirname, "../../../src/cli/main.ts");
 
 export interface FinishedProcess {
@@ -31,6 +35,8 @@ interface ProcessOptions {
   readonly workingDirectory?: string;
   /** Another program than the one that users start. */
   readonly program?: string;
+  /** A program that needs no Node.js. */
+  readonly executable?: string;
   /** Parameters of Node.js itself. */
   readonly nodeParameters?: readonly string[];
   /** Gives the process the variables of `environment` and no others. */
@@ -53,8 +59,17 @@ export function startWafsync(parameters: readonly string[], options: ProcessOpti
   const transcript = { parameters, text: "" };
   transcripts.push(transcript);
   const { program: started = program, nodeParameters = [], isIsolated = false } = options;
-  const inherited = { PATH: process.env["PATH"], HOME: process.env["HOME"], NODE_COMPILE_CACHE: compileCache };
-  const child = spawn(process.execPath, [...nodeParameters, started, ...parameters], {
+  const inherited = {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    NODE_COMPILE_CACHE: compileCache,
+    XDG_RUNTIME_DIR: runtimeDirectory,
+  };
+  const [file, before] =
+    options.executable === undefined
+      ? [process.execPath, [...nodeParameters, started]]
+      : [options.executable, nodeParameters];
+  const child = spawn(file, [...before, ...parameters], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...(isIsolated ? {} : inherited), ...options.environment },
     ...(options.workingDirectory === undefined ? {} : { cwd: options.workingDirectory }),

@@ -2,7 +2,7 @@
 import type { DeclaredInstance, ListName } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
-import { isIpv6, lengthOf, overlaps } from "./oracle.ts";
+import { isIpv6, lengthOf, overlaps } from "./oracle-networks.ts";
 
 /** One rule wants one entry. */
 export interface Claim {

@@ -6,6 +6,7 @@ import type { Entry } from "../../../src/model/entry.ts";
 import { parseDeclaredEntry } from "../../../src/model/entry.ts";
 import type { Gathered, GatheredRule } from "../../../src/model/gathered.ts";
 import { type Claim, Granted, withoutLifted } from "./oracle-guests.ts";
+import { isIpv6, lengthOf, overlaps, without } from "./oracle-networks.ts";
 
 export interface Wanted {
   readonly blocklist: ReadonlySet<Entry>;
@@ -164,7 +165,10 @@ export function wantedOrigins(gathered: Gathered): Map<string, string> {
 
 /** Everything that a rule declares, as it is written. */
 export function textsOf({ rule, texts }: GatheredRule): string[] {
-  const lines = texts.flatMap((text) => (text.state === "Read" ? text.text.split("\n") : []));
+  const lines = texts.flatMap((text): readonly string[] => {
+    if (text.state === "Missing") return [];
+    return text.state === "Read" ? text.text.split("\n") : text.entries;
+  });
   return [
     ...rule.addresses,
     ...lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#")),
@@ -217,47 +221,4 @@ function protectedNetworks({ instance, origins }: Gathered): readonly string[] {
   const hosts = origins.flatMap(({ meta, host }) => (meta.deleting || !isOwners(meta) ? [] : host));
   const networks = [...instance.guards.neverBlock, ...hosts];
   return networks.filter((network) => /^[\d./]+$/.test(network));
-}
-
-export function isIpv6(entry: string): boolean {
-  return entry.includes(":");
-}
-
-export function lengthOf(entry: string, whole: number): number {
-  return Number(entry.split("/")[1] ?? whole);
-}
-
-/** Of two IPv4 networks: the wider one has the first address of the other. */
-export function overlaps(a: string, b: string): boolean {
-  const [firstOfA, lastOfA] = boundsOf(a);
-  const [firstOfB, lastOfB] = boundsOf(b);
-  return firstOfA <= lastOfB && firstOfB <= lastOfA;
-}
-
-/** First and last address of an IPv4 network, as numbers. */
-function boundsOf(network: string): readonly [number, number] {
-  const octets = (network.split("/")[0] ?? "").split(".").map(Number);
-  const first = octets.reduce((value, octet) => value * 256 + octet, 0);
-  return [first, first + 2 ** (32 - lengthOf(network, 32)) - 1];
-}
-
-/** Walks along the addresses of an IPv4 network, and takes each time the widest network that starts there and fits. */
-function without(entry: Entry, networks: readonly string[]): readonly Entry[] {
-  const [start, end] = boundsOf(entry);
-  const holes = networks.map(boundsOf);
-  const pieces: Entry[] = [];
-  for (let address = start; address <= end;) {
-    const hole = holes.find(([first, last]) => first <= address && address <= last);
-    if (hole !== undefined) {
-      address = hole[1] + 1;
-      continue;
-    }
-    const limit = Math.min(end, ...holes.flatMap(([first]) => (first > address ? first - 1 : [])));
-    let size = 1;
-    while (address % (size * 2) === 0 && address + size * 2 - 1 <= limit) size *= 2;
-    const octets = [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".");
-    pieces.push((size === 1 ? octets : `${octets}/${32 - Math.log2(size)}`) as Entry);
-    address += size;
-  }
-  return pieces;
 }

@@ -1,11 +1,20 @@
 // One process of a simulation: the real controller with its queue, the real client with its lanes, and ports into the
 // simulated world. At every call of a port, before it and after it, the process may be killed: then it simply never goes on.
+import { FeedLoop } from "../../../src/app/feed-loop.ts";
 import { InstanceController } from "../../../src/app/instance-controller.ts";
 import type { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
-import type { ReconcileObserver, ReconcilePorts, StatusPort, WafPort } from "../../../src/reconcile/ports.ts";
+import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
+import { withFeeds } from "../../../src/reconcile/feeds/feed-source.ts";
+import type {
+  ReconcileObserver,
+  ReconcilePorts,
+  SourcePort,
+  StatusPort,
+  WafPort,
+} from "../../../src/reconcile/ports.ts";
 import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
@@ -40,6 +49,8 @@ export class SimProcess {
   readonly #lanes: LaneRegistry;
   readonly #opened = new Map<string, Opened>();
   readonly #controller: InstanceController;
+  readonly #book: FeedBook;
+  readonly #feeds: FeedLoop;
   ended = false;
 
   constructor(world: SimWorld, id: number, seen: number) {
@@ -49,6 +60,8 @@ export class SimProcess {
     this.startedMs = world.time.nowMs();
     const clock = world.time.clockOf(this.life);
     this.#lanes = new LaneRegistry({ clock, open: () => simTransport(world.networkOf(this)) });
+    this.#book = this.#makeBook();
+    this.#feeds = new FeedLoop({ book: this.#book, feeds: () => world.feeds.declared(), clock });
     const ports = this.#ports();
     this.#controller = new InstanceController({
       startRun: (instance) => ({
@@ -65,7 +78,24 @@ export class SimProcess {
       workers: 4,
     });
     for (const name of world.cluster.at(seen).instances.keys()) this.#wake(name, "start");
-    void this.#controller.run(this.#stopping.signal).then(() => (this.ended = true));
+    void this.#run().then(() => (this.ended = true));
+  }
+
+  /** As the operator does it: what feeds said last is known before the first run. */
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    if (this.#world.feeds.isUsed) {
+      await this.#feeds.load();
+      void this.#feeds.run(signal, () => {
+        for (const name of this.#world.cluster.at(this.seen).instances.keys()) this.#wake(name, "feeds changed");
+      });
+    }
+    await this.#controller.run(signal);
+  }
+
+  /** What is declared of feeds may have changed. */
+  seeFeeds(): void {
+    this.#feeds.wake();
   }
 
   /** The watch has come this far. */
@@ -121,17 +151,7 @@ export class SimProcess {
     const world = this.#world;
     return {
       baseUrlObjection: () => undefined,
-      source: {
-        gather: async (instance) =>
-          await this.#call("gather", () => {
-            const gathered = world.cluster.gathered(this.seen, instance);
-            Object.assign(this.knows(instance), { gathered });
-            return gathered;
-          }),
-        confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
-        version: () => this.seen,
-        removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
-      },
+      source: this.#source(),
       inventory: {
         load: async (instance) => await this.#call("load", () => world.load(instance)),
         save: async (instance, inventory, revision) =>
@@ -150,6 +170,55 @@ export class SimProcess {
       stopping: this.#stopping.signal,
       abandon: this.#abandon.signal,
     };
+  }
+
+  /** What a run gets is what is known of the declared state, entries of feeds included. */
+  #source(): SourcePort {
+    const world = this.#world;
+    const fed = withFeeds(
+      {
+        gather: async (instance) => await this.#call("gather", () => world.cluster.gathered(this.seen, instance)),
+        confirm: async (instance) => await this.#call("confirm", () => world.confirm(this, instance)),
+        version: () => this.seen,
+        removeObject: async (object) => await this.#call("removeObject", () => world.removeObject(object)),
+      },
+      this.#book,
+    );
+    return {
+      ...fed,
+      gather: async (instance) => {
+        const gathered = await fed.gather(instance);
+        world.feeds.judgeUse(this, gathered);
+        Object.assign(this.knows(instance), { gathered });
+        return gathered;
+      },
+      confirm: async (instance, options) => {
+        const confirmed = await fed.confirm(instance, options);
+        if (confirmed.state === "Failed") return confirmed;
+        const { gathered } = confirmed;
+        world.feeds.judgeUse(this, gathered);
+        Object.assign(this.knows(instance), { gathered, confirmed: gathered });
+        return confirmed;
+      },
+    };
+  }
+
+  #makeBook(): FeedBook {
+    const { feeds, time, random } = this.#world;
+    return new FeedBook({
+      store: {
+        load: async (feed) => await this.#call(`load of ${feed.name}`, () => feeds.load(this, feed)),
+        save: async (feed, state) => await this.#call(`save of ${feed.name}`, () => feeds.save(this, feed, state)),
+      },
+      fetch: async (feed, _, signal) => {
+        const { delayMs, answer } = await this.#call(`fetch of ${feed.meta.name}`, () => feeds.ask(this, feed.meta));
+        await time.clockOf(this.life).sleep(delayMs, signal);
+        return await answer;
+      },
+      status: feeds.status,
+      clock: time.clockOf(this.life),
+      random,
+    });
   }
 
   #status(): StatusPort {

@@ -234,6 +234,7 @@ export class SimUsers {
       meta: this.#metaOf("WafIpRule", name, annotations),
       action: name === "four" || (name === "three" && chance(0.5)) ? "Allow" : "Block",
       addresses: [...new Set(addresses)],
+      feeds: this.#world.feeds.refs(),
       priority: pick(3),
       deletionPolicy: chance(0.1) ? "Retain" : "Delete",
       expiresAtMs: chance(0.1) ? time.nowMs() + pick(600_000) : undefined,

@@ -19,6 +19,7 @@ import { seededRandom } from "../builders/seeded-random.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
 import { callMsMax, Ledger } from "./ledger.ts";
 import { SimCluster, watchLagMsMax } from "./sim-cluster.ts";
+import { SimFeeds } from "./sim-feeds.ts";
 import type { SimFault } from "./sim-faults.ts";
 import { describeFault } from "./sim-faults.ts";
 import { SimProcess } from "./sim-process.ts";
@@ -38,6 +39,7 @@ export interface SimOptions {
   readonly isDirectory?: boolean;
   /** Whether ports take time. */
   readonly isSlow?: boolean;
+  readonly hasFeeds?: boolean;
 }
 
 export interface SimCall {
@@ -53,6 +55,7 @@ export class SimWorld {
   /** Another WAF, which the key belongs to for a while. */
   readonly otherWaf = new SimWaf("staging.example", simKey, () => this.time.nowMs());
   readonly ledger: Ledger;
+  readonly feeds: SimFeeds;
   readonly status = new RecordedStatus();
   readonly trace: string[] = [];
   readonly calls: SimCall[] = [];
@@ -77,10 +80,11 @@ export class SimWorld {
   readonly #isSlow: boolean;
   #lastClearMs = 0;
 
-  constructor({ seed, isDirectory = false, isSlow = false }: SimOptions) {
+  constructor({ seed, isDirectory = false, isSlow = false, hasFeeds = false }: SimOptions) {
     this.random = seededRandom(seed);
     this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
     this.#isSlow = isSlow;
+    this.feeds = new SimFeeds(this, hasFeeds);
     this.ledger = new Ledger(
       this.waf,
       () => this.inventory(),
@@ -325,7 +329,8 @@ export class SimWorld {
   #declaredFor(process: SimProcess): readonly Gathered[] {
     const [namespace = "", name = ""] = process.caller.split("/");
     const sinceMs = Math.max(process.startedMs, this.time.nowMs() - watchLagMsMax - callMsMax);
-    return this.cluster.declaredSince(sinceMs, { namespace, name });
+    const declared = this.cluster.declaredSince(sinceMs, { namespace, name });
+    return declared.flatMap((gathered) => this.feeds.extended(gathered));
   }
 
   /** A write of the lists that nobody hears of any more. */

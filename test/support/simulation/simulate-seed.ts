@@ -56,7 +56,7 @@ class Installation {
 
   constructor(seed: number) {
     this.#seed = seed;
-    this.#world = new SimWorld({ seed, isDirectory: seed % 4 === 3, isSlow: true });
+    this.#world = new SimWorld({ seed, isDirectory: seed % 4 === 3, isSlow: true, hasFeeds: seed % 5 === 1 });
     this.#users = new SimUsers(this.#world);
     const world = this.#world;
     world.waf.spell = spellings[world.pick(spellings.length)] ?? world.waf.spell;
@@ -82,6 +82,7 @@ class Installation {
       return world.chance(0.5) ? "Conflict" : "Failed";
     };
     world.cluster.onChange = () => this.#deliver();
+    world.feeds.onChange = () => this.#deliverFeeds();
   }
 
   async run(): Promise<void> {
@@ -121,6 +122,7 @@ class Installation {
 
   #doSomething(): void {
     const world = this.#world;
+    if (world.feeds.isUsed && world.chance(0.3)) return world.feeds.doSomething();
     const choice = world.pick(20);
     if (choice < 9) this.#users.declareSomething();
     else if (choice < 12) this.#users.changeByHand();
@@ -212,6 +214,12 @@ class Installation {
     if (process !== undefined) world.time.after(delayMs, () => process.see(index), process.life);
   }
 
+  #deliverFeeds(): void {
+    const process = this.#process;
+    const delayMs = this.#isQuiet ? 0 : this.#world.pick(watchLagMsMax);
+    if (process !== undefined) this.#world.time.after(delayMs, () => process.seeFeeds(), process.life);
+  }
+
   async #comeToRest(): Promise<void> {
     const world = this.#world;
     world.note(undefined, "from here on, all is quiet");
@@ -219,6 +227,7 @@ class Installation {
     world.isSwapped = false;
     Object.assign(world.problems, { inventory: undefined, api: undefined, confirm: undefined, lifecycle: undefined });
     this.#users.settle();
+    world.feeds.settle();
     if (world.cluster.now.instances.get(shop)?.meta.deleting === true) await this.#advance(hourMs);
     if (!world.cluster.now.instances.has(shop)) this.#users.createInstance();
     this.#users.settle();
@@ -240,7 +249,8 @@ class Installation {
     const writer = [...cluster.now.instances.values()].toSorted(
       (a, b) => (a.meta.createdAtMs ?? 0) - (b.meta.createdAtMs ?? 0) || (a.meta.name < b.meta.name ? -1 : 1),
     )[0];
-    const gathered = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
+    const declared = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
+    const [gathered] = declared === undefined ? [] : this.#world.feeds.extended(declared);
     if (gathered === undefined) return ledger.violation("There is no instance in the end");
     const wanted = wantedEntries(gathered, time.nowMs(), ledger.holderOf, ledger.isAllowedAlready);
     // What another instance left on the WAF and has recorded still is that one's to remove, should it ever work again.
@@ -259,6 +269,7 @@ class Installation {
         ledger.violation(`${host} is left in the end`);
     }
     const ready = this.#world.status.condition(gathered.instance.meta, "Ready");
+    this.#world.feeds.expectCurrent();
     if (ready !== "True Ready") ledger.violation(`The instance is ${ready ?? "not reported on"} in the end`);
   }
 

@@ -59,7 +59,7 @@ export const layers: readonly Layer[] = [
       },
     ],
   },
-  { name: "net", mayImport: ["model"], duty: "which addresses may be connected to" },
+  { name: "net", mayImport: [], duty: "which addresses may be connected to" },
   { name: "waf", mayImport: ["model", "async", "net"], duty: "the WAF over HTTP: one request, its faults, the lane" },
   {
     name: "feed",
@@ -212,6 +212,7 @@ export const layers: readonly Layer[] = [
           "reconcile/logs",
           "app",
           "cli/commands",
+          "cli/completion",
           "cli/logs",
           "cli/report",
         ],
@@ -219,8 +220,13 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "cli/commands",
-        mayImport: ["plan/logs", "cli/*.ts"],
+        mayImport: ["plan/logs", "cli/*.ts", "cli/completion"],
         duty: "the options of each command, without the code that runs it",
+      },
+      {
+        name: "cli/completion",
+        mayImport: ["source/directory", "cli/*.ts"],
+        duty: "what a shell can complete a command line with",
       },
       {
         name: "cli/logs",

@@ -1,0 +1,103 @@
+// `npm run build:executable`: one file for Linux x64 that runs without Node.js, and what is published next to it. Node.js is
+// in it, as the version that package.json names; the bundle is its main script. Takes the path of a folder, by default release/.
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { chmod, copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, relative, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import packageJson from "../package.json" with { type: "json" };
+import { bundleOptions, bundledPackages, licencesOf, requireSelfContained, root } from "./bundle.ts";
+import { fillKrewManifest } from "./krew-manifest.ts";
+import { billOfMaterials } from "./sbom.ts";
+
+const execute = promisify(execFile);
+const node = join(root, "node_modules", "node", "bin", "node");
+const folder = resolve(process.argv[2] ?? join(root, "release"));
+const platform = "linux-x64";
+const { version } = packageJson;
+const name = `wafsync-${version}-${platform}`;
+
+/** Node.js looks for this text in its own file, to see whether a program was put into it. */
+const sentinelFuse = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
+
+/** One script in CommonJS, which is what Node.js 24 takes; commands are loaded lazily within it. */
+async function bundle(work: string) {
+  const { metafile } = await build({
+    ...(await bundleOptions()),
+    entryPoints: ["src/cli/main.ts"],
+    outfile: join(work, "main.cjs"),
+    format: "cjs",
+  });
+  requireSelfContained(metafile);
+  return metafile;
+}
+
+/** Puts the script, and code that was compiled of it, into a copy of Node.js. */
+async function makeExecutable(work: string, target: string): Promise<void> {
+  const blob = join(work, "wafsync.blob");
+  const config = {
+    main: join(work, "main.cjs"),
+    output: blob,
+    disableExperimentalSEAWarning: true,
+    useCodeCache: true,
+  };
+  await writeFile(join(work, "sea.json"), JSON.stringify(config));
+  await execute(node, ["--experimental-sea-config", join(work, "sea.json")]);
+  await copyFile(node, target);
+  await chmod(target, 0o755);
+  // It warns of section names that Node.js never had, so its words count only if it fails.
+  await execute(join(root, "node_modules/.bin/postject"), [
+    target,
+    "NODE_SEA_BLOB",
+    blob,
+    "--sentinel-fuse",
+    sentinelFuse,
+  ]);
+}
+
+async function sha256(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+if (process.platform !== "linux" || process.arch !== "x64") throw new Error("this build is for Linux on x64 only");
+await mkdir(folder, { recursive: true });
+const old = (await readdir(folder)).filter((file) => file.startsWith("wafsync") || file === "SHA256SUMS");
+await Promise.all(old.map((file) => rm(join(folder, file), { recursive: true })));
+const work = await mkdtemp(join(tmpdir(), "wafsync-executable-"));
+try {
+  const metafile = await bundle(work);
+  const executable = join(folder, "wafsync");
+  await makeExecutable(work, executable);
+  await writeFile(join(work, "THIRD-PARTY-LICENSES.txt"), await licencesOf(metafile));
+  const nodeVersion = packageJson.devDependencies.node;
+  const { cyclonedx, spdx } = await billOfMaterials(bundledPackages(metafile), nodeVersion);
+  await writeFile(join(folder, `${name}.cdx.json`), `${JSON.stringify(cyclonedx, undefined, 2)}\n`);
+  await writeFile(join(folder, `${name}.spdx.json`), `${JSON.stringify(spdx, undefined, 2)}\n`);
+  const archive = join(folder, `${name}.tar.gz`);
+  const contents = [
+    ["-C", folder, "wafsync"],
+    ["-C", root, "LICENSE", "man/wafsync.1"],
+    ["-C", work, "THIRD-PARTY-LICENSES.txt"],
+  ];
+  await execute("tar", ["--create", "--gzip", "--owner=0", "--group=0", "--file", archive, ...contents.flat()]);
+  const template = await readFile(join(root, "deploy/krew/wafsync.yaml"), "utf8");
+  await writeFile(
+    join(folder, "wafsync.yaml"),
+    fillKrewManifest(template, version, { [platform]: await sha256(archive) }),
+  );
+  const files = (await readdir(folder)).filter((file) => file.startsWith("wafsync")).sort();
+  const sums = await Promise.all(files.map(async (file) => `${await sha256(join(folder, file))}  ${file}\n`));
+  await writeFile(join(folder, "SHA256SUMS"), sums.join(""));
+  for (const file of [...files, "SHA256SUMS"]) {
+    const { size } = await stat(join(folder, file));
+    console.log(`${relative(process.cwd(), join(folder, basename(file)))}: ${size} bytes`);
+  }
+} finally {
+  await rm(work, { recursive: true, force: true });
+}

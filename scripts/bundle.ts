@@ -1,0 +1,97 @@
+// What the two builds of the program share: how esbuild bundles it, and which packages are in the bundle.
+import { execFile } from "node:child_process";
+import { readFile, readdir } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { BuildOptions, Metafile, Plugin } from "esbuild";
+
+export const root = join(import.meta.dirname, "..");
+
+/** Packages that others use if they are there, and do without if not. */
+const optionalPackages: ReadonlySet<string> = new Set(["bufferutil", "utf-8-validate", "encoding"]);
+
+const eagerHttp2 = "const connectH2 = require('./client-h2.js')";
+const lazyHttp2 = "const connectH2 = (...parameters) => require('./client-h2.js')(...parameters)";
+
+/** undici loads HTTP/2 and TLS with every client. No connection of ours speaks HTTP/2, and loading both takes 30 ms. */
+const http2OnDemand: Plugin = {
+  name: "http2-on-demand",
+  setup(bundler) {
+    bundler.onLoad({ filter: /[/\\]undici[/\\]lib[/\\]dispatcher[/\\]client\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      if (!text.includes(eagerHttp2)) throw new Error(`${path} has no line "${eagerHttp2}" any more`);
+      return { contents: text.replace(eagerHttp2, lazyHttp2) };
+    });
+  },
+};
+
+/** @throws Error if the bundle would look for something in node_modules */
+export function requireSelfContained(metafile: Metafile): void {
+  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports);
+  const missing = imports
+    .filter(({ external, path }) => external === true && !isBuiltin(path) && !optionalPackages.has(path))
+    .map(({ path }) => path);
+  if (missing.length > 0) throw new Error(`the bundle would need these at run time: ${missing.join(", ")}`);
+}
+
+/** The folders of the packages that code in the bundle comes from, in order. */
+export function bundledPackages(metafile: Metafile): string[] {
+  const folders = Object.keys(metafile.inputs).flatMap(
+    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
+  );
+  return [...new Set(folders)].sort();
+}
+
+/** One section a package: its name and version, and its licence as it ships it. */
+async function licenceText(packageFolder: string): Promise<string> {
+  const { name, version, license } = JSON.parse(await readFile(join(root, packageFolder, "package.json"), "utf8")) as {
+    name: string;
+    version: string;
+    license?: string;
+  };
+  const file = (await readdir(join(root, packageFolder))).find((candidate) => /^licen[cs]e/i.test(candidate));
+  const text = file === undefined ? "" : `\n${(await readFile(join(root, packageFolder, file), "utf8")).trim()}\n`;
+  return `${name} ${version} (${license ?? "see below"})\n${text}`;
+}
+
+/** The licences of all packages in the bundle, as one text. */
+export async function licencesOf(metafile: Metafile): Promise<string> {
+  const licences = await Promise.all(bundledPackages(metafile).map(licenceText));
+  return licences.join(`\n${"-".repeat(80)}\n\n`);
+}
+
+/** The commit that is built; `-dirty` if there are other changes, empty outside of a clone. WAFSYNC_COMMIT replaces it. */
+async function sourceCommit(): Promise<string> {
+  const given = process.env["WAFSYNC_COMMIT"];
+  if (given !== undefined && given !== "") return given;
+  const git = async (...parameters: string[]): Promise<string> =>
+    (await promisify(execFile)("git", parameters, { cwd: root })).stdout.trim();
+  try {
+    const isOwn = (await git("rev-parse", "--show-prefix")) === "";
+    if (!isOwn) return "";
+    const commit = await git("rev-parse", "HEAD");
+    return (await git("status", "--porcelain", "--untracked-files=no")) === "" ? commit : `${commit}-dirty`;
+  } catch {
+    return "";
+  }
+}
+
+/** Where to, in which form and with which banner is up to the caller. */
+export async function bundleOptions(): Promise<BuildOptions & { readonly metafile: true }> {
+  return {
+    absWorkingDir: root,
+    bundle: true,
+    platform: "node",
+    target: "node22",
+    plugins: [http2OnDemand],
+    define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()) },
+    // Names stay as they are, so that a stack trace can be read.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    lineLimit: 200,
+    legalComments: "none",
+    metafile: true,
+    logLevel: "warning",
+  };
+}

@@ -1,0 +1,47 @@
+// What statuses and events say to people, made safe in one place: no API key that the process has ever known, no characters
+// that nobody sees. Other texts of a status are data, which is compared with what is declared, and stay as they are.
+import type { Redactor } from "../model/redactor.ts";
+import { visibleText } from "../model/visible-text.ts";
+import type { StatusPort } from "../reconcile/ports.ts";
+
+type Status = Readonly<Record<string, unknown>>;
+
+/** The fields with texts for people, wherever they are in a status. */
+const fieldsForPeople: ReadonlySet<string> = new Set(["message", "entry", "source"]);
+
+/** Makes a text for people safe. */
+export type SafeText = (text: string) => string;
+
+export function safeTexts(redactor: Redactor): SafeText {
+  return (text) => visibleText(redactor.redact(text));
+}
+
+/** The status with safe texts. */
+export function safeStatus(status: Status, safe: SafeText): Status {
+  return safeValue(status, "", safe) as Status;
+}
+
+export function safeEvent<Event extends { readonly message: string }>(event: Event, safe: SafeText): Event {
+  return { ...event, message: safe(event.message) };
+}
+
+/** @param onEvent called for every event as well */
+export function safeStatusPort(status: StatusPort, redactor: Redactor, onEvent?: StatusPort["event"]): StatusPort {
+  const safe = safeTexts(redactor);
+  return {
+    read: (meta) => status.read(meta),
+    write: async (meta, next) => await status.write(meta, safeStatus(next, safe)),
+    event: (meta, told) => {
+      const event = safeEvent(told, safe);
+      status.event(meta, event);
+      onEvent?.(meta, event);
+    },
+  };
+}
+
+function safeValue(value: unknown, name: string, safe: SafeText): unknown {
+  if (typeof value === "string") return fieldsForPeople.has(name) ? safe(value) : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => safeValue(item, name, safe));
+  return Object.fromEntries(Object.entries(value).map(([field, inner]) => [field, safeValue(inner, field, safe)]));
+}

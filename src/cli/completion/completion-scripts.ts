@@ -1,0 +1,93 @@
+// The scripts that let a shell ask wafsync itself what a command line can be completed with. They know no command and no option,
+// so they stay right when wafsync is upgraded.
+
+export type Shell = "bash" | "zsh" | "fish";
+
+/**
+ * COMP_WORDS is of no use: bash takes a colon and an equals sign for words of their own. It replaces only what comes behind the
+ * last one of them, so the same is cut from the candidates.
+ */
+const bash = `# Completion of wafsync for bash 4 and newer. Made by: wafsync completion bash
+
+_wafsync() {
+  local -a words lines
+  local line directive current prefix
+  read -ra words <<< "\${COMP_LINE:0:COMP_POINT}"
+  if [[ \${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]]; then words+=(""); fi
+  current=\${words[\${#words[@]} - 1]}
+  mapfile -t lines < <("\${words[0]/#\\~/$HOME}" __complete -- "\${words[@]:1}" 2> /dev/null)
+  COMPREPLY=()
+  if ((\${#lines[@]} == 0)); then return; fi
+  directive=\${lines[\${#lines[@]} - 1]}
+  unset "lines[\${#lines[@]} - 1]"
+  prefix=
+  if [[ $current == *[:=]* ]]; then prefix=\${current%"\${current##*[:=]}"}; fi
+  for line in "\${lines[@]}"; do
+    line=\${line%%$'\\t'*}
+    COMPREPLY+=("\${line#"$prefix"}")
+  done
+  case $directive in
+    :0)
+      compopt -o filenames 2> /dev/null
+      mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$current")
+      ;;
+    :16)
+      compopt -o filenames 2> /dev/null
+      mapfile -t -O "\${#COMPREPLY[@]}" COMPREPLY < <(compgen -d -- "$current")
+      ;;
+  esac
+}
+
+complete -F _wafsync wafsync
+`;
+
+const zsh = `#compdef wafsync
+# Completion of wafsync for zsh. Made by: wafsync completion zsh
+
+_wafsync() {
+  local -a lines candidates
+  local line directive
+  lines=("\${(@f)$("\${(Q)words[1]/#\\~/$HOME}" __complete -- "\${(@Q)words[2,CURRENT]}" 2> /dev/null)}")
+  directive=\${lines[-1]}
+  lines=("\${(@)lines[1,-2]}")
+  for line in "\${lines[@]}"; do
+    candidates+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
+  done
+  if (( \${#candidates} )); then _describe -V wafsync candidates; fi
+  case $directive in
+    :0) _files ;;
+    :16) _files -/ ;;
+  esac
+}
+
+# In a folder of fpath this file is the function itself; where it is sourced, it declares the function.
+if [[ \${funcstack[1]} == _wafsync ]]; then _wafsync "$@"; else compdef _wafsync wafsync; fi
+`;
+
+const fish = `# Completion of wafsync for fish 3 and newer. Made by: wafsync completion fish
+
+function __wafsync_complete
+    set -l words (commandline -opc)
+    set -l current (commandline -ct)
+    set -l program $words[1]
+    set -e words[1]
+    set -l lines ($program __complete -- $words "$current" 2>/dev/null)
+    set -l directive $lines[-1]
+    set -e lines[-1]
+    printf '%s\\n' $lines
+    switch "$directive"
+        case ':0'
+            __fish_complete_path "$current"
+        case ':16'
+            __fish_complete_directories "$current"
+    end
+end
+
+complete --command wafsync --no-files --keep-order --arguments '(__wafsync_complete)'
+`;
+
+const scripts: Readonly<Record<Shell, string>> = { bash, zsh, fish };
+
+export function completionScript(shell: Shell): string {
+  return scripts[shell];
+}

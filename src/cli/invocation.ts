@@ -1,0 +1,32 @@
+// How the program was called: by its own name, as the plugin of kubectl, or by kubectl to complete a command line.
+import { basename } from "node:path";
+
+/** The hidden command that shells call to complete a command line. */
+export const completeCommand = "__complete";
+
+const programName = "wafsync";
+const pluginName = "kubectl wafsync";
+
+export interface Call {
+  /** What the user types in front of a command. */
+  readonly name: string;
+  readonly completes: boolean;
+  /** The command and its options; with `completes`, the words of the command line, of which the last is to be completed. */
+  readonly words: readonly string[];
+}
+
+/** @param process `argv0` and not `argv[1]` names the single executable, in which `argv[1]` is the path of Node.js again. */
+export function callOf({ argv, argv0, execPath }: Pick<NodeJS.Process, "argv" | "argv0" | "execPath">): Call {
+  const [, script = "", ...words] = argv;
+  const file = basename(script === execPath ? argv0 : script).replace(/\.(?:mjs|exe)$/u, "");
+  if (file === "kubectl_complete-wafsync") return { name: pluginName, completes: true, words };
+  const name = file === "kubectl-wafsync" ? pluginName : programName;
+  if (words[0] !== completeCommand) return { name, completes: false, words };
+  return { name, completes: true, words: words.slice(words[1] === "--" ? 2 : 1) };
+}
+
+/** The examples of a help text, as the user has to type them. */
+export function examplesAs(name: string, help: string): string {
+  if (name === programName) return help;
+  return help.replaceAll(/^ {2}\$ .*$/gmu, (line) => line.replaceAll(/(?<![\w/.-])wafsync +(?=[a-z-])/gu, `${name} `));
+}

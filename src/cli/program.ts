@@ -1,0 +1,62 @@
+// The command line of `wafsync`: its commands, each of which declares its options in a file of its own. What a command does
+// is loaded when it is called. Help, completion and the man page are all made from this.
+import { Command } from "commander";
+import packageJson from "../../package.json" with { type: "json" };
+import { addApplyCommand } from "./commands/apply.ts";
+import { addClearCacheCommand } from "./commands/clear-cache.ts";
+import { addCompletionCommand } from "./commands/completion.ts";
+import { addLogsCommand } from "./commands/logs.ts";
+import { addOperatorCommand } from "./commands/operator.ts";
+import type { SetExitCode } from "./commands/option-groups.ts";
+import { addPlanCommand } from "./commands/plan.ts";
+import { addReportCommand } from "./commands/report.ts";
+import { addRunCommand } from "./commands/run.ts";
+import { addSimulatorCommand } from "./commands/simulator.ts";
+import { addVersionCommand } from "./commands/version.ts";
+import { examplesAs } from "./invocation.ts";
+import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
+
+/** In the order in which `--help` lists them. */
+const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[] = [
+  addPlanCommand,
+  addApplyCommand,
+  addRunCommand,
+  addClearCacheCommand,
+  addOperatorCommand,
+  addLogsCommand,
+  addReportCommand,
+  addSimulatorCommand,
+  addCompletionCommand,
+  addVersionCommand,
+];
+
+const exitCodes = `
+Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
+Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
+Exit code of whatever is stopped by a signal before it is done: 130.`;
+
+/** @param name what users call it: `wafsync`, or `kubectl wafsync` */
+export function createProgram(name: string, setExitCode: SetExitCode): Command {
+  const program = new Command(name)
+    .description("Keeps a hosted web application firewall in the state that its users declare.")
+    .version(packageJson.version, "-V, --version", "print the version")
+    .option("--debug", "print the stack of an unexpected error")
+    .helpOption("-h, --help", "print this help")
+    .configureOutput({ writeOut: (text) => void process.stdout.write(examplesAs(name, text)) })
+    .showHelpAfterError("(--help lists commands and options)")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ wafsync simulator --port 8080 --key demo-key-0123456789=www.example.com &
+  $ wafsync plan  -f examples/directory --allow-insecure-http
+  $ wafsync apply -f examples/directory --allow-insecure-http
+  $ wafsync run   -f examples/directory --allow-insecure-http
+${exitCodes}`,
+    )
+    .hook("preAction", refuseUnsafeEnvironment)
+    .exitOverride();
+  for (const add of commands) add(program, setExitCode);
+  for (const command of program.commands) command.exitOverride().showHelpAfterError("(--help lists the options)");
+  return program;
+}

@@ -1,0 +1,34 @@
+// Which cluster a command talks to: the kubeconfig and context that its options name, or those that kubectl would use.
+import type { KubeConfig } from "@kubernetes/client-node";
+import { loadKubeConfig } from "../kube/credentials.ts";
+import { CommandError } from "./describe-error.ts";
+
+export interface ClusterOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+export interface ChosenCluster {
+  readonly kubeConfig: KubeConfig;
+  /** The namespace of the context. */
+  readonly contextNamespace: string;
+}
+
+/** @throws CommandError if there is no cluster to talk to */
+export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenCluster {
+  try {
+    const kubeConfig = loadKubeConfig({
+      ...(kubeconfig === undefined ? {} : { file: kubeconfig }),
+      ...(context === undefined ? {} : { context }),
+    });
+    if (kubeConfig.getCurrentCluster() === null) throw new RangeError("The kubeconfig names no cluster");
+    const contextNamespace = kubeConfig.getContextObject(kubeConfig.getCurrentContext())?.namespace ?? "default";
+    return { kubeConfig, contextNamespace };
+  } catch (error) {
+    const { message } = error as Partial<Error>;
+    throw new CommandError(
+      `cannot reach the cluster: ${message ?? "the kubeconfig cannot be read"}`,
+      "Set --kubeconfig and --context, or run wafsync in a pod with a service account.",
+    );
+  }
+}

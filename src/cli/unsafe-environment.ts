@@ -1,0 +1,20 @@
+// Variables with which Node.js gives credentials away: nothing that talks to a server starts with them.
+import { readEnvironment } from "../app/config.ts";
+import { CommandError } from "./describe-error.ts";
+
+/** Runs before anything is loaded that calls the WAF or a cluster. @throws CommandError */
+export function refuseUnsafeEnvironment(): void {
+  const { nodeDebug, tlsRejectUnauthorized } = readEnvironment();
+  if (nodeDebug !== undefined) {
+    throw new CommandError(
+      "the environment variable NODE_DEBUG is set, so Node.js would print API keys",
+      "Run wafsync without it, for example: env -u NODE_DEBUG wafsync …",
+    );
+  }
+  if (tlsRejectUnauthorized === "0") {
+    throw new CommandError(
+      "the environment variable NODE_TLS_REJECT_UNAUTHORIZED is 0, so Node.js would send API keys to any server",
+      "Run wafsync without it. Set NODE_EXTRA_CA_CERTS to the file of a certificate authority of your own.",
+    );
+  }
+}

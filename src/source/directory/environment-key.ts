@@ -1,0 +1,30 @@
+// The API key for the one instance of a folder that has no Secret there.
+import type { DeclaredInstance } from "../../model/declared.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { DirectorySnapshot } from "./snapshot.ts";
+
+export interface EnvironmentKey {
+  readonly text: string;
+  /** Whether the key may be sent to this base URL: whatever the files say, it goes nowhere else. */
+  readonly isFor: (baseUrl: string) => boolean;
+}
+
+const namesShownMax = 5;
+
+/** Why the instance, which has no Secret in the folder, does not get the key, as the end of a sentence; undefined if it does. */
+export function environmentKeyObjection(
+  { instances, secrets }: DirectorySnapshot,
+  { baseUrl }: DeclaredInstance,
+  { isFor }: EnvironmentKey,
+): string | undefined {
+  if (!isFor(baseUrl)) {
+    return `and the key in the environment variable WAFSYNC_API_KEY is not for ${baseUrl}: if it is, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.`;
+  }
+  const takers = [...instances.values()].filter(
+    (one) => isFor(one.baseUrl) && !secrets.has(nameKey({ ...one.meta, name: one.apiKeySecretRef.name })),
+  );
+  if (takers.length === 1) return undefined;
+  const names = takers.map(({ meta }) => nameKey(meta)).sort();
+  const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
+  return `and the key in the environment variable WAFSYNC_API_KEY is for one instance, but ${names.slice(0, namesShownMax).join(", ")}${more} have no Secret: add their Secrets.`;
+}

@@ -1,0 +1,67 @@
+// Metrics of feeds. The results of fetches are the reasons of the condition `Fetched`, which are a limited set; no label has
+// anything of what a feed says.
+import type { Registry } from "prom-client";
+import { InstanceSeries } from "./metrics-instances.ts";
+
+/** The reasons of the condition `Fetched` that a fetch can have. */
+export const fetchResults = [
+  "Fetched",
+  "Unavailable",
+  "RateLimited",
+  "UrlNotAllowed",
+  "NotAList",
+  "ContentOnHold",
+  "MissingSecret",
+  "BadApiKey",
+] as const;
+export type FetchResult = (typeof fetchResults)[number];
+
+export interface FeedFigures {
+  /** What rules get now. */
+  readonly entries: number;
+  /** When the source last confirmed the content; undefined if it never did. */
+  readonly confirmedAtMs: number | undefined;
+  readonly isStale: boolean;
+}
+
+/** Feeds are named by `namespace/name`. */
+export interface FeedMetrics {
+  feedFetched(feed: string, result: FetchResult): void;
+  /** Creates the series of a feed if they do not exist. */
+  feedSeen(feed: string, figures: FeedFigures): void;
+  /** Removes all series of a feed that was deleted. */
+  forgetFeed(feed: string): void;
+}
+
+export function makeFeedMetrics(registry: Registry): FeedMetrics {
+  const feeds = new InstanceSeries(registry, "waf_feed");
+  const gauge = (name: string, help: string) => feeds.gauge({ name, help, labelNames: [], initial: [{}] });
+  const entries = gauge("wafsync_feed_entries", "Entries that rules get from the feed.");
+  const lastGood = gauge(
+    "wafsync_feed_last_good_timestamp_seconds",
+    "When the source last confirmed the content of the feed, as a Unix time; 0 if it never did.",
+  );
+  const stale = gauge(
+    "wafsync_feed_stale",
+    "1 if the source has not confirmed the content for longer than spec.staleAfter, 0 if not.",
+  );
+  const fetches = feeds.counter({
+    name: "wafsync_feed_fetches_total",
+    help: "Fetches by result: the reason of the condition Fetched.",
+    labelNames: ["result"],
+    initial: fetchResults.map((result) => ({ result })),
+  });
+  return {
+    feedFetched(feed, result) {
+      feeds.add(feed);
+      fetches.inc(feed, { result });
+    },
+    feedSeen(feed, figures) {
+      feeds.add(feed);
+      entries.set(feed, {}, figures.entries);
+      lastGood.set(feed, {}, (figures.confirmedAtMs ?? 0) / 1000);
+      stale.set(feed, {}, figures.isStale ? 1 : 0);
+    },
+    forgetFeed: (feed) => feeds.forget(feed),
+  };
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "@jest/globals";
+import { completeWords } from "../../../src/cli/completion/complete-words.ts";
+import { createProgram } from "../../../src/cli/program.ts";
+import { commandNames, optionNames } from "../../support/processes/program-help.ts";
+
+const program = createProgram("wafsync", () => {});
+
+/** The words are separated by spaces; one at the end begins a new word. */
+function complete(line: string) {
+  return completeWords(program, line.split(" "));
+}
+
+function values(line: string): string[] {
+  return complete(line).candidates.map(({ value }) => value);
+}
+
+test("The first word can be any command that the help lists, and help", async () => {
+  expect(values("")).toEqual([...(await commandNames()), "help"]);
+  expect(values("help ")).toEqual(await commandNames());
+  expect(values("pl")).toEqual(["plan"]);
+  expect(values("--debug pl")).toEqual(["plan"]);
+  expect(complete("pl").candidates[0]?.description).toBe("Show what would be changed, and why");
+});
+
+test("Every option that the help of a command lists is a candidate", async () => {
+  for (const command of await commandNames()) {
+    expect(values(`${command} -`)).toEqual([...(await optionNames(command)), "--help"]);
+  }
+  expect(values("-")).toEqual(["--version", "--debug", "--help"]);
+});
+
+describe("The value of an option", () => {
+  test("is one of its choices", () => {
+    expect(values("plan -o ")).toEqual(["table", "json", "markdown"]);
+    expect(values("plan --output js")).toEqual(["json"]);
+    expect(values("plan --output=js")).toEqual(["--output=json"]);
+    expect(values("completion ")).toEqual(["bash", "zsh", "fish"]);
+  });
+
+  test("is a folder or a file where its placeholder says so", () => {
+    expect(complete("plan -f ")).toEqual({ candidates: [], paths: "Folders" });
+    expect(complete("plan w")).toEqual({ candidates: [], paths: "Folders" });
+    expect(complete("logs --key-file ")).toEqual({ candidates: [], paths: "Files" });
+    expect(complete("logs --out ")).toEqual({ candidates: [], paths: "Files" });
+  });
+
+  test("is an instance after --instance", () => {
+    expect(complete("clear-cache --instance ")).toEqual({ candidates: [], paths: "None", names: "Instances" });
+    expect(complete("logs -f waf --instance=sh")).toMatchObject({ names: "Instances", paths: "None" });
+  });
+
+  test("is nothing that is known for a number or a text", () => {
+    expect(complete("logs --interval ")).toEqual({ candidates: [], paths: "None" });
+    expect(complete("logs --reason --")).toEqual({ candidates: [], paths: "None" });
+  });
+});
+
+test("Words that lead nowhere have no candidates", () => {
+  for (const line of ["nope ", "completion bash ", "plan waf ", "plan --nope=", "plan --once=x", "plan waf -- "]) {
+    expect([line, complete(line)]).toEqual([line, { candidates: [], paths: "None" }]);
+  }
+  expect(complete("plan -- ").paths).toBe("Folders");
+});

@@ -1,0 +1,45 @@
+import { expect, test } from "@jest/globals";
+import { namesIn, namesInFolder } from "../../../src/cli/completion/names-in-folder.ts";
+import { scratchDirectory } from "../../support/worlds/scratch-directory.ts";
+
+const instance = (metadata: string, kind = "WafInstance"): string =>
+  `apiVersion: wafsync.dev/v1alpha1\nkind: ${kind}\nmetadata:\n${metadata}spec:\n  name: other\n`;
+
+test.each([
+  ["a name and a namespace", instance("  name: shop\n  namespace: team-a\n"), ["team-a/shop"]],
+  ["a name alone", instance("  name: shop\n"), ["default/shop"]],
+  [
+    "quotes and comments",
+    instance(`  namespace: "a" # of team a\n  name: 'shop'\n`, '"WafInstance" # one'),
+    ["a/shop"],
+  ],
+  ["labels of the same names", instance("    labels:\n      name: x\n    name: shop\n"), ["default/shop"]],
+  ["blank lines, and Windows", instance("\n  name: shop\n\n  namespace: a\n").replaceAll("\n", "\r\n"), ["a/shop"]],
+  [
+    "several documents",
+    `---\n${instance("  name: b\n")}--- # next\n${instance("  name: a\n")}`,
+    ["default/b", "default/a"],
+  ],
+  ["another kind", instance("  name: shop\n", "WafIpRule"), []],
+  ["a kind that only begins like it", instance("  name: shop\n", "WafInstances"), []],
+  ["no metadata", "kind: WafInstance\nspec:\n  name: x\n", []],
+  ["no name", instance("  namespace: a\n"), []],
+  [
+    "flow style, and JSON",
+    '{"kind": "WafInstance", "metadata": {"name": "a"}}\n---\nkind: WafInstance\nmetadata: {name: b}',
+    ["default/a", "default/b"],
+  ],
+  ["what is no YAML", "\u0000: [kind: WafInstance", []],
+])("The names of instances are found in documents with %s", (_, text, names) => {
+  expect(namesIn(text)).toEqual(names);
+});
+
+test("All files of a folder are read, and a folder that is missing has no names", async () => {
+  await using scratch = await scratchDirectory({
+    "a.yaml": instance("  name: a\n"),
+    "below/b.yml": instance("  name: b\n"),
+    "notes.txt": instance("  name: c\n"),
+  });
+  expect(await namesInFolder(scratch.path)).toEqual(["default/a", "default/b"]);
+  expect(await namesInFolder(`${scratch.path}/nowhere`)).toEqual([]);
+});

@@ -1,0 +1,272 @@
+// Decisions of a real local API of CrowdSec: its changes, its failures, and what it is told of their use.
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
+import { type Clock, realClock } from "../../src/async/clock.ts";
+import { ApiKey } from "../../src/model/api-key.ts";
+import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
+import { Redactor } from "../../src/model/redactor.ts";
+import type { FeedState } from "../../src/plan/feeds/feed-state.ts";
+import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
+import { aFeed } from "../support/builders/declare-feed.ts";
+import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
+import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { CrowdsecProcess } from "../support/processes/crowdsec-process.ts";
+import { describeWithCrowdsec } from "../support/processes/crowdsec-suite.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
+
+const minuteMs = 60_000;
+const name = { namespace: "shop", name: "crowdsec" };
+const pullsMax = 100;
+const never = new AbortController().signal;
+
+/** `192.0.2.0` and so on, none of them for special purposes only. */
+function addresses(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `203.${index >> 8}.113.${index & 255}`);
+}
+
+/** Leaders come and go; what they store stays. */
+class Installation {
+  storeProblem: string | undefined;
+  /** Deadlines pass this much faster than they do outside. */
+  haste = 1;
+  readonly #server: CrowdsecProcess;
+  #stored: FeedState | undefined;
+  #laterMs = 0;
+  #asked = 0;
+  #book: FeedBook;
+
+  constructor(server: CrowdsecProcess) {
+    this.#server = server;
+    this.#book = this.#newBook();
+  }
+
+  get entries(): readonly string[] {
+    return (this.#book.view(name)?.content?.entries ?? []).toSorted();
+  }
+
+  get problems(): string {
+    return this.#book.problems().join(" ");
+  }
+
+  later(delayMs: number): void {
+    this.#laterMs += delayMs;
+  }
+
+  newLeader(): void {
+    this.#book = this.#newBook();
+  }
+
+  async pull(): Promise<readonly string[]> {
+    this.#asked += 1;
+    await this.#book.declare([this.#feed()]);
+    await this.#book.refresh(never);
+    return this.entries;
+  }
+
+  #newBook(): FeedBook {
+    const clock: Clock = {
+      ...realClock,
+      nowMs: () => realClock.nowMs() + this.#laterMs,
+      schedule: (delayMs, act) => realClock.schedule(delayMs / this.haste, act),
+    };
+    const fetch = createFeedFetcher({
+      policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+      readSecret: async () => ({ ok: true, value: new ApiKey(this.#server.key) }),
+      clock,
+      redactor: new Redactor(),
+      version: "1.2.3",
+    });
+    const store = {
+      load: async () => ({ ok: true, state: this.#stored }) as const,
+      save: async (_: unknown, state: FeedState) => {
+        if (this.storeProblem === undefined) this.#stored = state;
+        return this.storeProblem;
+      },
+    };
+    return new FeedBook({ store, fetch, status: new RecordedStatus(), clock, random: () => 0 });
+  }
+
+  #feed(): DeclaredFeed {
+    const { meta } = aFeed({ annotations: { "wafsync.dev/requested-at": String(this.#asked) } });
+    return aFeed({
+      meta: { ...meta, ...name },
+      source: {
+        type: "Crowdsec",
+        url: this.#server.url,
+        apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
+        origins: [],
+        scenariosContaining: [],
+        scenariosNotContaining: [],
+        types: ["ban"],
+      },
+      intervalMs: minuteMs,
+      guards: { minEntries: 0, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 10_000 },
+    });
+  }
+}
+
+await describeWithCrowdsec("CrowdSec", async (program) => {
+  describe("a local API", () => {
+    let server: CrowdsecProcess;
+    let installation: Installation;
+
+    beforeEach(async () => {
+      server = await CrowdsecProcess.start(program);
+      installation = new Installation(server);
+    });
+
+    afterEach(async () => await server.close());
+
+    test("names its decisions, and then what has changed", async () => {
+      expect(await installation.pull()).toEqual([]);
+      await server.add(
+        { value: "203.0.113.1", seconds: 600 },
+        { value: "203.0.113.2", seconds: 600, type: "captcha" },
+        { value: "198.51.100.0/24", scope: "Range", seconds: 600 },
+        { value: "2001:db8::1", seconds: 600 },
+      );
+      expect(await installation.pull()).toEqual(["198.51.100.0/24", "2001:db8::1", "203.0.113.1"]);
+      await server.end("203.0.113.1");
+      expect(await installation.pull()).toEqual(["198.51.100.0/24", "2001:db8::1"]);
+      expect(installation.problems).toBe("");
+    });
+
+    test("is asked for everything by a new leader, whatever the one before was told and could not store", async () => {
+      await server.add({ value: "203.0.113.1", seconds: 600 }, { value: "203.0.113.2", seconds: 600 });
+      await installation.pull();
+      await server.add({ value: "203.0.113.3", seconds: 600 });
+      await server.end("203.0.113.1");
+      installation.storeProblem = "The Lease is lost.";
+      // The cursor in the server is beyond these changes then.
+      expect(await installation.pull()).toEqual(["203.0.113.1", "203.0.113.2"]);
+      installation.storeProblem = undefined;
+      installation.newLeader();
+      await server.add({ value: "203.0.113.4", seconds: 600 });
+      expect(await installation.pull()).toEqual(["203.0.113.2", "203.0.113.3", "203.0.113.4"]);
+      await server.add({ value: "203.0.113.5", seconds: 600 });
+      expect(await installation.pull()).toEqual(["203.0.113.2", "203.0.113.3", "203.0.113.4", "203.0.113.5"]);
+      expect(server.bouncers()).toEqual(["wafsync"]);
+    });
+
+    test("loses its table: nothing goes, neither then nor when an empty table has taken its place", async () => {
+      const all = addresses(50);
+      await server.add(...all.map((value) => ({ value, seconds: 600 })));
+      expect(await installation.pull()).toEqual(all.toSorted());
+      server.dropDecisions();
+      // The stream claims that nothing has changed; the full list, which is due after an hour, fails.
+      expect(await installation.pull()).toEqual(all.toSorted());
+      installation.newLeader();
+      expect(await installation.pull()).toEqual(all.toSorted());
+      expect(installation.problems).toContain("answered 500");
+      await server.kill();
+      await server.start();
+      expect(await installation.pull()).toEqual(all.toSorted());
+      expect(installation.problems).toContain("shrank from 50 to 0 entries");
+    });
+
+    test("does not answer in time: the last good content stays, and the next answer counts", async () => {
+      await server.add({ value: "203.0.113.1", seconds: 600 });
+      await installation.pull();
+      await server.add({ value: "203.0.113.2", seconds: 600 });
+      installation.haste = 60;
+      server.pause();
+      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      expect(installation.problems).toContain("No complete answer");
+      server.resume();
+      installation.haste = 1;
+      // It still works on the request that was given up, and answers others with 403 while its database is locked.
+      for (let pulls = 0; pulls < pullsMax && installation.problems !== ""; pulls += 1) {
+        const entries = await installation.pull();
+        expect(entries).toContain("203.0.113.1");
+      }
+      expect(installation.problems).toBe("");
+      expect(installation.entries).toEqual(["203.0.113.1", "203.0.113.2"]);
+    });
+
+    test("is told every half an hour how many decisions are applied", async () => {
+      await server.add({ value: "203.0.113.1", seconds: 7200 }, { value: "2001:db8::1", seconds: 7200 });
+      await installation.pull();
+      expect(server.usage()).toEqual([]);
+      installation.later(31 * minuteMs);
+      await installation.pull();
+      const [usage, ...others] = server.usage();
+      expect(others).toEqual([]);
+      expect(usage?.generatedBy).toBe("wafsync");
+      const { metrics } = (usage ?? { payload: { metrics: [] } }).payload as {
+        metrics: { meta: { window_size_seconds: number }; items: { name: string; value: number; labels: object }[] }[];
+      };
+      expect(metrics[0]?.meta.window_size_seconds).toBe(31 * 60);
+      expect(metrics[0]?.items).toEqual([
+        { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv4" } },
+        { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv6" } },
+      ]);
+      expect(installation.problems).toBe("");
+    });
+  });
+
+  await describeOperator("the operator with a local API", (world) => {
+    let server: CrowdsecProcess;
+    let asked = 0;
+
+    beforeAll(async () => {
+      server = await CrowdsecProcess.start(program);
+      await world().startOperator({ parameters: ["--allow-private-feeds"] });
+    });
+
+    afterAll(async () => await server.close());
+
+    async function pull(namespace: string): Promise<void> {
+      asked += 1;
+      const feed: Manifest = {
+        apiVersion,
+        kind: "WafFeed",
+        metadata: { name: "threats", namespace, annotations: { "wafsync.dev/requested-at": String(asked) } },
+        spec: { crowdsec: { url: server.url, apiKeySecretRef: { name: "crowdsec" } } },
+      };
+      await world().apply(feed);
+    }
+
+    async function listed(waf: TestWaf, what: string, entries: readonly string[]): Promise<void> {
+      const wanted = [...entries].sort().join(" ");
+      await world().eventually(what, () => [...waf.view.blocklist].sort().join(" ") === wanted, 150_000);
+    }
+
+    test("has two thousand decisions on the WAF, and takes off those that end while the server is down", async () => {
+      const guards = { maxRemovals: 100_000, maxRemovalPercent: 100 };
+      const { namespace, waf } = await world().newInstance("crowdsec", { guards });
+      const secret: Manifest = {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "crowdsec", namespace },
+        stringData: { apiKey: server.key },
+      };
+      const [twice = "", ...lasting] = addresses(1900);
+      const brief = addresses(2000).slice(1900);
+      await server.add(...lasting.map((value) => ({ value, seconds: 3600 })));
+      await server.add({ value: twice, seconds: 3600 }, { value: twice, scenario: "test/other", seconds: 7200 });
+      const feedRule = rule(namespace, "feed", [], { addressesFrom: [{ feedRef: { name: "threats" } }] });
+      await world().apply(secret, feedRule, rule(namespace, "by-hand", [twice]));
+      await pull(namespace);
+      await listed(waf, "what lasts is on the WAF", [twice, ...lasting]);
+      await server.add(...brief.map((value) => ({ value, seconds: 30 })));
+      await pull(namespace);
+      await listed(waf, "two thousand entries", [twice, ...lasting, ...brief]);
+
+      await server.kill();
+      await listed(waf, "what has ended is gone", [twice, ...lasting]);
+      const fetched = async () => conditionOf(await world().read("WafFeed", namespace, "threats"), "Fetched");
+      await pull(namespace);
+      await world().eventually("the server is missed", async () => (await fetched())?.reason === "Unavailable");
+      await listed(waf, "nothing else is gone", [twice, ...lasting]);
+
+      await server.start();
+      await server.end(twice);
+      await pull(namespace);
+      await world().eventually("the server is back", async () => (await fetched())?.reason === "Fetched");
+      await listed(waf, "the rule still wants it", [twice, ...lasting]);
+      await world().remove(rule(namespace, "by-hand", [twice]));
+      await listed(waf, "nobody wants it any more", lasting);
+    });
+  });
+});

@@ -1,0 +1,175 @@
+// The single executable, built and run with no Node.js on the PATH, and what is published next to it.
+import { execFile } from "node:child_process";
+import { readFile, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { fillKrewManifest } from "../../scripts/krew-manifest.ts";
+import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { instanceDocument, ruleDocument, secretDocument } from "../support/worlds/waf-folder.ts";
+
+const root = join(import.meta.dirname, "../..");
+const execute = promisify(execFile);
+const { version, devDependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
+  version: string;
+  devDependencies: Readonly<Record<string, string>>;
+};
+const name = `wafsync-${version}-linux-x64`;
+const key = "executable-key-0123456789";
+const [major = 0] = process.versions.node.split(".").map(Number);
+
+interface KrewManifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: {
+    readonly version: string;
+    readonly shortDescription: string;
+    readonly description: string;
+    readonly platforms: readonly {
+      readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+      readonly uri: string;
+      readonly sha256: string;
+      readonly bin: string;
+      readonly files: readonly { readonly from: string; readonly to: string }[];
+    }[];
+  };
+}
+
+describe("the single executable", () => {
+  let scratch: ScratchDirectory;
+  const inScratch = (file: string): string => join(scratch.path, file);
+  /** No variable of the tests, and no folder with programs. */
+  const alone = (executable = "wafsync") => ({
+    executable: inScratch(`release/${executable}`),
+    workingDirectory: scratch.path,
+    environment: { PATH: "/nowhere", HOME: scratch.path },
+    isIsolated: true,
+  });
+  const run = async (...parameters: string[]) => await runWafsync(parameters, alone());
+  const json = async (file: string) => JSON.parse(await readFile(inScratch(file), "utf8")) as unknown;
+
+  beforeAll(async () => {
+    scratch = await scratchDirectory();
+    await execute(process.execPath, ["scripts/build-executable.ts", inScratch("release")], { cwd: root });
+  }, 180_000);
+
+  afterAll(async () => {
+    await scratch[Symbol.asyncDispose]();
+  });
+
+  test("has the version of Node.js that is tested, and knows its commit", async () => {
+    const { code, stdout, stderr } = await run("version", "-o", "json");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ version, node: devDependencies["node"], platform: "linux-x64" });
+    expect((JSON.parse(stdout) as { commit: string }).commit).toMatch(/^[0-9a-f]{40}(?:-dirty)?$/u);
+    expect(major).toBe(24);
+  });
+
+  test("simulates, plans, applies, reports and follows a folder, as the bundle does", async () => {
+    const simulator = startWafsync(["simulator", "--port", "0", "--key", key], alone());
+    try {
+      await simulator.hasPrinted(/WAF API +http\S+\n/u);
+      const baseUrl = /WAF API +(http\S+)/u.exec(simulator.printed())?.[1] ?? "";
+      await scratch.write("waf/instance.yaml", instanceDocument(baseUrl));
+      await scratch.write("waf/secret.yaml", secretDocument(key));
+      await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: ["203.0.113.9"] }));
+      const folder = ["-f", "waf", "--allow-insecure-http"];
+      expect(await run("plan", ...folder)).toMatchObject({ code: 1, stderr: "" });
+      expect(await run("apply", ...folder)).toMatchObject({ code: 0 });
+      expect(await run("plan", ...folder)).toMatchObject({ code: 0 });
+      expect(await run("report", ...folder, "--out", "report.html")).toMatchObject({ code: 0 });
+      expect(await readFile(inScratch("report.html"), "utf8")).toContain("<svg");
+      const running = startWafsync(["run", ...folder], alone());
+      await running.hasPrinted(/Watching/u);
+      running.child.kill("SIGTERM");
+      expect(await running.ended).toMatchObject({ code: 0 });
+    } finally {
+      simulator.child.kill("SIGTERM");
+      await simulator.ended;
+    }
+  });
+
+  test("loads the Kubernetes client for a cluster", async () => {
+    const { code, stderr } = await run("clear-cache", "--instance", "shop/main", "--kubeconfig", "missing.yaml");
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("missing.yaml") });
+  });
+
+  test("is a plugin of kubectl, and its completion, by the name that it is called by", async () => {
+    await symlink("wafsync", inScratch("release/kubectl-wafsync"));
+    await symlink("wafsync", inScratch("release/kubectl_complete-wafsync"));
+    const help = await runWafsync(["--help"], alone("kubectl-wafsync"));
+    expect(help.stdout).toMatch(/^Usage: kubectl wafsync /u);
+    const completed = await runWafsync(["pl"], alone("kubectl_complete-wafsync"));
+    expect(completed.stdout).toMatch(/^plan\t.*\n:4\n$/u);
+  });
+
+  test("has an SBOM in both formats, of exactly the packages that are in it", async () => {
+    const cyclonedx = (await json(`release/${name}.cdx.json`)) as {
+      bomFormat: string;
+      metadata: { component: { name: string; version: string } };
+      components: readonly { name: string; version: string; purl: string; hashes?: readonly unknown[] }[];
+      dependencies: readonly { ref: string; dependsOn: readonly string[] }[];
+    };
+    expect(cyclonedx).toMatchObject({ bomFormat: "CycloneDX", metadata: { component: { name: "wafsync", version } } });
+    const names = cyclonedx.components.map((component) => component.name);
+    expect(names).toEqual(expect.arrayContaining(["undici", "zod", "@kubernetes/client-node", "echarts", "Node.js"]));
+    for (const tool of ["jest", "typescript", "esbuild", "postject"]) expect(names).not.toContain(tool);
+    const spdx = (await json(`release/${name}.spdx.json`)) as {
+      spdxVersion: string;
+      packages: readonly { name: string; SPDXID: string }[];
+      relationships: readonly { spdxElementId: string; relatedSpdxElement: string }[];
+    };
+    expect(spdx.spdxVersion).toMatch(/^SPDX-2/u);
+    expect(spdx.packages.map((one) => one.name).sort()).toEqual([...names, "wafsync"].sort());
+    // Nothing stands alone, and nothing refers to what was left out.
+    const known = new Set(["SPDXRef-DOCUMENT", ...spdx.packages.map(({ SPDXID }) => SPDXID)]);
+    const related = new Set(spdx.relationships.map(({ spdxElementId }) => spdxElementId));
+    for (const { relatedSpdxElement } of spdx.relationships) expect(known).toContain(relatedSpdxElement);
+    for (const { name: one, SPDXID } of spdx.packages) if (one !== "wafsync") expect(related).toContain(SPDXID);
+    const refs = new Set(cyclonedx.dependencies.map(({ ref }) => ref));
+    for (const { dependsOn } of cyclonedx.dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
+    const licenses = await execute("tar", ["-xzOf", inScratch(`release/${name}.tar.gz`), "THIRD-PARTY-LICENSES.txt"]);
+    for (const one of names) if (one !== "Node.js") expect(licenses.stdout).toContain(`${one} `);
+  });
+
+  test("has checksums that are right, and a manifest for krew with that of the archive", async () => {
+    await execute("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: inScratch("release") });
+    const sums = await readFile(inScratch("release/SHA256SUMS"), "utf8");
+    const manifest = parse(await readFile(inScratch("release/wafsync.yaml"), "utf8")) as KrewManifest;
+    const [platform] = manifest.spec.platforms;
+    expect(sums).toContain(`${platform?.sha256 ?? ""}  ${name}.tar.gz\n`);
+    const { stdout } = await execute("tar", ["-tzf", inScratch(`release/${name}.tar.gz`)]);
+    const archived = stdout.trim().split("\n");
+    for (const { from } of platform?.files ?? []) expect(archived).toContain(from);
+    expect(platform?.files.map(({ from }) => from)).toContain(platform?.bin);
+  });
+});
+
+/** What `validate-krew-manifest` asks of a manifest, which the index of krew runs. */
+test("The template of the krew manifest becomes a valid one", async () => {
+  const template = await readFile(join(root, "deploy/krew/wafsync.yaml"), "utf8");
+  const text = fillKrewManifest(template, "1.2.3", { "linux-x64": "0".repeat(64) });
+  const manifest = parse(text) as KrewManifest;
+  expect(manifest).toMatchObject({
+    apiVersion: "krew.googlecontainertools.github.com/v1alpha2",
+    kind: "Plugin",
+    metadata: { name: "wafsync" },
+    spec: { version: "v1.2.3" },
+  });
+  const { shortDescription, description, platforms } = manifest.spec;
+  expect(shortDescription.length).toBeLessThanOrEqual(50);
+  expect(shortDescription).not.toMatch(/\.$/u);
+  expect(description.trim()).not.toBe("");
+  for (const { selector, uri, sha256, bin, files } of platforms) {
+    expect(Object.keys(selector.matchLabels).sort()).toEqual(["arch", "os"]);
+    expect(uri).toMatch(/^https:\/\/\S+\/v1\.2\.3\/wafsync-1\.2\.3-\S+\.tar\.gz$/u);
+    expect(sha256).toMatch(/^[0-9a-f]{64}$/u);
+    expect(bin).not.toMatch(/^\/|\.\./u);
+    for (const { from, to } of files) expect([from, to].join(" ")).not.toMatch(/(?:^| )\/|\.\./u);
+  }
+  expect(() => fillKrewManifest(template, "1.2.3", {})).toThrow("{{ sha256 linux-x64 }}");
+});

@@ -1,0 +1,97 @@
+// Nothing that a WAF, or the author of a folder, writes commands the terminal or the pipeline that wafsync runs in.
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { startScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import type { ScriptedWaf } from "../support/fakes/scripted-waf.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { configMapDocument, instanceDocument, ruleDocument, secretDocument } from "../support/worlds/waf-folder.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+
+const escape = "\u001b";
+const hostile = `x${escape}]0;title\u0007${escape}[8m\u009b2J\u202e\u2066\r\n::stop-commands::token\u2028\u200b`;
+/** Whatever is not seen, but for the end of a line, and a command of GitHub's runner at the start of one. */
+const harmful = /(?![\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|^::/mu;
+
+let waf: ScriptedWaf;
+/** What the WAF answers to reads of lists, and to all writes. */
+let list: readonly string[] = [];
+let message = "done";
+let domain = "shop.example";
+
+beforeAll(async () => {
+  waf = await startScriptedWaf((request, response) => {
+    const isList = request.method === "GET" && request.url.includes("list_ips");
+    const isRefused = request.method !== "GET";
+    response.writeHead(isRefused ? 400 : 200, { "content-type": "application/json" });
+    const origins = { success: true, domain, origin: "origin.example" };
+    response.end(JSON.stringify(isList ? list : isRefused ? { success: false, domain, message } : origins));
+  });
+});
+
+afterAll(async () => await waf.close());
+
+async function output(command: readonly string[], files: Readonly<Record<string, string>> = {}): Promise<string> {
+  await using folder = await scratchDirectory({
+    "main.yaml": instanceDocument(waf.baseUrl),
+    "secret.yaml": secretDocument(),
+    "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.1"] }),
+  });
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder.path, name), text);
+  const { stdout, stderr } = await runWafsync([...command, "-f", folder.path, "--allow-insecure-http"]);
+  return `${stdout}${stderr}${await stateIn(folder.path)}`;
+}
+
+/** The files of the state directory; `cat` shows them on a terminal, too. */
+async function stateIn(folder: string): Promise<string> {
+  const entries = await readdir(join(folder, ".wafsync"), { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile());
+  return (
+    await Promise.all(files.map(async ({ parentPath, name }) => await readFile(join(parentPath, name), "utf8")))
+  ).join("");
+}
+
+describe("A text that commands a terminal is shown, and not obeyed,", () => {
+  test.each([["plan"], ["apply"], ["plan", "-o", "json"], ["apply", "-o", "json"]])(
+    "in an entry of a list: %s %s %s",
+    async (...command) => {
+      [list, message, domain] = [["192.0.2.9", hostile], "done", "shop.example"];
+      const printed = await output(command);
+      expect(printed).not.toMatch(harmful);
+      expect(printed).toContain("has a character that is not shown");
+    },
+  );
+
+  test("in a domain", async () => {
+    [list, message, domain] = [[], "done", hostile];
+    expect(await output(["plan"])).not.toMatch(harmful);
+  });
+
+  test("in a message of the API", async () => {
+    [list, message, domain] = [[], hostile, "shop.example"];
+    const printed = await output(["apply"]);
+    expect(printed).not.toMatch(harmful);
+    expect(printed).toContain("stop-commands");
+  });
+
+  test("in the names of files, and in what files say", async () => {
+    [list, message, domain] = [[], "done", "shop.example"];
+    const printed = await output(["plan"], {
+      [`${hostile.replaceAll("/", "")}.yaml`]: ruleDocument("named", { addresses: ["192.0.2.2"] }),
+      "field.yaml": ruleDocument("field", {}).replace("action:", `${JSON.stringify(`${hostile}y`)}: 1\n  action:`),
+      "entry.yaml": ruleDocument("entry", { addresses: [hostile] }),
+      "lines.yaml": configMapDocument("feed", []).replace(
+        "  list: |\n",
+        `  list: ${JSON.stringify(`${hostile}\n192.0.2.3`)}\n`,
+      ),
+      "lines-rule.yaml": ruleDocument("lines", { configMap: "feed" }),
+      "keys.yaml": configMapDocument("keys", []).replace("  list: |\n", `  ${JSON.stringify(hostile)}: x\n`),
+      "keys-rule.yaml": ruleDocument("keys", { configMap: "keys" }),
+      "name.yaml": ruleDocument("named", {}).replace("name: named", `name: ${JSON.stringify(hostile)}`),
+      "kind.yaml": `apiVersion: v1\nkind: ${JSON.stringify(hostile)}\nmetadata: {name: x}\n`,
+      "broken.yaml": `a: ${JSON.stringify(hostile)}\n  b: [`,
+    });
+    expect(printed).not.toMatch(harmful);
+    expect(printed).toContain("stop-commands");
+  });
+});

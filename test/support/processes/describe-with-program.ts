@@ -1,0 +1,35 @@
+// Suites that run a program of the system, such as another shell. Where it is not installed, they are skipped with a loud line.
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+import { describe, test } from "@jest/globals";
+
+/** The path of a program, as a shell finds it. */
+function findProgram(name: string): string | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param body gets the path of the program */
+export function describeWithProgram(program: string, title: string, body: (path: string) => void): void {
+  const path = findProgram(program);
+  if (path !== undefined) {
+    describe(title, () => {
+      body(path);
+    });
+    return;
+  }
+  process.stderr.write(`\n*** SKIPPED: ${title}: ${program} is not installed\n\n`);
+  // oxlint-disable-next-line jest/no-disabled-tests -- it says so
+  describe.skip(title, () => {
+    test(`needs ${program}`, () => undefined);
+  });
+}

@@ -1,0 +1,109 @@
+// The promises about feeds, and the smallest change of the source that breaks each.
+import type { Mutation } from "./mutations.ts";
+
+const guards = "src/plan/feeds/guards.ts";
+const state = "src/plan/feeds/feed-state.ts";
+const stateTest = "test/plan/feeds/feed-state.test.ts";
+const fetchTest = "test/feed/fetch/fetch-feed.test.ts";
+const crowdsecTest = "test/feed/crowdsec/crowdsec-source.test.ts";
+
+export const feedMutations: readonly Mutation[] = [
+  {
+    guard: "`minEntries` puts content of a feed on hold",
+    file: guards,
+    from: "if (valid >= minEntries) return undefined;",
+    to: "if (valid >= 0) return undefined;",
+    foundBy: "simulation",
+  },
+  {
+    guard: "`maxEntries` puts content of a feed on hold",
+    file: guards,
+    from: "if (valid <= maxEntries) return undefined;",
+    to: "if (valid <= maxEntries * 2) return undefined;",
+    foundBy: "simulation",
+  },
+  {
+    guard: "`maxShrinkPercent` puts content of a feed on hold",
+    file: guards,
+    from: "if (before < shrinkGuardEntriesMin || lost * 100 <= before * maxShrinkPercent) return undefined;",
+    to: "if (before < shrinkGuardEntriesMin || lost <= before * maxShrinkPercent) return undefined;",
+    foundBy: "simulation",
+  },
+  {
+    guard: "`maxInvalidPercent` puts content of a feed on hold",
+    file: guards,
+    from: "if (total < invalidGuardLinesMin || invalid * 100 <= total * maxInvalidPercent) return undefined;",
+    to: "if (total < invalidGuardLinesMin || invalid <= total * maxInvalidPercent) return undefined;",
+    foundBy: "simulation",
+  },
+  {
+    guard: "a page is no content of a feed",
+    file: guards,
+    from: "if (facts.looksLikeMarkup) {",
+    to: "if (facts.looksLikeMarkup && facts.bytes === 0) {",
+    foundBy: "simulation",
+  },
+  {
+    guard: "an empty text is no content of a feed, and nobody can accept it",
+    file: guards,
+    from: "if (facts.bytes === 0 && reading.counts.total === 0) {",
+    to: "if (facts.bytes === 0 && reading.counts.total > 0) {",
+    foundBy: "simulation",
+  },
+  {
+    guard: "the last good content outlives a failed fetch",
+    file: state,
+    from: "return { ...state, failures, fault, nextFetchMs: next };",
+    to: "return { ...state, good: undefined, failures, fault, nextFetchMs: next };",
+    foundBy: "simulation",
+  },
+  {
+    guard: "an acceptance is for one content",
+    file: state,
+    from: "return acceptanceOf(feed) === hash && usedAcceptance !== hash;",
+    to: "return acceptanceOf(feed) !== undefined && usedAcceptance !== hash;",
+    foundBy: "simulation",
+  },
+  {
+    guard: "an acceptance counts once",
+    file: state,
+    from: "return acceptanceOf(feed) === hash && usedAcceptance !== hash;",
+    to: "return acceptanceOf(feed) === hash;",
+    foundBy: stateTest,
+  },
+  {
+    guard: "the last good content is loaded before the first run",
+    file: "src/reconcile/feeds/feed-book.ts",
+    from: "state: adapted(state ?? before?.state ?? initialFeedState(feed), feed),",
+    to: "state: adapted(before?.state ?? initialFeedState(feed), feed),",
+    foundBy: "simulation",
+  },
+  {
+    guard: "content is stored before it is used",
+    file: "src/reconcile/feeds/feed-book.ts",
+    from: "if (problem !== undefined) {",
+    to: 'if (problem === "") {',
+    foundBy: "simulation",
+  },
+  {
+    guard: "a text that was cut off is no content of a feed",
+    file: "src/feed/fetch/exchange.ts",
+    from: "this.#body.destroy(error as Error);",
+    to: "this.#body.push(null);",
+    foundBy: fetchTest,
+  },
+  {
+    guard: "feeds are fetched from checked addresses only",
+    file: "src/feed/fetch/exchange.ts",
+    from: "lookup: createCheckedLookup(isAllowed, resolve)",
+    to: "lookup: createCheckedLookup(() => true, resolve)",
+    foundBy: fetchTest,
+  },
+  {
+    guard: "the full list of CrowdSec comes from the call that fails when its table is gone",
+    file: "src/feed/crowdsec/crowdsec-source.ts",
+    from: "const answer = await this.#get(pull, decisionsPath(pull.source), signal);",
+    to: "const answer = await this.#get(pull, `${streamPath(pull.source)}&x=1`, signal);",
+    foundBy: crowdsecTest,
+  },
+];

@@ -1,0 +1,52 @@
+// What a person who reads the documentation would say of an answer to the fetch of a feed. Written anew, without anything of
+// src/plan, so that one mistake can't hide in both.
+import type { FeedGuards } from "../../../src/model/declared-feed.ts";
+import { parseDeclaredEntry } from "../../../src/model/entry.ts";
+
+/** What a server has to say. */
+export type Served =
+  | { readonly kind: "Text"; readonly lines: readonly string[] }
+  /** HTML, with the lines of a list in it. */
+  | { readonly kind: "Page"; readonly lines: readonly string[] }
+  /** An empty text. */
+  | { readonly kind: "Nothing" }
+  /** The connection breaks in the middle. */
+  | { readonly kind: "Cut" }
+  /** 404. */
+  | { readonly kind: "Gone" };
+
+export type Judged =
+  | { readonly verdict: "Good" }
+  /** A person may accept it. */
+  | { readonly verdict: "Hold"; readonly why: string }
+  | { readonly verdict: "Refuse"; readonly why: string };
+
+/** The entries in it, each once, in order. */
+export function spokenEntries(served: Served): readonly string[] {
+  const lines = "lines" in served ? served.lines : [];
+  const entries = lines.flatMap((line) => {
+    const parsed = parseDeclaredEntry(line);
+    return parsed.ok ? [parsed.entry] : [];
+  });
+  return [...new Set(entries)].sort();
+}
+
+export function judgeServed(
+  served: Served | undefined,
+  before: readonly string[] | undefined,
+  { minEntries, maxEntries, maxShrinkPercent, maxInvalidPercent }: FeedGuards,
+): Judged {
+  if (served === undefined) return { verdict: "Refuse", why: "nothing was fetched" };
+  if (served.kind !== "Text") return { verdict: "Refuse", why: `the answer was no list: ${served.kind}` };
+  const count = spokenEntries(served).length;
+  const lineCount = served.lines.length;
+  const invalid = served.lines.filter((line) => !parseDeclaredEntry(line).ok).length;
+  const last = before?.length ?? 0;
+  if (count < minEntries) return { verdict: "Hold", why: `it has ${count} entries` };
+  if (count > maxEntries) return { verdict: "Hold", why: `it has ${count} entries` };
+  if (lineCount >= 10 && (invalid / lineCount) * 100 > maxInvalidPercent)
+    return { verdict: "Hold", why: `${invalid} of ${lineCount} lines are invalid` };
+  if (last >= 10 && ((last - count) / last) * 100 > maxShrinkPercent)
+    return { verdict: "Hold", why: `it shrank from ${last} to ${count} entries` };
+  return { verdict: "Good" };
+}

@@ -1,0 +1,306 @@
+// The feeds of a simulation: what their servers answer, what is declared of them, and what is stored. Contents shrink, vanish,
+// turn into pages and arrive late. Whatever becomes the last good content is judged as it is stored, in words of its own.
+import type { DeclaredFeed, FeedGuards } from "../../../src/model/declared-feed.ts";
+import type { FeedContent } from "../../../src/model/feed.ts";
+import type { AddressText, Gathered } from "../../../src/model/gathered.ts";
+import type { ObjectName } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
+import { readFeed } from "../../../src/feed/read/read-feed.ts";
+import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
+import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
+import type { StoredFeed } from "../../../src/reconcile/feeds/feed-ports.ts";
+import { decodeFeedState, encodeFeed, type FeedRecord, withContent } from "../../../src/source/feed-record.ts";
+import { aFeed, textFacts } from "../builders/declare-feed.ts";
+import { RecordedStatus } from "../fakes/recorded-status.ts";
+import { judgeServed, type Served, spokenEntries } from "./feed-oracle.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { SimWorld } from "./sim-world.ts";
+
+const names: readonly ObjectName[] = [
+  { namespace: "edge", name: "threats" },
+  { namespace: "edge", name: "partners" },
+];
+const addresses: readonly string[] = [
+  ...Array.from({ length: 16 }, (_, index) => `192.0.2.${index}`),
+  ...Array.from({ length: 8 }, (_, index) => `203.0.113.${100 + index}`),
+  "2001:db8::a",
+  "10.1.2.0/24",
+];
+const intervalMs = 1_800_000;
+const strict: FeedGuards = { minEntries: 5, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 22 };
+const loose: FeedGuards = { minEntries: 0, maxShrinkPercent: 100, maxInvalidPercent: 100, maxEntries: 1000 };
+/** What a process has in its hands may be replaced meanwhile, for as long as a call and its turn take. */
+const replacedMsMax = 60_000;
+
+interface Stored {
+  readonly record: FeedRecord;
+  readonly entries: readonly string[] | undefined;
+  readonly before: readonly string[] | undefined;
+  readonly changedMs: number;
+}
+
+export class SimFeeds {
+  /** Whether anything is declared. */
+  readonly isUsed: boolean;
+  readonly status = new RecordedStatus();
+  /** Where processes learn that a declaration has changed. */
+  onChange: () => void = () => undefined;
+  readonly #world: SimWorld;
+  readonly #declared = new Map<string, DeclaredFeed>();
+  readonly #served = new Map<string, Served>();
+  readonly #stored = new Map<string, Stored>();
+  /** What each process was answered last, and which feeds it could load. */
+  readonly #answers = new WeakMap<SimProcess, Map<string, Served>>();
+  readonly #loaded = new WeakMap<SimProcess, Set<string>>();
+  /** What was on hold, by the hash that accepts it; and what a person has accepted. */
+  readonly #held = new Map<string, string>();
+  readonly #accepted = new Set<string>();
+  #asked = 0;
+
+  constructor(world: SimWorld, isUsed: boolean) {
+    this.#world = world;
+    this.isUsed = isUsed;
+    for (const name of isUsed ? names : []) {
+      const { meta } = aFeed();
+      this.#declared.set(nameKey(name), aFeed({ meta: { ...meta, ...name }, intervalMs, guards: strict }));
+      this.#served.set(nameKey(name), this.#list());
+    }
+  }
+
+  declared(): readonly DeclaredFeed[] {
+    return [...this.#declared.values()];
+  }
+
+  /** What a rule refers to. */
+  refs(): readonly ObjectName[] {
+    return this.isUsed && this.#world.chance(0.4) ? [names[this.#world.pick(names.length)] ?? names[0]!] : [];
+  }
+
+  /** A server, or a person. */
+  doSomething(): void {
+    const world = this.#world;
+    const name = nameKey(names[world.pick(names.length)] ?? names[0]!);
+    const choice = world.pick(10);
+    if (choice < 6) {
+      const served = world.chance(0.3) ? this.#list() : this.#broken(name);
+      this.#served.set(name, served);
+      world.note(undefined, `${name} is now ${describe(served)}`);
+      if (world.chance(0.7)) this.#ask(name);
+    } else if (choice === 6) this.#edit(name, { suspend: this.#declared.get(name)?.suspend !== true });
+    else if (choice === 7) this.#edit(name, { guards: world.chance(0.8) ? strict : loose });
+    else this.#accept(name);
+  }
+
+  /** All servers work, and nothing objects any more. */
+  settle(): void {
+    for (const name of this.#declared.keys()) {
+      this.#served.set(name, this.#list());
+      this.#edit(name, { guards: loose, suspend: false });
+      this.#ask(name);
+    }
+  }
+
+  load(process: SimProcess, feed: ObjectName): StoredFeed {
+    const { api } = this.#world.problems;
+    if (api !== undefined) return { ok: false, problem: api };
+    const loaded = this.#loaded.get(process) ?? new Set();
+    this.#loaded.set(process, loaded.add(nameKey(feed)));
+    const stored = this.#stored.get(nameKey(feed));
+    if (stored === undefined) return { ok: true, state: undefined };
+    const { stateText, content } = stored.record;
+    const decoded = decodeFeedState(stateText);
+    if (!decoded.ok) return decoded;
+    const state = content === undefined ? decoded.state : withContent(decoded.state, content.digest, content.text);
+    return state === undefined ? { ok: false, problem: "The entries are damaged." } : { ok: true, state };
+  }
+
+  save(process: SimProcess, feed: ObjectName, state: FeedState): string | undefined {
+    const { problems, saveFault, time, ledger } = this.#world;
+    if (!process.mayWrite) return "The Lease is lost.";
+    if (problems.api !== undefined) return problems.api;
+    const fault = saveFault();
+    if (fault !== undefined) return `The record cannot be written: ${fault}.`;
+    const name = nameKey(feed);
+    const was = this.#stored.get(name);
+    const entries = state.good?.content.entries.toSorted();
+    const served = this.#answers.get(process)?.get(name);
+    const objection = this.#objection(name, served, was?.entries, entries);
+    if (objection !== undefined) ledger.violation(`${name}: ${objection}`);
+    if (state.held !== undefined && served !== undefined) this.#held.set(state.held.hash, keyOf(spokenEntries(served)));
+    const isChanged = keyOf(was?.entries) !== keyOf(entries);
+    this.#stored.set(name, {
+      record: encodeFeed(state),
+      entries,
+      before: isChanged ? was?.entries : was?.before,
+      changedMs: isChanged ? time.nowMs() : (was?.changedMs ?? 0),
+    });
+    return undefined;
+  }
+
+  /** The server's answer as it is when it is asked; a late one arrives when it may be another already. */
+  ask(process: SimProcess, feed: ObjectName): { readonly delayMs: number; readonly answer: Promise<FetchOutcome> } {
+    const served = this.#served.get(nameKey(feed)) ?? { kind: "Gone" };
+    const answers = this.#answers.get(process) ?? new Map<string, Served>();
+    this.#answers.set(process, answers.set(nameKey(feed), served));
+    return { delayMs: this.#world.chance(0.2) ? this.#world.pick(29_000) : 1, answer: outcomeOf(served) };
+  }
+
+  /** What a process hands to its run must be the last good content, or one that was replaced only just now. */
+  judgeUse(process: SimProcess, gathered: Gathered | undefined): void {
+    const { ledger, time } = this.#world;
+    if (!process.mayWrite || !process.life.alive) return;
+    for (const [name, text] of this.#textsOf(gathered)) {
+      const stored = this.#stored.get(name);
+      if (text.state === "Missing") {
+        const isKnown = stored?.entries !== undefined && this.#loaded.get(process)?.has(name) === true;
+        if (isKnown && time.nowMs() - stored.changedMs > replacedMsMax)
+          ledger.violation(`${name} is missing for a run, and has a last good content`);
+        continue;
+      }
+      const used = text.state === "Listed" ? keyOf(text.entries.toSorted()) : "";
+      const isReplaced = time.nowMs() - (stored?.changedMs ?? 0) <= replacedMsMax && used === keyOf(stored?.before);
+      if (used !== keyOf(stored?.entries) && !isReplaced) ledger.violation(`${name} has another content for a run`);
+    }
+  }
+
+  /** What is declared, with the content that counts now, and with the one that counted before. */
+  extended(gathered: Gathered): readonly Gathered[] {
+    if (gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return [gathered];
+    const withContents = (contentOf: (stored: Stored) => readonly string[] | undefined): Gathered => ({
+      ...gathered,
+      rules: gathered.rules.map((one) => ({
+        ...one,
+        texts: [...one.texts, ...one.rule.feeds.map((feed) => this.#text(feed, contentOf))],
+      })),
+    });
+    return [withContents(({ entries }) => entries), withContents(({ before, entries }) => before ?? entries)];
+  }
+
+  /** In the end every feed is what its server says. */
+  expectCurrent(): void {
+    for (const [name, served] of this.#served) {
+      if (keyOf(this.#stored.get(name)?.entries) !== keyOf(spokenEntries(served)))
+        this.#world.ledger.violation(`${name} is not what its server says in the end`);
+    }
+    for (const fault of this.status.faults) this.#world.ledger.violation(`Status of a feed: ${fault}`);
+  }
+
+  #text(feed: ObjectName, contentOf: (stored: Stored) => readonly string[] | undefined): AddressText {
+    const source = `WafFeed ${nameKey(feed)}`;
+    const stored = this.#stored.get(nameKey(feed));
+    const entries = stored === undefined ? undefined : contentOf(stored);
+    if (entries === undefined) return { state: "Missing", source, problem: `${source} has no content yet.` };
+    return { state: "Listed", source, entries: entries as FeedContent["entries"] };
+  }
+
+  #textsOf(gathered: Gathered | undefined): readonly (readonly [string, AddressText])[] {
+    const texts = gathered?.rules.flatMap(({ texts: all }) => all) ?? [];
+    const prefix = "WafFeed ";
+    return texts.flatMap((text) => (text.source.startsWith(prefix) ? [[text.source.slice(prefix.length), text]] : []));
+  }
+
+  #objection(
+    name: string,
+    served: Served | undefined,
+    before: readonly string[] | undefined,
+    after: readonly string[] | undefined,
+  ): string | undefined {
+    const guards = this.#declared.get(name)?.guards ?? strict;
+    const judged = judgeServed(served, before, guards);
+    const isTaken = served !== undefined && keyOf(spokenEntries(served)) === keyOf(after);
+    if (keyOf(before) === keyOf(after)) {
+      return judged.verdict === "Good" && !isTaken ? "good content was not taken" : undefined;
+    }
+    if (after === undefined) return "the last good content was given up";
+    if (!isTaken) return "the content is not what the server said";
+    if (judged.verdict === "Good") return undefined;
+    if (judged.verdict === "Hold" && this.#accepted.delete(keyOf(after))) return undefined;
+    return `content was taken although ${judged.why}`;
+  }
+
+  #accept(name: string): void {
+    const stored = this.#stored.get(name);
+    const decoded = stored === undefined ? undefined : decodeFeedState(stored.record.stateText);
+    const hash = decoded?.ok === true ? decoded.state.held?.hash : undefined;
+    const entries = hash === undefined ? undefined : this.#held.get(hash);
+    if (hash === undefined || entries === undefined) return;
+    this.#accepted.add(entries);
+    this.#annotate(name, { "wafsync.dev/accept-feed": hash });
+    this.#world.note(undefined, `somebody accepts ${hash} of ${name}`);
+  }
+
+  #ask(name: string): void {
+    this.#asked += 1;
+    this.#annotate(name, { "wafsync.dev/requested-at": String(this.#asked) });
+  }
+
+  #annotate(name: string, annotations: Readonly<Record<string, string>>): void {
+    const feed = this.#declared.get(name);
+    if (feed === undefined) return;
+    this.#edit(name, { meta: { ...feed.meta, annotations: { ...feed.meta.annotations, ...annotations } } });
+  }
+
+  #edit(name: string, change: Partial<DeclaredFeed>): void {
+    const feed = this.#declared.get(name);
+    if (feed === undefined) return;
+    this.#declared.set(name, { ...feed, ...change });
+    this.onChange();
+  }
+
+  #list(): Served {
+    const { pick } = bound(this.#world);
+    const from = pick(addresses.length);
+    const count = 10 + pick(10);
+    return {
+      kind: "Text",
+      lines: Array.from({ length: count }, (_, at) => addresses[(from + at) % addresses.length] ?? ""),
+    };
+  }
+
+  #broken(name: string): Served {
+    const { pick } = bound(this.#world);
+    const was = this.#served.get(name);
+    const lines = was?.kind === "Text" ? was.lines : addresses.slice(0, 15);
+    const kinds: readonly Served[] = [
+      { kind: "Text", lines: lines.slice(0, Math.ceil((lines.length * (20 + pick(80))) / 100)) },
+      { kind: "Text", lines: [] },
+      { kind: "Text", lines: lines.slice(0, pick(5)) },
+      { kind: "Text", lines: [...lines, ...Array.from({ length: pick(6) }, () => "nonsense")] },
+      { kind: "Text", lines: [...addresses] },
+      { kind: "Page", lines },
+      { kind: "Nothing" },
+      { kind: "Cut" },
+      { kind: "Gone" },
+    ];
+    return kinds[pick(kinds.length)] ?? { kind: "Gone" };
+  }
+}
+
+function bound(world: SimWorld) {
+  return { pick: (count: number) => world.pick(count) };
+}
+
+function keyOf(entries: readonly string[] | undefined): string {
+  return entries === undefined ? "none" : [...new Set(entries)].sort().join(" ");
+}
+
+function describe(served: Served): string {
+  return "lines" in served ? `${served.kind}: ${served.lines.join(" ")}` : served.kind;
+}
+
+async function outcomeOf(served: Served): Promise<FetchOutcome> {
+  if (served.kind === "Gone") return { kind: "Failed", fault: { code: "HttpStatus", message: "It answered 404." } };
+  if (served.kind === "Cut") return { kind: "Failed", fault: { code: "Truncated", message: "It was cut off." } };
+  const lines = "lines" in served ? served.lines : [];
+  // A page may well have a list in it.
+  const text = served.kind === "Nothing" ? "" : `# A list\n${lines.join("\n")}\n`;
+  const read = await readFeed(oneChunk(Buffer.from(text)), { type: "Plain" });
+  if (!read.ok) return { kind: "Failed", fault: read.fault };
+  const facts = textFacts({ looksLikeMarkup: served.kind === "Page", bytes: text.length });
+  return { kind: "Read", reading: read.reading, facts };
+}
+
+// oxlint-disable-next-line typescript/require-await -- a stream of one chunk
+async function* oneChunk(chunk: Buffer): AsyncGenerator<Buffer> {
+  yield chunk;
+}

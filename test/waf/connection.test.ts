@@ -1,0 +1,93 @@
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { ApiKey } from "../../src/model/api-key.ts";
+import type { WafFault, WafResult } from "../../src/model/waf-result.ts";
+import { isPublicAddress } from "../../src/net/address-policy.ts";
+import type { ResolveHost } from "../../src/net/checked-lookup.ts";
+import { createWafClient } from "../../src/waf/client.ts";
+import { checkedClients } from "../../src/waf/connection.ts";
+import { LaneRegistry } from "../../src/waf/lane-registry.ts";
+import { findFreePorts } from "../support/control-plane/free-ports.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+import { json, raw, startScriptedWaf, testKey } from "../support/fakes/scripted-waf.ts";
+
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+async function aWaf(script = json(200, [])) {
+  const server = await startScriptedWaf(script);
+  closers.push(async () => await server.close());
+  return { server, port: Number(new URL(server.baseUrl).port) };
+}
+
+/** Resolves a name to these addresses, one answer after the other. */
+function resolving(...answers: readonly string[]): ResolveHost {
+  const left = [...answers];
+  return (_, __, callback) => callback(null, [{ address: left.shift() ?? "", family: 4 }]);
+}
+
+const failing: ResolveHost = (_, __, callback) => {
+  callback(Object.assign(new Error("unknown"), { code: "ENOTFOUND" }), []);
+};
+
+function clientFor(baseUrl: string, isAllowed: (address: string) => boolean, resolve?: ResolveHost) {
+  const clock = createVirtualClock();
+  const key = new ApiKey(testKey);
+  const lanes = new LaneRegistry({ clock, open: checkedClients({ isAllowed, ...(resolve && { resolve }) }) });
+  closers.push(async () => await lanes.close());
+  const lane = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
+  const permit = () => ({ permitted: true }) as const;
+  return createWafClient({ baseUrl, key, requestTimeoutMs: 10_000, lane, permit, clock, hidesCause: true });
+}
+
+function faultIn(result: WafResult<unknown>): WafFault {
+  if (result.ok) throw new Error("There is no fault.");
+  return result.fault;
+}
+
+describe("A client that checks addresses", () => {
+  test.each(["http://127.0.0.1", "http://[::1]", "http://2130706433", "http://0x7f.1", "http://[::ffff:127.0.0.1]"])(
+    "does not connect to %s",
+    async (host) => {
+      const { server, port } = await aWaf();
+      const waf = clientFor(`${host}:${port}`, isPublicAddress);
+      expect(faultIn(await waf.readList("blocklist"))).toMatchObject({ code: "Unavailable", cause: "ADDRESS_REFUSED" });
+      expect(faultIn(await waf.addEntry("blocklist", "192.0.2.1"))).toMatchObject({ code: "Unavailable" });
+      expect(server.connections()).toBe(0);
+    },
+  );
+
+  test("does not connect to a name that has an inner address, and connects once it has an allowed one", async () => {
+    const { server, port } = await aWaf();
+    const isAllowed = (address: string) => address === "127.0.0.1";
+    const waf = clientFor(`http://waf.example:${port}`, isAllowed, resolving("169.254.169.254", "127.0.0.1"));
+    expect(faultIn(await waf.readList("blocklist"))).toMatchObject({ cause: "ADDRESS_REFUSED" });
+    expect(server.connections()).toBe(0);
+    expect(await waf.readList("blocklist")).toEqual({ ok: true, value: [] });
+  });
+});
+
+describe("A client that hides causes", () => {
+  test("says the same of a refused address, a closed port, an unknown name and a server of another protocol", async () => {
+    const { port } = await aWaf(raw("220 mail.example ESMTP\r\n"));
+    const [closed] = await findFreePorts(1);
+    const everything = () => true;
+    const reads = [
+      clientFor(`http://waf.example:${port}`, isPublicAddress, resolving("127.0.0.1")),
+      clientFor(`http://waf.example:${closed}`, everything, resolving("127.0.0.1")),
+      clientFor(`http://waf.example:${port}`, everything, failing),
+      clientFor(`http://waf.example:${port}`, everything, resolving("127.0.0.1")),
+      clientFor(`https://waf.example:${port}`, everything, resolving("127.0.0.1")),
+    ].map(async (waf) => faultIn(await waf.readOrigins()));
+    const faults = await Promise.all(reads);
+    const sentences = faults.map(({ code, message }) => `${code} ${message.replaceAll(/https?:[^ ]*\w/g, "URL")}`);
+    expect(new Set(sentences)).toEqual(
+      new Set([
+        "Unavailable wafsync cannot connect to URL. Check the host, its certificate and the network; the cause is in the log of wafsync. Inner addresses need --allowed-base-urls or --allow-private-networks.",
+      ]),
+    );
+    expect(new Set(faults.map(({ cause }) => cause)).size).toBeGreaterThan(2);
+  });
+});
