@@ -1,6 +1,5 @@
 // The work of the operator, wired up: the watches, the reconcile runs, log forwarding, status and events. Every replica
 // watches; only the leader runs, writes status and emits events.
-import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
@@ -11,7 +10,7 @@ import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
-import type { LogFields, Logger } from "../telemetry/log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { connectionsOf } from "./base-url-policy.ts";
@@ -30,6 +29,7 @@ import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
 import { measureWatches } from "./measure-watches.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
+import { runFields } from "./run-fields.ts";
 import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
@@ -296,9 +296,4 @@ class Work implements OperatorWork {
       },
     };
   }
-}
-
-/** The fields of every log line of a run. */
-function runFields(instance: ObjectName, reasons: readonly string[]): LogFields {
-  return { reconcileID: randomUUID(), instance: nameKey(instance), reasons };
 }
