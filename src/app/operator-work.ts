@@ -1,6 +1,5 @@
 // The work of the operator, wired up: the watches, the reconcile runs, log forwarding, status and events. Every replica
 // watches; only the leader runs, writes status and emits events.
-import { randomUUID } from "node:crypto";
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
@@ -11,7 +10,7 @@ import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterSource } from "../source/cluster/cluster-source.ts";
 import { createClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
-import type { LogFields, Logger } from "../telemetry/log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import { connectionsOf } from "./base-url-policy.ts";
@@ -30,10 +29,11 @@ import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
 import { measureWatches } from "./measure-watches.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { operatorPorts } from "./operator-ports.ts";
+import { runFields } from "./run-fields.ts";
 import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
-import { runUnattachedLoop } from "./unattached-loop.ts";
+import { createUnattachedLoop } from "./unattached-loop.ts";
 import type { AnswerLimits } from "../waf/client.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
@@ -135,14 +135,15 @@ class Work implements OperatorWork {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
-    const unattachedPorts = { status: loggedStatus(this.#statusOptions(), {}), lifecycle: this.#records.lifecycle };
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
       this.#feeds.loop.run(signal, () => {
         for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
       }),
-      runUnattachedLoop(this.#source, unattachedPorts, this.#changed, this.#options.clock, signal),
+      createUnattachedLoop(this.#options.clock, this.#changed, this.#source, this.#records, this.#statusOptions()).run(
+        signal,
+      ),
       this.#records.tidyUp(signal),
     ]);
     await this.#running;
@@ -172,8 +173,12 @@ class Work implements OperatorWork {
       ...this.#options,
       onChange: (instance, reason) => {
         this.#changed.notify();
-        if (this.#isWorking) this.#wake(instance, reason);
+        if (!this.#isWorking) return;
+        const declared = this.#source.declared(instance);
+        if (declared !== undefined) this.#wafClients.pace(declared);
+        this.#wake(instance, reason);
       },
+      onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.#feeds.loop.wake(),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
@@ -291,9 +296,4 @@ class Work implements OperatorWork {
       },
     };
   }
-}
-
-/** The fields of every log line of a run. */
-function runFields(instance: ObjectName, reasons: readonly string[]): LogFields {
-  return { reconcileID: randomUUID(), instance: nameKey(instance), reasons };
 }

@@ -108,6 +108,12 @@ export interface ReconcileObserver {
   orphaned?(instance: ObjectName, count: number | undefined): void;
 }
 
+/** How much one run has done since it began. */
+export interface Turn {
+  readonly writes: number;
+  readonly elapsedMs: number;
+}
+
 export interface ReconcilePorts {
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
@@ -120,6 +126,8 @@ export interface ReconcilePorts {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   readonly observer: ReconcileObserver;
+  /** Whether the run has to let others go first; asked after each write. Absent where there are no others. */
+  readonly isTurnOver?: (turn: Turn) => boolean;
   /** Aborts when the process is to end: no new call is begun. */
   readonly stopping: AbortSignal;
   /** Aborts a little later: a running call is given up. */
