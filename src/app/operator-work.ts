@@ -13,6 +13,7 @@ import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import type { HistoryKeeper } from "./history-keeper.ts";
 import { connectionsOf } from "./base-url-policy.ts";
 import { InstanceController } from "./instance-controller.ts";
 import type { InstanceRun } from "./instance-controller.ts";
@@ -25,6 +26,7 @@ import { createLogOutputs } from "./log-outputs.ts";
 import type { LoggedStatusOptions } from "./logged-status.ts";
 import { loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
+import { operatorHistory } from "./operator-history.ts";
 import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
 import { measureWatches } from "./measure-watches.ts";
 import type { OperatorParts } from "./operator-ports.ts";
@@ -82,6 +84,7 @@ class Work implements OperatorWork {
   readonly #throttledLog: ThrottledLog;
   readonly #source: ClusterSource;
   readonly #records: ClusterRecords;
+  readonly #history: HistoryKeeper;
   readonly #wafClients: WafClients;
   readonly #feeds: OperatorFeeds;
   readonly #controller: InstanceController;
@@ -99,6 +102,7 @@ class Work implements OperatorWork {
     this.#throttledLog = new ThrottledLog(log, clock);
     this.#source = this.#makeSource();
     this.#records = this.#makeRecords();
+    this.#history = operatorHistory({ ...options, source: this.#source });
     this.#wafClients = new WafClients({
       ...options,
       ...connectionsOf(options.baseUrls),
@@ -151,6 +155,7 @@ class Work implements OperatorWork {
 
   async ended(): Promise<void> {
     await this.#running;
+    await this.#history.flush();
   }
 
   notReadyBecause(): string | undefined {
@@ -274,6 +279,7 @@ class Work implements OperatorWork {
       ...this.#options,
       source: this.#source,
       records: this.#records,
+      history: this.#history,
       wafClients: this.#wafClients,
       feeds: this.#feeds.book,
       gather: async (name) => {
