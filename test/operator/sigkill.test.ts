@@ -74,6 +74,7 @@ async function declareAtRandom(world: OperatorWorld, namespace: string, random: 
 /** What the inventory names. */
 async function owned(world: OperatorWorld, namespace: string): Promise<Set<string>> {
   const body = await world.requests.expect({ path: `/apis/wafsync.dev/v1alpha1/namespaces/${namespace}/wafrecords` });
-  const records = (body as { items: { spec: object }[] }).items;
-  return new Set(records.flatMap(({ spec }) => JSON.stringify(spec).match(/203\.0\.113\.\d+/g) ?? []));
+  const records = (body as { items: { spec: { type: string } }[] }).items;
+  const inventories = records.filter(({ spec }) => spec.type === "Inventory");
+  return new Set(inventories.flatMap(({ spec }) => JSON.stringify(spec).match(/203\.0\.113\.\d+/g) ?? []));
 }
