@@ -6,10 +6,10 @@ import type { Clock } from "./clock.ts";
 export const sliceMsMax = 10;
 
 export class TimeSlices {
-  readonly #clock: Pick<Clock, "monotonicMs">;
+  readonly #clock: Pick<Clock, "monotonicMs" | "schedule">;
   #beganMs: number;
 
-  constructor(clock: Pick<Clock, "monotonicMs">) {
+  constructor(clock: Pick<Clock, "monotonicMs" | "schedule">) {
     this.#clock = clock;
     this.#beganMs = clock.monotonicMs();
   }
@@ -21,7 +21,7 @@ export class TimeSlices {
 
   /** Resolves when other work had its turn, and begins the next slice. */
   async pause(): Promise<void> {
-    await new Promise<void>((resolve) => void setImmediate(resolve));
+    await new Promise<void>((resolve) => void this.#clock.schedule(0, resolve));
     this.#beganMs = this.#clock.monotonicMs();
   }
 }

@@ -21,7 +21,7 @@ const statusesAtOnceMax = 3;
 
 interface ReportPorts {
   readonly status: StatusPort;
-  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
 }
 
 /** Decides whether a status is written, from the one before and the one that would take its place. */
