@@ -191,7 +191,9 @@ const feedEntries = z.object({
   valid: count.describe("Different valid entries among them."),
   invalid: count.describe("Those that are not valid entries."),
   duplicates: count.describe("Those that say the same as another one."),
-  specialPurpose: count.describe("Valid entries that overlap special-purpose networks, such as private addresses."),
+  specialPurpose: count.describe(
+    "Valid entries that overlap special-purpose networks, such as private addresses. Rules leave them out, unless their instance allows them.",
+  ),
   used: count.describe("Entries that rules get from the feed now: those that have not ended."),
 });
 

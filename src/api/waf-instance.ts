@@ -17,6 +17,8 @@ import { commonStatus, count } from "./status-parts.ts";
 
 /** Instances give their name to records and labels, which must stay short. */
 const instanceNameLengthMax = 63;
+/** Groups of removals on hold in a status. */
+export const heldGroupsMax = 20;
 
 const listPolicy = z
   .enum(["Additive", "Exclusive", "Observe"])
@@ -166,6 +168,17 @@ const listStatus = z.object({
   held: count.describe("Removals that wait for approval, or for a source that can't be read."),
 });
 
+const heldGroup = z.object({
+  list: z.enum(["blocklist", "allowlist"]).describe("The list that the entries are on."),
+  owners: z
+    .string()
+    .max(1024)
+    .describe("Who wanted the entries last, for example `WafIpRule shop/scanners`; empty if that is not known."),
+  count: count.describe("How many removals."),
+  reason: z.string().max(1024).describe("What holds them."),
+  examples: z.array(z.string().max(64)).max(5).default([]).describe("The first of the entries."),
+});
+
 const planSummary = z.object({
   additions: count.describe("Entries and origins that would be added."),
   removals: count.describe("Entries and origins that would be removed."),
@@ -225,6 +238,12 @@ export const wafInstanceStatus = z
       .describe(
         "The hash of the plan whose removals wait: what the annotation `wafsync.dev/approve-removals` approves.",
       ),
+    removalsOnHold: z
+      .array(heldGroup)
+      .max(heldGroupsMax)
+      .optional()
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(`The removals on hold by who wanted the entries last: the first ${heldGroupsMax} groups.`),
     plan: planSummary.optional().describe("Under `Observe`: what would be written."),
     cacheClear: cacheClearStatus.optional().describe("The clears that follow rollouts, and where those are."),
     logs: logsStatus.optional().describe("How far the forwarding of blocked requests is."),
@@ -232,6 +251,7 @@ export const wafInstanceStatus = z
   .prefault({ observedGeneration: -1 })
   .describe("What wafsync found and did.");
 
+export type HeldGroup = z.output<typeof heldGroup>;
 export type WafInstanceSpec = z.output<typeof wafInstanceSpec>;
 export type WafInstanceStatus = z.output<typeof wafInstanceStatus>;
 

@@ -31,9 +31,9 @@ export const wafRecordSpec = withRules(
       .optional()
       .describe("The WafFeed that the record belongs to, unless it belongs to an instance."),
     type: z
-      .enum(["Inventory", "LogForwarding", "Feed"])
+      .enum(["Inventory", "LogForwarding", "History", "Feed"])
       .describe(
-        "What is recorded. `Inventory`: which entries and origins wafsync added, for whom, and what was approved. `LogForwarding`: which log entries were forwarded. `Feed`: the last good content of a feed.",
+        "What is recorded. `Inventory`: which entries and origins wafsync added, for whom, and what was approved. `LogForwarding`: which log entries were forwarded. `History`: what happened to entries and origins, for people. `Feed`: the last good content of a feed.",
       ),
     part: part.describe("The number of this object among those of its record."),
     parts: part.describe("How many objects the record has, as far as this object knows."),

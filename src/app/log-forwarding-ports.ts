@@ -11,7 +11,7 @@ import { baseUrlObjection } from "./base-url-policy.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 
-export interface LogForwardingParts extends Omit<OperatorParts, "records"> {
+export interface LogForwardingParts extends Omit<OperatorParts, "records" | "history"> {
   readonly api: ApiServer;
   readonly outputs: LogOutputs;
   /** Where records of wafsync 0.1 are; undefined if they are not to be moved. */

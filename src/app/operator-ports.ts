@@ -4,7 +4,7 @@ import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
-import type { ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { HistoryPort, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
 import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -26,6 +26,7 @@ export interface OperatorParts {
   readonly baseUrls: BaseUrlPolicy;
   readonly source: ClusterSource;
   readonly records: ClusterRecords;
+  readonly history: HistoryPort;
   readonly wafClients: WafClients;
   readonly gather: SourcePort["gather"];
   readonly feeds: Pick<FeedBook, "view" | "version">;
@@ -48,6 +49,7 @@ export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Log
       parts.feeds,
     ),
     inventory: records.inventory,
+    history: parts.history,
     lifecycle: records.lifecycle,
     status,
     openWaf: (instance, key) => {

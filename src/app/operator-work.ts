@@ -4,31 +4,25 @@ import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
-import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
-import type { ClusterSource } from "../source/cluster/cluster-source.ts";
-import { createClusterSource } from "../source/cluster/cluster-source.ts";
-import { createClusterRecords } from "../source/cluster/cluster-records.ts";
-import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
+import { type ObjectName, nameKey } from "../model/resource.ts";
+import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
+import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { connectionsOf } from "./base-url-policy.ts";
-import { InstanceController } from "./instance-controller.ts";
-import type { InstanceRun } from "./instance-controller.ts";
+import { type BaseUrlPolicy, connectionsOf } from "./base-url-policy.ts";
+import type { HistoryKeeper } from "./history-keeper.ts";
+import { type InstanceRun, InstanceController } from "./instance-controller.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
-import type { LogOutputs } from "./log-outputs.ts";
-import { createLogOutputs } from "./log-outputs.ts";
-import type { LoggedStatusOptions } from "./logged-status.ts";
-import { loggedStatus } from "./logged-status.ts";
+import { type LogOutputs, createLogOutputs } from "./log-outputs.ts";
+import { type LoggedStatusOptions, loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
+import { operatorHistory } from "./operator-history.ts";
 import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
 import { measureWatches } from "./measure-watches.ts";
-import type { OperatorParts } from "./operator-ports.ts";
-import { operatorPorts } from "./operator-ports.ts";
+import { type OperatorParts, operatorPorts } from "./operator-ports.ts";
 import { runFields } from "./run-fields.ts";
 import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
@@ -82,6 +76,7 @@ class Work implements OperatorWork {
   readonly #throttledLog: ThrottledLog;
   readonly #source: ClusterSource;
   readonly #records: ClusterRecords;
+  readonly #history: HistoryKeeper;
   readonly #wafClients: WafClients;
   readonly #feeds: OperatorFeeds;
   readonly #controller: InstanceController;
@@ -99,6 +94,7 @@ class Work implements OperatorWork {
     this.#throttledLog = new ThrottledLog(log, clock);
     this.#source = this.#makeSource();
     this.#records = this.#makeRecords();
+    this.#history = operatorHistory({ ...options, source: this.#source });
     this.#wafClients = new WafClients({
       ...options,
       ...connectionsOf(options.baseUrls),
@@ -151,6 +147,7 @@ class Work implements OperatorWork {
 
   async ended(): Promise<void> {
     await this.#running;
+    await this.#history.flush();
   }
 
   notReadyBecause(): string | undefined {
@@ -274,6 +271,7 @@ class Work implements OperatorWork {
       ...this.#options,
       source: this.#source,
       records: this.#records,
+      history: this.#history,
       wafClients: this.#wafClients,
       feeds: this.#feeds.book,
       gather: async (name) => {

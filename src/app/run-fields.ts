@@ -1,4 +1,4 @@
-// What every log line of one run says.
+// The fields of every log line of a run.
 import { randomUUID } from "node:crypto";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";

@@ -3,12 +3,14 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
-import type { InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import { createHistoryFiles } from "../source/directory/history-files.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
 import { removeOtherFeeds } from "../source/directory/feed-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
 import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
+import { HistoryKeeper } from "./history-keeper.ts";
 import type { SeenStore } from "./seen-keeper.ts";
 
 export interface OpenedStore {
@@ -16,6 +18,8 @@ export interface OpenedStore {
   readonly inventory: InventoryPort;
   readonly status: StatusPort;
   readonly seen: SeenStore;
+  /** Undefined for a dry run. */
+  readonly history: HistoryPort | undefined;
   /** Where feeds are remembered. A dry run only reads it. */
   readonly state: StateDirectory;
   /** Every instance that has an inventory. */
@@ -40,7 +44,7 @@ const problemsMax = 10;
 
 export async function openStore(
   options: StoreOptions,
-): Promise<OpenedStore | { readonly ok: false; readonly problem: string }> {
+): Promise<OpenedStore | { readonly ok: false; readonly problem: string; readonly isInUse?: true }> {
   if (options.isDryRun) return dryStore(options);
   const { stateDirectory: path, clock } = options;
   const opened = await openStateDirectory({ path, processId: process.pid, clock });
@@ -57,6 +61,12 @@ export async function openStore(
   };
   const status = createStatusFiles({ state: opened.state, clock, onProblem });
   const seenFiles = createSeenFiles(opened.state);
+  const historyFiles = createHistoryFiles(opened.state);
+  const append = async (...event: Parameters<typeof historyFiles.append>): Promise<string | undefined> => {
+    const appended = await historyFiles.append(...event);
+    return appended.ok ? undefined : appended.problem;
+  };
+  const history = new HistoryKeeper({ append }, clock, onProblem);
   const report = (result: { readonly ok: true } | { readonly ok: false; readonly problem: string }): void => {
     if (!result.ok) onProblem(result.problem);
   };
@@ -70,6 +80,7 @@ export async function openStore(
       write: async (instance, seen) => report(await seenFiles.write(instance, seen)),
       forget: async (instance) => report(await seenFiles.forget(instance)),
     },
+    history,
     known: async () => await listed(files),
     hasOthers: async (objects) => await status.hasOthers(objects),
     keepOnly: async (objects) => {
@@ -81,6 +92,7 @@ export async function openStore(
     problems: () => problems,
     close: async () => {
       await status.flush();
+      await history.flush();
       await opened.state.release();
     },
   };
@@ -119,6 +131,7 @@ function dryStore({ stateDirectory, clock }: StoreOptions): OpenedStore {
       write: async () => undefined,
       forget: async () => undefined,
     },
+    history: undefined,
     known: async () => await listed(files),
     hasOthers: async () => false,
     keepOnly: async () => undefined,

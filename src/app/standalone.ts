@@ -70,7 +70,8 @@ export interface Preview {
 
 export type OpenedStandalone =
   | { readonly ok: true; readonly standalone: Standalone }
-  | { readonly ok: false; readonly problem: string };
+  /** `isInUse`: another process works with the state directory. */
+  | { readonly ok: false; readonly problem: string; readonly isInUse?: true };
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
@@ -164,8 +165,12 @@ export class Standalone {
   /**
    * Brings every instance to its declared state, concurrently, and gives up on one after several failed runs. Watches the
    * files meanwhile, so that an urgent rule does not wait for the end of a long list.
+   * @param only the instances, if not all
    */
-  async applyOnce(onFiles: () => Promise<void>): Promise<readonly InstanceResult[]> {
+  async applyOnce(
+    onFiles: () => Promise<void>,
+    only: readonly ObjectName[] = this.#source.instances(),
+  ): Promise<readonly InstanceResult[]> {
     const applied = new AbortController();
     let notified = Promise.resolve();
     const watching = this.#source.watch(
@@ -176,7 +181,7 @@ export class Standalone {
     );
     try {
       await this.#feeds.once(this.#options.stopping.stop);
-      const results = await Promise.all(this.#source.instances().map(async (name) => await this.#applyInstance(name)));
+      const results = await Promise.all(only.map(async (name) => await this.#applyInstance(name)));
       await this.#forgetGone();
       return results;
     } finally {
@@ -278,6 +283,7 @@ export class Standalone {
         version: () => source.version(),
       },
       inventory,
+      history: this.#store.history,
       // There is no finalizer: a deleted file is deleted at once.
       lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
       openWaf: (instance, key) => this.#wafClients.open(instance, key),

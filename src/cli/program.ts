@@ -3,8 +3,12 @@
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { addApplyCommand } from "./commands/apply.ts";
+import { addApproveCommand } from "./commands/approve.ts";
+import { addBlockCommand, addUnblockCommand } from "./commands/block.ts";
 import { addClearCacheCommand } from "./commands/clear-cache.ts";
 import { addCompletionCommand } from "./commands/completion.ts";
+import { addHistoryCommand } from "./commands/history.ts";
+import { addImportCommand } from "./commands/import.ts";
 import { addLogsCommand } from "./commands/logs.ts";
 import { addOperatorCommand } from "./commands/operator.ts";
 import type { SetExitCode } from "./commands/option-groups.ts";
@@ -12,7 +16,9 @@ import { addPlanCommand } from "./commands/plan.ts";
 import { addReportCommand } from "./commands/report.ts";
 import { addRunCommand } from "./commands/run.ts";
 import { addSimulatorCommand } from "./commands/simulator.ts";
+import { addStatusCommand } from "./commands/status.ts";
 import { addVersionCommand } from "./commands/version.ts";
+import { addWhyCommand } from "./commands/why.ts";
 import { examplesAs } from "./invocation.ts";
 import { refuseUnsafeEnvironment } from "./unsafe-environment.ts";
 
@@ -21,6 +27,13 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
   addPlanCommand,
   addApplyCommand,
   addRunCommand,
+  addStatusCommand,
+  addBlockCommand,
+  addUnblockCommand,
+  addWhyCommand,
+  addApproveCommand,
+  addHistoryCommand,
+  addImportCommand,
   addClearCacheCommand,
   addOperatorCommand,
   addLogsCommand,

@@ -3,6 +3,7 @@ import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance, ListName, OriginType } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../model/gathered.ts";
+import type { HistoryEvent } from "../model/history.ts";
 import type { Inventory, LoadedInventory, SavedInventory } from "../model/inventory.ts";
 import type { Operation } from "../model/operation.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
@@ -114,6 +115,11 @@ export interface Turn {
   readonly elapsedMs: number;
 }
 
+/** Where people look up later what happened. Nothing waits for it, and nothing depends on it. Must not throw. */
+export interface HistoryPort {
+  note(instance: ObjectName, events: readonly HistoryEvent[]): void;
+}
+
 export interface ReconcilePorts {
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
   readonly baseUrlObjection: (baseUrl: string) => string | undefined;
@@ -122,6 +128,8 @@ export interface ReconcilePorts {
   readonly lifecycle: LifecyclePort;
   readonly openWaf: OpenWaf;
   readonly status: StatusPort;
+  /** Absent where nothing is kept for people. */
+  readonly history?: HistoryPort | undefined;
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;

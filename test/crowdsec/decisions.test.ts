@@ -7,7 +7,7 @@ import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
 import { Redactor } from "../../src/model/redactor.ts";
 import type { FeedState } from "../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
-import { aFeed } from "../support/builders/declare-feed.ts";
+import { aFeed, crowdsecFeed } from "../support/builders/declare-feed.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
 import { CrowdsecProcess } from "../support/processes/crowdsec-process.ts";
@@ -30,6 +30,7 @@ class Installation {
   storeProblem: string | undefined;
   /** Deadlines pass this much faster than they do outside. */
   haste = 1;
+  maxShrinkPercent = 30;
   readonly #server: CrowdsecProcess;
   #stored: FeedState | undefined;
   #laterMs = 0;
@@ -89,20 +90,9 @@ class Installation {
 
   #feed(): DeclaredFeed {
     const { meta } = aFeed({ annotations: { "wafsync.dev/requested-at": String(this.#asked) } });
-    return aFeed({
-      meta: { ...meta, ...name },
-      source: {
-        type: "Crowdsec",
-        url: this.#server.url,
-        apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
-        origins: [],
-        scenariosContaining: [],
-        scenariosNotContaining: [],
-        types: ["ban"],
-      },
-      intervalMs: minuteMs,
-      guards: { minEntries: 0, maxShrinkPercent: 30, maxInvalidPercent: 5, maxEntries: 10_000 },
-    });
+    const { maxShrinkPercent } = this;
+    const guards = { minEntries: 0, maxShrinkPercent, maxInvalidPercent: 5, maxEntries: 10_000 };
+    return crowdsecFeed({ meta: { ...meta, ...name }, intervalMs: minuteMs, guards }, this.#server.url);
   }
 }
 
@@ -163,6 +153,9 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       await server.start();
       expect(await installation.pull()).toEqual(all.toSorted());
       expect(installation.problems).toContain("shrank from 50 to 0 entries");
+      // The person has seen that it is so.
+      installation.maxShrinkPercent = 100;
+      expect(await installation.pull()).toEqual([]);
     });
 
     test("does not answer in time: the last good content stays, and the next answer counts", async () => {

@@ -175,6 +175,20 @@ test("a feed with networks that nobody may block: refused one by one, and the re
   await server.stop();
 });
 
+test("a feed with private networks: counted and left out, and the rule is in order", async () => {
+  await using folder = await wafFolder();
+  const server = await FeedServer.start();
+  const world = new FeedWorld(folder, server);
+  await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
+  server.serves(["192.0.2.1", "10.0.0.0/8", "127.0.0.1", "224.0.0.0/3"].join("\n"));
+  const applied = await world.apply();
+  expect(applied.code).toBe(0);
+  expect(applied.stdout).not.toContain("GuardRejected");
+  expect(world.blocked).toEqual(["192.0.2.1"]);
+  expect(await world.status()).toContain("specialPurpose: 3");
+  await server.stop();
+});
+
 test("a plan fetches feeds and stores nothing; without the flag, inner addresses are refused", async () => {
   await using folder = await wafFolder();
   const server = await FeedServer.start();

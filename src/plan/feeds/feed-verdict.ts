@@ -1,6 +1,7 @@
 // What the state of a feed means for people, as one finding: the reason, who moves next, and a sentence.
-import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import { type FeedFault, type FeedState, acceptAnnotation } from "./feed-state.ts";
+import type { DeclaredFeed, FeedGuards } from "../../model/declared-feed.ts";
+import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation } from "./feed-state.ts";
+import type { HoldReason } from "./guards.ts";
 import { staleAtMs } from "./schedule.ts";
 
 export type FetchedReason =
@@ -39,9 +40,10 @@ const reasonsOfFaults: Readonly<Record<FeedFault["code"], FetchedReason>> = {
   Refused: "BadApiKey",
 };
 
-export function judgeFeed(state: FeedState, { suspend }: DeclaredFeed): FeedVerdict {
+export function judgeFeed(state: FeedState, feed: DeclaredFeed): FeedVerdict {
   const { good, held, fault } = state;
-  if (suspend) return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent(state)}` };
+  if (feed.suspend)
+    return { reason: "Suspended", next: "Paused", message: `The feed is suspended. ${usedContent(state)}` };
   if (fault !== undefined) {
     return {
       reason: reasonsOfFaults[fault.code] ?? "Unavailable",
@@ -50,12 +52,27 @@ export function judgeFeed(state: FeedState, { suspend }: DeclaredFeed): FeedVerd
     };
   }
   if (held !== undefined) {
-    const approve = `To use it, annotate the feed with ${acceptAnnotation}: "${held.hash}".`;
-    return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent(state)} ${approve}` };
+    const approval = howToApprove(held, feed);
+    return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent(state)} ${approval}` };
   }
   if (good === undefined) return { reason: "Pending", next: "Working", message: "The source has not been asked yet." };
   return { reason: "Fetched", next: "Settled", message: `The feed has ${entriesText(good.content.entries.length)}.` };
 }
+
+/** Decisions come and go by the minute, so a hash of them names what is on hold for no longer than that. */
+function howToApprove({ hash, reason }: HeldContent, { source }: DeclaredFeed): string {
+  const guard = guardsOfReasons[reason];
+  if (source.type === "Http" || guard === undefined)
+    return `To use it, annotate the feed with ${acceptAnnotation}: "${hash}".`;
+  return `To use the decisions, change spec.guards.${guard}, and change it back after the next fetch.`;
+}
+
+const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> = {
+  TooFewEntries: "minEntries",
+  TooManyEntries: "maxEntries",
+  Shrunk: "maxShrinkPercent",
+  TooManyInvalid: "maxInvalidPercent",
+};
 
 function usedContent({ good }: FeedState): string {
   if (good === undefined) return "There is no content yet.";

@@ -66,7 +66,7 @@ export function draftRule(
   if (ungranted !== undefined) return { ...base, isAttached: false, verdict: "NotGranted", message: ungranted };
   const read = readRuleEntries(gatheredRule);
   const expired = rule.meta.deleting || (expiresAtMs !== undefined && expiresAtMs <= nowMs);
-  const guarded = guardEntries(guards, list, read.entries, grant);
+  const guarded = guardEntries(guards, list, read.entries, { fromFeeds: feedsOf(gatheredRule), grant });
   if (!expired) holds.push(...holdsOf(id, list, read));
   const sourceOf = (entry: Entry): string => read.entries.get(entry) ?? "";
   const wanted = expired ? new Set<Entry>() : guarded.entries;
@@ -85,6 +85,10 @@ export function draftRule(
     carved: expired ? [] : guarded.carved.filter(({ entry }) => fitting.entries.has(entry)),
     expired,
   };
+}
+
+function feedsOf({ texts }: GatheredRule): ReadonlySet<string> {
+  return new Set(texts.flatMap(({ state, source }) => (state === "Listed" ? [source] : [])));
 }
 
 const accepted = { verdict: "Accepted", message: "" } as const;

@@ -50,6 +50,8 @@ export function settleConflicts(
     for (const entry of rule.entries) {
       const other = winners.get(entry);
       if (other === undefined) winners.set(entry, first);
+      // The owner's rule speaks for both: against another one of the owner, a guest's would count for nothing.
+      else if (rule.isOwners && !other.rule.isOwners && other.rule.list === rule.list) winners.set(entry, first);
       if (other === undefined || other.rule.list === rule.list) continue;
       hasConflicts = true;
       if (rule.isOwners !== other.rule.isOwners) {

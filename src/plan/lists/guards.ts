@@ -10,7 +10,7 @@ import { asSentence } from "../../model/sentence.ts";
 import { tooWide } from "./guest-limits.ts";
 import type { CarvedEntry } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
-import { specialPurposeObjection } from "./special-purpose.ts";
+import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
 /** A carved entry becomes at most so many networks: each is one call of the API. */
 const piecesMax = 256;
@@ -49,17 +49,24 @@ export interface GuardedEntries {
   readonly carved: readonly CarvedEntry[];
 }
 
-/** Asks the guards about all entries of one rule, each with its source; `grant` is that of a guest's rule. */
+/** The sources of one rule that others maintain, and what is granted to a guest's rule. */
+export interface EntryOrigins {
+  readonly fromFeeds?: ReadonlySet<string>;
+  readonly grant?: Grant | undefined;
+}
+
+/** Asks the guards about all entries of one rule, each with its source. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
   declared: ReadonlyMap<Entry, string>,
-  grant?: Grant,
+  { fromFeeds = new Set(), grant }: EntryOrigins = {},
 ): GuardedEntries {
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];
   const carved: CarvedEntry[] = [];
   for (const [entry, source] of declared) {
+    if (fromFeeds.has(source) && isNoiseOfFeed(guards, list, entry)) continue;
     const wide = grant === undefined ? undefined : tooWide(entry, grant);
     const finding = wide === undefined ? guardEntry(guards, list, entry) : rejectedFor(wide);
     if (finding.kind === "Rejected") {
@@ -70,6 +77,16 @@ export function guardEntries(
     if (finding.kind === "Carved") carved.push({ entry, source, leftOut: finding.leftOut, pieces: finding.pieces });
   }
   return { entries, rejected, carved };
+}
+
+/**
+ * Threat lists often name private and reserved networks, and who uses a list can't correct it: the status of the feed counts
+ * them, and no rule complains. What is too wide besides is one to complain about, unless no part of it is public.
+ */
+function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry): boolean {
+  const head = headOf(entry);
+  if (purposeObjection(declared, entry, head) === undefined) return false;
+  return widthObjection(declared, list, entry, head) === undefined || isSpecialPurposeOnly(entry);
 }
 
 type Finding =

@@ -5,6 +5,7 @@ import type { Entry } from "../../model/entry.ts";
 import { readObservedEntry } from "../../model/entry.ts";
 import type { EntryHead } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
+import { carve } from "../../model/carve.ts";
 
 /** A network, and what it is for with the RFC that says so. */
 type Row = readonly [network: string, purpose: string];
@@ -61,6 +62,11 @@ const purposes: ReadonlyMap<string, string> = new Map([...named, ...unnamed]);
 
 function indexOf(networks: readonly string[]): NetworkIndex {
   return new NetworkIndex(networks.map(readObservedEntry));
+}
+
+/** Whether no part of the entry is public: feeds list networks as wide as 224.0.0.0/3, which are several of these. */
+export function isSpecialPurposeOnly(entry: Entry): boolean {
+  return carve(entry, anyIndex.inside(entry), 1)?.length === 0 || anyIndex.containing(entry) !== undefined;
 }
 
 /** Why the entry is refused, in a sentence: it overlaps a special-purpose network, the first of several. */

@@ -8,6 +8,7 @@ import type { CallOptions, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { clearDueCaches } from "./clear-caches.ts";
 import { noteWrite } from "./instance-memory.ts";
+import { noteAccepted, noteRefusals } from "./note-history.ts";
 import type { Run } from "./run-state.ts";
 import type { OriginOperation } from "./write-ledger.ts";
 import { isRemoval } from "./write-ledger.ts";
@@ -108,6 +109,7 @@ async function accepted(run: Run, operation: Operation, { domain }: WriteAccepte
   const nowMs = ports.clock.nowMs();
   run.advance();
   ports.observer.operationDone?.(run.name, operation, run.left);
+  noteAccepted(ports, run.name, operation, view);
   const inventory = ledger.accepted(operation, view.inventory, nowMs);
   noteWrite(memory, operation, nowMs);
   if (operation.kind === "RemoveOrigin") emitOriginRemoved(run, operation);
@@ -118,6 +120,7 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   const { ledger, ports, view } = run;
   run.advance();
   const inventory = ledger.refused(operation, message, view, ports.clock.nowMs());
+  noteRefusals(ports, run.name, view.inventory, inventory);
   // The refusal of an origin is taken at its word, so it must come from this WAF and no other.
   if (isOriginOperation(operation)) run.domain.doubt();
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);

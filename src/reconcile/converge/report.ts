@@ -21,7 +21,7 @@ const statusesAtOnceMax = 3;
 
 interface ReportPorts {
   readonly status: StatusPort;
-  readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
+  readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
 /** Decides whether a status is written, from the one before and the one that would take its place. */

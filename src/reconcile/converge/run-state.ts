@@ -14,12 +14,12 @@ import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
-import { emitAdoptions } from "../status/emit-entry-changes.ts";
-import { emitApproval } from "../status/emit-events.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
 import { DomainCheck } from "./domain-check.ts";
+import { emitRecorded } from "./emit-recorded.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import { noteRefusals } from "./note-history.ts";
 import { observeList, withListRead } from "./observe-waf.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
 import type { View } from "./view.ts";
@@ -214,7 +214,9 @@ export class Run {
       const read = await observeList(this.waf, list, this.#view.desired, { signal: this.ports.abandon });
       if (!read.ok) return resultOfFault(read.fault);
       const view = { ...this.#view, observed: withListRead(this.#view.observed, list, read.value, atMs) };
-      this.#view = { ...view, inventory: this.ledger.listRead(list, read.value, view, this.ports.clock.nowMs()) };
+      const inventory = this.ledger.listRead(list, read.value, view, this.ports.clock.nowMs());
+      noteRefusals(this.ports, this.name, view.inventory, inventory);
+      this.#view = { ...view, inventory };
     }
     this.see({});
     return this.record();
@@ -234,7 +236,7 @@ export class Run {
     const saved = await this.ports.inventory.save(this.name, next, this.#revision);
     if (saved.state === "Conflict") return { kind: "Blocked", blocker: "InventoryConflict", message: saved.problem };
     if (saved.state === "Failed") return { kind: "Blocked", blocker: "InventoryUnwritable", message: saved.problem };
-    this.#emitRecorded(next.approvals > this.#stored.approvals);
+    emitRecorded(this.ports, this.memory, this.#view, this.#plan, next.approvals > this.#stored.approvals);
     const { adoptions } = this.#plan;
     this.ledger.recorded(before, next, observed, adoptions.length);
     this.#stored = next;
@@ -242,15 +244,6 @@ export class Run {
     this.#view = { ...this.#view, inventory: next };
     this.#plan = { ...this.#plan, inventoryChanged: false, adoptions: [] };
     return undefined;
-  }
-
-  /** Emits what becomes true by a record: an approval, and adoptions. */
-  #emitRecorded(isApproved: boolean): void {
-    const { status } = this.ports;
-    const { gathered, desired } = this.#view;
-    const { adoptions, inventory } = this.#plan;
-    if (isApproved) emitApproval(status, this.memory.emitted, gathered.instance.meta, inventory.approval);
-    emitAdoptions(status, { gathered, desired }, adoptions);
   }
 
   /** What the run knows now. */

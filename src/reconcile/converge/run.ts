@@ -26,6 +26,7 @@ import { applyPlan } from "./apply-plan.ts";
 import type { Ending, ReconcileOutcome } from "./finish.ts";
 import { finishRun } from "./finish.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import { noteDrift } from "./note-history.ts";
 import { observeWaf } from "./observe-waf.ts";
 import { completeRelease, decideRelease, givesUp } from "./release.ts";
 import { OpeningReport, reportFacts } from "./report.ts";
@@ -202,10 +203,12 @@ function blocked(blocker: Extract<RunResult, { kind: "Blocked" }>["blocker"], me
   return { kind: "Blocked", blocker, message };
 }
 
-function withDrift({ status, clock }: ReconcilePorts, { lastSeen }: InstanceMemory, view: Omit<View, "drift">): View {
+function withDrift(ports: ReconcilePorts, { lastSeen }: InstanceMemory, view: Omit<View, "drift">): View {
+  const { status, clock } = ports;
   const { gathered, desired, observed, inventory } = view;
   const drift = findDrift(desired, observed, lastSeen);
   emitDrift(status, gathered.instance.meta, drift);
+  noteDrift(ports, gathered.instance.meta, drift, desired);
   const disputes = noteDisputes(inventory.disputes, drift, clock.nowMs());
   return { ...view, drift, inventory: disputes === inventory.disputes ? inventory : { ...inventory, disputes } };
 }

@@ -9,7 +9,7 @@ export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: F
   const was = judgeFeed(before, feed);
   const is = judgeFeed(after, feed);
   const wasOk = was.next === "Settled" || was.next === "Working";
-  if (is.reason === "ContentOnHold" && before.held?.hash !== after.held?.hash) {
+  if (is.reason === "ContentOnHold" && isNewlyHeld(feed, before, after)) {
     status.event(meta, { type: "Warning", reason: "FeedContentOnHold", message: is.message });
   } else if (is.next === "Retrying" && is.reason !== was.reason) {
     status.event(meta, { type: "Warning", reason: "FeedFetchFailed", message: is.message });
@@ -21,6 +21,11 @@ export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: F
     status.event(meta, { type: "Normal", reason: "FeedContentAccepted", message });
   }
   emitChange(status, feed, before, after);
+}
+
+/** Of decisions only the reason counts: what is on hold changes by the minute. */
+function isNewlyHeld({ source }: DeclaredFeed, { held: before }: FeedState, { held: after }: FeedState): boolean {
+  return source.type === "Http" ? before?.hash !== after?.hash : before?.reason !== after?.reason;
 }
 
 function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedState, after: FeedState): void {

@@ -1,6 +1,7 @@
 // The status of a WafInstance, from the facts of a run.
 import type { Condition } from "../../api/conditions.ts";
 import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
+import { heldGroupsMax } from "../../api/waf-instance.ts";
 import type { WafInstanceStatus } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -8,6 +9,7 @@ import { operationKey } from "../../model/operation.ts";
 import { asSentence } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
+import { heldGroups } from "./held-groups.ts";
 import { heldMessage } from "./held-message.ts";
 import { paceInWords, troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
@@ -53,6 +55,7 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Part
     blocklist: { ...lists.blocklist },
     allowlist: { ...lists.allowlist },
     heldPlan: plan.held?.hash,
+    removalsOnHold: plan.held === undefined ? undefined : heldGroups(plan.held).slice(0, heldGroupsMax),
     plan:
       plan.observedOnly.length === 0
         ? undefined

@@ -10,9 +10,16 @@ export function setterOfAnnotation(
   managedFields: readonly unknown[] | undefined,
   annotation: string,
 ): FieldSetter | undefined {
+  return lastSetter(managedFields, (fields) => setsAnnotation(fields, annotation));
+}
+
+function lastSetter(
+  managedFields: readonly unknown[] | undefined,
+  sets: (fields: unknown) => boolean,
+): FieldSetter | undefined {
   let last: FieldSetter | undefined;
   for (const entry of managedFields ?? []) {
-    if (!isRecord(entry) || !setsAnnotation(entry["fieldsV1"], annotation)) continue;
+    if (!isRecord(entry) || !sets(entry["fieldsV1"])) continue;
     const { manager, time } = entry;
     if (typeof manager !== "string" || manager === "" || typeof time !== "string") continue;
     if (last === undefined || last.time <= time) last = { manager: manager.slice(0, managerLengthMax), time };
@@ -32,4 +39,9 @@ function setsAnnotation(fields: unknown, annotation: string): boolean {
   const metadata = isRecord(fields) ? fields["f:metadata"] : undefined;
   const annotations = isRecord(metadata) ? metadata["f:annotations"] : undefined;
   return isRecord(annotations) && Object.hasOwn(annotations, `f:${annotation}`);
+}
+
+/** The last one that set anything of `spec`; undefined if nothing is recorded of it. */
+export function setterOfSpec(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
+  return lastSetter(managedFields, (fields) => isRecord(fields) && isRecord(fields["f:spec"]));
 }

@@ -7,15 +7,22 @@ import { dirname, join } from "node:path";
 const temporarySuffix = ".wafsync-tmp";
 const leftOversMax = 100_000;
 
+/** Only the owner may read it: most of what wafsync writes is its own. */
+const privateMode = 0o600;
+
 /** Replaces the file, and creates its folders if they do not exist. Rejects with Node's error. */
-export async function writeFileAtomically(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeFileAtomically(
+  path: string,
+  content: string | Uint8Array,
+  mode: number = privateMode,
+): Promise<void> {
   const folder = dirname(path);
   await makeFolder(folder);
   // Starts with a dot, so that programs that list the folder ignore it.
   const temporary = join(folder, `.${randomUUID()}${temporarySuffix}`);
   try {
     {
-      await using file = await open(temporary, "wx", 0o600);
+      await using file = await open(temporary, "wx", mode);
       await file.writeFile(content);
       await file.sync();
     }

@@ -44,6 +44,12 @@ export async function lockFolder(folder: string, processId: number, clock: Clock
   return { ok: false, heldBy: winner?.processId ?? processId };
 }
 
+/** Whether another running process holds the lock. A folder that cannot be read is locked by nobody. */
+export async function isFolderInUse(folder: string): Promise<boolean> {
+  const claims = await livingClaims(folder, "").catch(() => []);
+  return claims.some(({ held }) => held);
+}
+
 async function createClaim(path: string): Promise<boolean> {
   try {
     await writeFile(path, "starting\n", { flag: "wx", mode: 0o600 });

@@ -35,7 +35,8 @@ export interface StateDirectory {
 
 export type OpenedState =
   | { readonly ok: true; readonly state: StateDirectory }
-  | { readonly ok: false; readonly problem: string };
+  /** `isInUse`: another process has locked it. */
+  | { readonly ok: false; readonly problem: string; readonly isInUse?: true };
 
 /** Creates the directory with mode 0700 if it does not exist, locks it, and cleans up after a killed process. */
 export async function openStateDirectory(options: {
@@ -52,7 +53,7 @@ export async function openStateDirectory(options: {
     if (!lock.ok) {
       const who = lock.heldBy === options.processId ? "this process already" : `process ${lock.heldBy}`;
       const hint = "stop that one, or give this one another state directory";
-      return { ok: false, problem: `The state directory ${path} is in use by ${who}: ${hint}.` };
+      return { ok: false, isInUse: true, problem: `The state directory ${path} is in use by ${who}: ${hint}.` };
     }
     await removeLeftOvers(path);
     // Only with the folder: who keeps the state in Git on purpose may remove the file.

@@ -171,6 +171,15 @@ describe("A conflict", () => {
     expect(plan.operations.map(operationKey)).toEqual([`allowlist +${one}`, `blocklist -${one}`]);
   });
 
+  test("is between the owner's rules if they disagree, whatever a guest wants besides", () => {
+    const rules = [
+      blocking("team-a/old", [one], { meta: { createdAtMs: createdMs - 2 } }),
+      blocking("scanners", [one], { meta: { createdAtMs: createdMs - 1 } }),
+      allowing("partner", [one]),
+    ];
+    expect(wanted(rules)).toEqual([`+${one}`]);
+  });
+
   test("among guests is won by age, and the message names nobody else's rule", () => {
     const { rules } = desiredOf({
       instance: instanceWith(everything),

@@ -42,6 +42,33 @@ describe("An entry of a special-purpose network", () => {
   });
 });
 
+describe("A special-purpose network that a feed lists", () => {
+  function feedRule(entries: readonly string[], own: readonly string[] = []) {
+    const source = "WafFeed edge/threats";
+    const rule = blocking("a", own);
+    return { ...rule, texts: [{ state: "Listed", source, entries: entries.map(entry) }] } as const;
+  }
+
+  test("is left out, and the rule has nothing to complain about: who uses a list can't correct it", () => {
+    // Lists of unused networks have these, and 224.0.0.0/3 is wider than the guard allows.
+    const [rule] = desiredOf({ rules: [feedRule(["10.0.0.0/8", "127.0.0.1", "224.0.0.0/3", "192.0.2.1"])] }).rules;
+    expect(rule).toMatchObject({ verdict: "Accepted", rejected: [] });
+    expect([...(rule?.entries ?? [])]).toEqual(["192.0.2.1"]);
+  });
+
+  test("is rejected if it is too wide and partly public, or if the rule itself says it", () => {
+    const [rule] = desiredOf({ rules: [feedRule(["0.0.0.0/0", "10.0.0.1", "10.0.0.2"], ["10.0.0.2"])] }).rules;
+    expect(rule?.verdict).toBe("GuardRejected");
+    expect(rule?.rejected.map((one) => one.entry).sort()).toEqual(["0.0.0.0/0", "10.0.0.2"]);
+  });
+
+  test("is taken if the instance allows it", () => {
+    const instance = anInstance({ guards: { specialPurpose: "Allow" } });
+    const [rule] = desiredOf({ instance, rules: [feedRule(["10.0.0.0/8"])] }).rules;
+    expect([...(rule?.entries ?? [])]).toEqual(["10.0.0.0/8"]);
+  });
+});
+
 describe("An entry that a guard begins to refuse", () => {
   test("is removed if wafsync added it, and counts as a removal", () => {
     const rules = [blocking("a", ["10.0.0.0/8", "192.0.2.1"])];

@@ -4,7 +4,7 @@ import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
 import type { FetchOutcome } from "../../../src/plan/feeds/fetched-text.ts";
 import type { FeedState } from "../../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../../src/reconcile/feeds/feed-book.ts";
-import { aFeed, aReading, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
+import { aFeed, aReading, crowdsecFeed, someAddresses, textFacts } from "../../support/builders/declare-feed.ts";
 import { RecordedStatus } from "../../support/fakes/recorded-status.ts";
 import { createVirtualClock, type VirtualClock } from "../../support/fakes/virtual-clock.ts";
 
@@ -208,6 +208,20 @@ describe("The book of feeds", () => {
       "threats 20",
       "threats forgotten",
     ]);
+  });
+
+  test("says once that decisions are on hold, although others are at each fetch", async () => {
+    const decisions = (count: number): FetchOutcome => ({
+      kind: "Read",
+      reading: aReading(someAddresses(count)),
+      facts: undefined,
+    });
+    outcomes = [decisions(20), decisions(2), decisions(3), decisions(4)];
+    for (let hour = 0; hour < 4; hour += 1) {
+      await round(crowdsecFeed());
+      await clock.advance(hourMs);
+    }
+    expect(status.eventReasons()).toEqual(["FeedChanged", "FeedContentOnHold"]);
   });
 
   test("emits each event once", async () => {

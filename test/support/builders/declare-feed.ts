@@ -31,6 +31,22 @@ export function aFeed({
   };
 }
 
+/** The decisions of a local API at `url`. */
+export function crowdsecFeed(change: Partial<DeclaredFeed> = {}, url = "https://crowdsec.example"): DeclaredFeed {
+  return aFeed({
+    source: {
+      type: "Crowdsec",
+      url,
+      apiKeySecretRef: { name: "crowdsec", key: "apiKey" },
+      origins: [],
+      scenariosContaining: [],
+      scenariosNotContaining: [],
+      types: ["ban"],
+    },
+    ...change,
+  });
+}
+
 export function feedContent(texts: readonly string[]): FeedContent {
   return { entries: texts.map(entryOf), expiresAtMs: new Map() };
 }

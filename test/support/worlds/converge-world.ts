@@ -1,6 +1,7 @@
 // Everything around a pass, in memory and in virtual time: declared state, inventory, WAF, status. One object to change at
 // will, and passes that run in it as the process would run them, crashes and restarts included.
 import type { Gathered } from "../../../src/model/gathered.ts";
+import type { HistoryEvent } from "../../../src/model/history.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
 import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
@@ -37,6 +38,8 @@ export class ConvergeWorld {
   /** Why runs waited. */
   readonly waits: string[] = [];
   readonly status = new RecordedStatus();
+  /** What runs told the history. */
+  readonly history: HistoryEvent[] = [];
   readonly waf: FakeWaf;
   /** `saved` for each record of the inventory, and the call for each write of the WAF, in the order in which they came. */
   readonly journal: string[] = [];
@@ -184,6 +187,7 @@ export class ConvergeWorld {
       baseUrlObjection: () => this.baseUrlObjection,
       source: this.source,
       inventory: this.inventory,
+      history: { note: (_, events) => void this.history.push(...events) },
       lifecycle: this.lifecycle,
       openWaf: (_instance, key) => this.waf.port(key),
       status: this.status,

@@ -1,0 +1,99 @@
+// Keeps what runs tell the history for a moment, and stores it in batches: no call of a WAF waits for it, and ten thousand
+// writes cost a few requests. A process that is killed loses the last batch; one that ends in order loses nothing.
+import type { CancelTimer, Clock } from "../async/clock.ts";
+import type { HistoryEvent } from "../model/history.ts";
+import { joinEvents } from "../model/history.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { nameKey } from "../model/resource.ts";
+import type { HistoryPort } from "../reconcile/ports.ts";
+
+/** The first events after a quiet time are stored this soon. */
+const firstDelayMs = 1_000;
+/** While events keep coming, one batch in this time. */
+const batchIntervalMs = 10_000;
+/** Events that wait for a store that does not answer; the oldest go first. */
+const waitingMax = 20_000;
+
+export interface HistoryStore {
+  /** Undefined, or why it could not be stored. Never rejects. */
+  append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<string | undefined>;
+}
+
+interface Waiting {
+  readonly instance: ObjectName;
+  events: HistoryEvent[];
+}
+
+export class HistoryKeeper implements HistoryPort {
+  readonly #store: HistoryStore;
+  readonly #clock: Clock;
+  readonly #onProblem: (problem: string) => void;
+  #waiting = new Map<string, Waiting>();
+  #count = 0;
+  #cancel: CancelTimer | undefined;
+  #lastBatchMs = Number.NEGATIVE_INFINITY;
+  #storing: Promise<void> = Promise.resolve();
+
+  constructor(store: HistoryStore, clock: Clock, onProblem: (problem: string) => void) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#onProblem = onProblem;
+  }
+
+  note(instance: ObjectName, events: readonly HistoryEvent[]): void {
+    const key = nameKey(instance);
+    const waiting = this.#waiting.get(key) ?? { instance, events: [] };
+    this.#waiting.set(key, waiting);
+    waiting.events.push(...events);
+    this.#count += events.length;
+    if (this.#count > waitingMax) this.#drop();
+    this.#cancel ??= this.#clock.schedule(this.#delayMs(), () => {
+      this.#cancel = undefined;
+      void this.flush();
+    });
+  }
+
+  /** Stores what waits. Resolves when that is done. */
+  async flush(): Promise<void> {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#storing = this.#storing.then(async () => await this.#storeAll());
+    await this.#storing;
+  }
+
+  async #storeAll(): Promise<void> {
+    const batch = this.#waiting;
+    this.#waiting = new Map();
+    this.#count = 0;
+    this.#lastBatchMs = this.#clock.monotonicMs();
+    for (const { instance, events } of batch.values()) {
+      const problem = await this.#store.append(instance, joinEvents(events));
+      if (problem === undefined) continue;
+      this.#onProblem(problem);
+      this.#keep(instance, events);
+    }
+  }
+
+  /** They are tried again with the next events. */
+  #keep(instance: ObjectName, events: readonly HistoryEvent[]): void {
+    const waiting = this.#waiting.get(nameKey(instance)) ?? { instance, events: [] };
+    waiting.events = [...events, ...waiting.events];
+    this.#waiting.set(nameKey(instance), waiting);
+    this.#count += events.length;
+    if (this.#count > waitingMax) this.#drop();
+  }
+
+  #drop(): void {
+    for (const [key, waiting] of this.#waiting) {
+      if (this.#count <= waitingMax) return;
+      const dropped = Math.min(waiting.events.length, this.#count - waitingMax);
+      waiting.events = waiting.events.slice(dropped);
+      this.#count -= dropped;
+      if (waiting.events.length === 0) this.#waiting.delete(key);
+    }
+  }
+
+  #delayMs(): number {
+    return Math.max(firstDelayMs, this.#lastBatchMs + batchIntervalMs - this.#clock.monotonicMs());
+  }
+}

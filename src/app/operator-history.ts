@@ -1,0 +1,28 @@
+// The history that the operator keeps for people, in WafRecords.
+import type { Clock } from "../async/clock.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import { HistoryRecords } from "../source/cluster/history-records.ts";
+import { recordHolderOf } from "../source/cluster/record-object.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { HistoryKeeper } from "./history-keeper.ts";
+import type { Leadership } from "./leadership.ts";
+
+interface HistoryParts {
+  readonly api: ApiServer;
+  readonly clock: Clock;
+  readonly leadership: Leadership;
+  readonly source: Pick<ClusterSource, "objectOf">;
+  readonly log: Logger;
+}
+
+export function operatorHistory({ api, clock, leadership, source, log }: HistoryParts): HistoryKeeper {
+  const records = new HistoryRecords({
+    api,
+    holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
+    // What was done before the process was asked to stop must still be recorded.
+    mayWrite: () => leadership.mayRecord(),
+    nowMs: () => clock.nowMs(),
+  });
+  return new HistoryKeeper(records, clock, (problem) => log.warn("history not written", { problem }));
+}

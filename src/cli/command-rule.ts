@@ -1,0 +1,118 @@
+// The rules that `block` and `unblock` write: one for each address, whose name follows from the address, so that the same
+// command finds the same rule again. An annotation says where they come from; only such rules are changed by a command.
+import { createHash } from "node:crypto";
+import { formatTime } from "../api/conditions.ts";
+import { apiVersion } from "../api/kinds.ts";
+import type { DeclaredRule } from "../model/declared.ts";
+import type { Entry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../model/entry.ts";
+import { readCanonical } from "../model/network.ts";
+import type { ObjectName, ResourceMeta } from "../model/resource.ts";
+
+/** Says which command wrote the rule. */
+export const createdByAnnotation = "wafsync.dev/created-by";
+const commandName = "wafsync-block";
+
+/** An urgent address goes before everything that pipelines and teams declare. */
+const commandPriority = 100_000;
+/** Long ago for every clock: that of this machine need not be that of the cluster. */
+export const longAgoMs = Date.UTC(2000, 0, 1);
+const nameLengthMax = 253;
+const hashLength = 10;
+
+export interface CommandRule extends ObjectName {
+  readonly instance: ObjectName;
+  readonly action: DeclaredRule["action"];
+  readonly addresses: readonly Entry[];
+  /** Undefined if it does not end by itself. */
+  readonly expiresAtMs: number | undefined;
+  readonly description: string;
+}
+
+/** The rule of one address. */
+export function commandRule(
+  fields: Pick<CommandRule, "namespace" | "instance" | "action" | "expiresAtMs" | "description">,
+  entry: Entry,
+): CommandRule {
+  return { ...fields, name: ruleName(fields.instance.name, fields.action, entry), addresses: [entry] };
+}
+
+/** `shop-block-192-0-2-7`, `shop-block-198-51-100-0-24`, `shop-allow-2001-db8-0-0-0-0-0-1`: different for each address. */
+export function ruleName(instance: string, action: DeclaredRule["action"], entry: Entry): string {
+  const { parts, family } = readCanonical(entry);
+  const slash = entry.indexOf("/");
+  const words = parts.map((part) => part.toString(family === "ipv4" ? 10 : 16));
+  const suffix = [action.toLowerCase(), ...words, ...(slash === -1 ? [] : [entry.slice(slash + 1)])].join("-");
+  const name = `${instance}-${suffix}`;
+  if (name.length <= nameLengthMax) return name;
+  const hash = createHash("sha256").update(instance).digest("hex").slice(0, hashLength);
+  return `wafsync-${hash}-${suffix}`;
+}
+
+/** The same rule with its end long ago: a run then takes its entries off, and reports when that is done. */
+export function expiredRule({ meta, instance, action, addresses }: DeclaredRule): CommandRule {
+  const { namespace, name } = meta;
+  const entries = addresses.flatMap((text) => {
+    const parsed = parseDeclaredEntry(text);
+    return parsed.ok ? [parsed.entry] : [];
+  });
+  return {
+    namespace,
+    name,
+    instance,
+    action,
+    addresses: entries,
+    expiresAtMs: longAgoMs,
+    description: "Ended by unblock",
+  };
+}
+
+/** Whether a command wrote it. */
+export function isCommandRule({ annotations }: Pick<ResourceMeta, "annotations">): boolean {
+  return annotations[createdByAnnotation] === commandName;
+}
+
+/** The object as it is written to a cluster or a file. */
+export function ruleDocument(rule: CommandRule) {
+  const { namespace, name, instance, action, addresses, expiresAtMs, description } = rule;
+  return {
+    apiVersion,
+    kind: "WafIpRule",
+    metadata: { name, namespace, annotations: { [createdByAnnotation]: commandName } },
+    spec: {
+      instanceRef: instance.namespace === namespace ? { name: instance.name } : { ...instance },
+      action,
+      ...(description === "" ? {} : { description }),
+      priority: commandPriority,
+      ...(expiresAtMs === undefined ? {} : { expiresAt: formatTime(expiresAtMs) }),
+      addresses: [...addresses],
+    },
+  };
+}
+
+/** The same rule as a run would see it: to ask before it is written what would become of it. */
+export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
+  const { namespace, name, instance, action, addresses, expiresAtMs } = rule;
+  return {
+    meta: {
+      kind: "WafIpRule",
+      namespace,
+      name,
+      uid: "",
+      generation: 1,
+      createdAtMs: nowMs,
+      annotations: { [createdByAnnotation]: commandName },
+      deleting: false,
+      location: "",
+    },
+    instance,
+    action,
+    addresses,
+    addressesFrom: [],
+    feeds: [],
+    expiresAtMs,
+    ttlMs: undefined,
+    priority: commandPriority,
+    deletionPolicy: "Delete",
+  };
+}

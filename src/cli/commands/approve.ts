@@ -1,0 +1,24 @@
+// The options of `wafsync approve`.
+import type { Command } from "commander";
+import type { SetExitCode } from "./option-groups.ts";
+import { withTargetOptions } from "./target-options.ts";
+
+export function addApproveCommand(program: Command, setExitCode: SetExitCode): void {
+  withTargetOptions(program.command("approve"))
+    .option("-y, --yes", "do not ask", false)
+    .description("Show removals on hold by who wanted the entries last, and let exactly these through.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ wafsync approve -f waf/
+  $ wafsync approve --instance shop/shop --yes
+
+Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 something is wrong.
+`,
+    )
+    .action(async (options) => {
+      const { runApprove } = await import("../approve-command.ts");
+      setExitCode(await runApprove(options));
+    });
+}

@@ -1,0 +1,27 @@
+// The options of `wafsync history`.
+import type { Command } from "commander";
+import type { SetExitCode } from "./option-groups.ts";
+import { withTargetOptions } from "./target-options.ts";
+
+export function addHistoryCommand(program: Command, setExitCode: SetExitCode): void {
+  withTargetOptions(program.command("history"), ["table", "json", "markdown"])
+    .argument("[address]", "only what happened to entries that cover this address or network")
+    .option("--since <time>", "the oldest moment: a span such as 24h, a day, or a moment", "7d")
+    .option("--until <time>", "the end, which is left out (default: now)")
+    .description("Show what was added, removed, adopted, refused and approved, and for which rule.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ wafsync history -f waf/
+  $ wafsync history 192.0.2.1 -f waf/ --since 30d
+  $ wafsync history --instance shop/shop --since 2026-11-20 -o markdown
+
+Exit codes: 0 something happened, 1 nothing did, 2 something is wrong.
+`,
+    )
+    .action(async (address, options) => {
+      const { runHistory } = await import("../history-command.ts");
+      setExitCode(await runHistory(address, options));
+    });
+}

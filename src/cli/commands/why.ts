@@ -1,0 +1,25 @@
+// The options of `wafsync why`.
+import type { Command } from "commander";
+import type { SetExitCode } from "./option-groups.ts";
+import { withTargetOptions } from "./target-options.ts";
+
+export function addWhyCommand(program: Command, setExitCode: SetExitCode): void {
+  withTargetOptions(program.command("why"), ["table", "json", "markdown"])
+    .argument("<address>", "an address, or a network that is to be covered as a whole")
+    .description("Show what blocks or allows an address, for which rule and since when. Writes nothing.")
+    .addHelpText(
+      "after",
+      `
+Examples:
+  $ wafsync why 192.0.2.1 -f waf/
+  $ wafsync why 2001:db8::1 --instance shop/shop
+  $ wafsync why 192.0.2.1 -f waf/ -o markdown > ticket.md
+
+Exit codes: 0 blocked, 1 not blocked, 2 something is wrong, 3 allowed. With several WAFs, the first of 0, 3 and 1 that fits one.
+`,
+    )
+    .action(async (address, options) => {
+      const { runWhy } = await import("../why-command.ts");
+      setExitCode(await runWhy(address, options));
+    });
+}

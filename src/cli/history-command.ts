@@ -1,0 +1,96 @@
+// `wafsync history`: what was added, removed, adopted, refused and approved, when, and for which rule.
+import { formatTime } from "../api/conditions.ts";
+import { realClock } from "../async/clock.ts";
+import { AddressCover } from "../model/address-cover.ts";
+import { readOwners } from "../model/entry-owners.ts";
+import type { HistoryEvent } from "../model/history.ts";
+import { nameKey } from "../model/resource.ts";
+import { redactError } from "./describe-error.ts";
+import { parseAddress } from "./parse-address.ts";
+import { parseMoment } from "./since.ts";
+import { tableLines } from "./table.ts";
+import { openTarget } from "./targets/open-target.ts";
+import type { TargetOptions } from "./targets/target.ts";
+import { chosenInstances } from "./targets/target.ts";
+import { editedTerminal, terminalOn } from "./terminal.ts";
+
+export interface HistoryOptions extends TargetOptions {
+  readonly since: string;
+  readonly until?: string;
+  readonly output: "table" | "json" | "markdown";
+}
+
+export interface HistoryRow {
+  readonly time: string;
+  readonly instance: string;
+  readonly event: HistoryEvent["kind"];
+  readonly target: HistoryEvent["target"];
+  readonly values: readonly string[];
+  readonly owners: readonly string[];
+  readonly note: string;
+}
+
+/** Of one event in a table; `-o json` has all. */
+const valuesShownMax = 5;
+const header = ["TIME", "INSTANCE", "EVENT", "LIST", "ENTRIES", "FOR", "NOTE"];
+
+/** @returns 0 if there is anything, 1 if there is nothing. */
+export async function runHistory(text: string | undefined, options: HistoryOptions): Promise<number> {
+  const cover = text === undefined ? undefined : new AddressCover(parseAddress(text));
+  const nowMs = realClock.nowMs();
+  const sinceMs = parseMoment("--since", options.since, nowMs);
+  const untilMs = options.until === undefined ? Number.POSITIVE_INFINITY : parseMoment("--until", options.until, nowMs);
+  const target = await openTarget(options);
+  const redact = (line: string): string => target.redactor.redact(line);
+  const out = editedTerminal(terminalOn(process.stdout), redact);
+  try {
+    const rows: HistoryRow[] = [];
+    for (const instance of await chosenInstances(target, options.instance)) {
+      const events = await target.history(instance);
+      const within = events.filter(({ atMs }) => atMs >= sinceMs && atMs < untilMs);
+      rows.push(...within.flatMap((event) => rowOf(nameKey(instance), event, cover)));
+    }
+    rows.sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
+    if (options.output === "json") out.line(JSON.stringify({ events: rows }, undefined, 2));
+    else if (options.output === "markdown") for (const line of markdownLines(rows)) out.line(line);
+    else if (rows.length === 0) out.line(nothing(text));
+    else for (const line of tableLines(header, rows.map(cellsOf))) out.line(line);
+    return rows.length === 0 ? 1 : 0;
+  } catch (error) {
+    throw redactError(error, redact);
+  } finally {
+    await target.close();
+  }
+}
+
+/** With an address: only the entries that cover it. */
+function rowOf(instance: string, event: HistoryEvent, cover: AddressCover | undefined): HistoryRow[] {
+  const { atMs, kind, target, note } = event;
+  const values = cover === undefined ? event.values : event.values.filter((value) => cover.find(value) !== undefined);
+  if (values.length === 0) return [];
+  const owners = readOwners(event.owners).map(({ kind: ownerKind, name }) => `${ownerKind} ${name}`);
+  return [{ time: formatTime(atMs), instance, event: kind, target, values, owners, note }];
+}
+
+function cellsOf({ time, instance, event, target, values, owners, note }: HistoryRow): string[] {
+  const more = values.length > valuesShownMax ? ` and ${values.length - valuesShownMax} more` : "";
+  return [
+    time,
+    instance,
+    event,
+    target,
+    `${values.slice(0, valuesShownMax).join(", ")}${more}`,
+    owners.join(", "),
+    note,
+  ];
+}
+
+function markdownLines(rows: readonly HistoryRow[]): string[] {
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  return [line(header), line(header.map(() => "---")), ...rows.map((row) => line(cellsOf(row)))];
+}
+
+function nothing(text: string | undefined): string {
+  return text === undefined ? "Nothing happened in this time." : `Nothing happened to ${text} in this time.`;
+}

@@ -1,0 +1,131 @@
+// `wafsync import`: writes the objects that declare what a WAF has, for a folder or for kubectl apply; all of them or none.
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { stringify } from "yaml";
+import { createStopping } from "../app/stopping.ts";
+import { realClock } from "../async/clock.ts";
+import { countWords } from "./count-words.ts";
+import { CommandError, redactError } from "./describe-error.ts";
+import type { Import, ImportedFile, SkippedEntry } from "./import-documents.ts";
+import { buildImport } from "./import-documents.ts";
+import { readApiKey } from "./read-api-key.ts";
+import { readWafContent } from "./read-waf-content.ts";
+
+export interface ImportOptions {
+  readonly baseUrl: string;
+  readonly keyFile?: string;
+  readonly instance: string;
+  readonly namespace: string;
+  readonly secret?: string;
+  readonly out?: string;
+  readonly timeout: number;
+  readonly allowInsecureHttp: boolean;
+  readonly output: "table" | "json";
+}
+
+const instancePattern = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+const skippedShownMax = 10;
+
+/** @returns 0 if everything is declared, 1 if entries were left out; 130 if it was stopped. */
+export async function runImport(options: ImportOptions): Promise<number> {
+  const { instance, namespace, baseUrl } = options;
+  for (const [option, name] of [
+    ["--instance", instance],
+    ["--namespace", namespace],
+  ] as const) {
+    if (instancePattern.test(name)) continue;
+    throw new CommandError(`${option} ${name} is not a valid name`, "Write lower-case letters, digits and hyphens.");
+  }
+  if (options.out !== undefined) await requireNew(options.out);
+  const key = await readApiKey(options.keyFile);
+  const stopping = createStopping(realClock);
+  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  try {
+    const access = { baseUrl, key, timeoutMs: options.timeout * 1000, allowInsecureHttp: options.allowInsecureHttp };
+    const content = await readWafContent({ ...access, stop: stopping.stop });
+    const names = {
+      instance: { namespace, name: instance },
+      baseUrl,
+      secretName: options.secret ?? `${instance}-waf-key`,
+    };
+    const built = buildImport(names, content);
+    if (stopping.stop.aborted) return 130;
+    if (options.out === undefined) for (const file of built.files) process.stdout.write(key.redact(textOf(file)));
+    else await writeFiles(options.out, built.files);
+    print(built, options, (text) => key.redact(text));
+    return built.skipped.length > 0 ? 1 : 0;
+  } catch (error) {
+    if (stopping.stop.aborted) return 130;
+    throw redactError(error, (text) => key.redact(text));
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    stopping.done();
+  }
+}
+
+/** @throws CommandError if the folder has files, which the import could mix with */
+async function requireNew(out: string): Promise<void> {
+  const names = await readdir(out).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw new CommandError(`--out ${out} cannot be used: ${error.code ?? error.message}`);
+  });
+  if (names.length > 0) throw new CommandError(`the folder ${out} is not empty`, "Set --out to a new folder.");
+}
+
+/** In a folder beside it first, which then takes its place: whoever reads it sees all files or none. */
+async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
+  const place = resolve(out);
+  await mkdir(dirname(place), { recursive: true });
+  const temporary = await mkdtemp(join(dirname(place), `.${basename(place)}-`));
+  try {
+    for (const file of files) await writeFile(join(temporary, file.name), textOf(file), { mode: 0o644 });
+    await rmdir(place).catch(() => undefined);
+    await rename(temporary, place);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true });
+    throw new CommandError(`${out} cannot be written: ${(error as NodeJS.ErrnoException).code ?? "unknown error"}`);
+  }
+}
+
+function textOf({ comment, documents }: ImportedFile): string {
+  const texts = documents.map(
+    (document) => `---\n${stringify(document, { lineWidth: 0, aliasDuplicateObjects: false })}`,
+  );
+  return `# ${comment}\n${texts.join("")}`;
+}
+
+function print(
+  { files, counts, skipped, relaxed }: Import,
+  options: ImportOptions,
+  redact: (text: string) => string,
+): void {
+  if (options.output === "json") {
+    const names = files.map(({ name }) => name);
+    const stream = options.out === undefined ? process.stderr : process.stdout;
+    stream.write(
+      `${redact(JSON.stringify({ out: options.out, files: names, counts, skipped, relaxed }, undefined, 2))}\n`,
+    );
+    return;
+  }
+  const lines = [
+    `Declared ${countWords(counts.blocklist)} of the blocklist and ${countWords(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
+  ];
+  if (relaxed.length > 0)
+    lines.push(`The lists need other guards than the defaults: ${relaxed.join(", ")} of the instance.`);
+  lines.push(...skippedLines(skipped));
+  if (options.out !== undefined) {
+    lines.push(
+      `Next: WAFSYNC_API_KEY=… WAFSYNC_BASE_URL=${options.baseUrl} wafsync plan -f ${options.out}${options.allowInsecureHttp ? " --allow-insecure-http" : ""}, or kubectl apply -f ${options.out}`,
+    );
+  }
+  process.stderr.write(`${redact(lines.join("\n"))}\n`);
+}
+
+function skippedLines(skipped: readonly SkippedEntry[]): string[] {
+  if (skipped.length === 0) return [];
+  const shown = skipped.slice(0, skippedShownMax).map(({ list, spelling, why }) => `  ${list} ${spelling}: ${why}`);
+  const left = skipped.length - shown.length;
+  const title = `Left out, and unmanaged as before: ${countWords(skipped.length)}.`;
+  return [title, ...shown, ...(left > 0 ? [`  … and ${countWords(left)} more (-o json lists all)`] : [])];
+}

@@ -1,0 +1,242 @@
+// The objects that declare what a WAF has, marked for adoption: a plan with them shows adoptions and no call. What can't be
+// declared without a call is left out, stays unmanaged, and is told. Pure.
+import { adoptAnnotation } from "../plan/lists/ownership.ts";
+import { apiVersion } from "../api/kinds.ts";
+import { parseResource } from "../api/parse-resource.ts";
+import { toDeclaredInstance, toDeclaredOrigin, toDeclaredRule } from "../api/to-declared.ts";
+import { addressesMax } from "../api/waf-ip-rule.ts";
+import type { DeclaredOrigin, ListName } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
+import { headOf } from "../model/entry-head.ts";
+import { observeSpellings } from "../model/entry-set.ts";
+import type { ObservedList } from "../model/entry-set.ts";
+import type { Entry } from "../model/entry.ts";
+import { isOpaque } from "../model/entry.ts";
+import type { Gathered, GatheredRule } from "../model/gathered.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { compileDesired } from "../plan/instance/desired.ts";
+import { specialPurposeObjection } from "../plan/lists/special-purpose.ts";
+
+export interface WafContent {
+  readonly domain: string;
+  readonly primaryOrigin: string;
+  readonly lists: Readonly<Record<ListName, readonly string[]>>;
+}
+
+export interface ImportNames {
+  readonly instance: ObjectName;
+  readonly baseUrl: string;
+  readonly secretName: string;
+}
+
+export interface SkippedEntry {
+  readonly list: ListName;
+  /** As the list shows it. */
+  readonly spelling: string;
+  readonly why: string;
+}
+
+export interface ImportedFile {
+  readonly name: string;
+  /** Comment lines, without `#`. */
+  readonly comment: string;
+  readonly documents: readonly object[];
+}
+
+export interface Import {
+  readonly files: readonly ImportedFile[];
+  readonly counts: Readonly<Record<ListName, number>>;
+  readonly skipped: readonly SkippedEntry[];
+  /** Guards of the instance that differ from their defaults, since the lists need it. */
+  readonly relaxed: readonly string[];
+}
+
+/** The defaults of the schema: a list that needs no other gets no line about them. */
+const defaults = {
+  blocklist: { ipv4: 8, ipv6: 16 },
+  allowlist: { ipv4: 16, ipv6: 32 },
+} as const;
+const guardFields = { blocklist: "minPrefixLength", allowlist: "allowMinPrefixLength" } as const;
+const actions = { blocklist: "Block", allowlist: "Allow" } as const;
+
+type Entries = Record<ListName, readonly Entry[]>;
+
+/** Builds the objects, asks the guards and conflicts about them as a run does, and leaves out what these refuse. */
+export function buildImport(names: ImportNames, content: WafContent): Import {
+  const observed = {
+    blocklist: observeSpellings(content.lists.blocklist),
+    allowlist: observeSpellings(content.lists.allowlist),
+  };
+  const skipped: SkippedEntry[] = [];
+  const readable = (list: ListName): readonly Entry[] => {
+    return [...observed[list].keys()].filter((entry) => {
+      if (isOpaque(entry)) skipped.push(skip(observed, list, entry, "It is no address or network."));
+      return !isOpaque(entry);
+    });
+  };
+  const allowed = readable("allowlist");
+  const blocked = new Set(readable("blocklist"));
+  const entries: Entries = {
+    blocklist: [...blocked],
+    allowlist: allowed.filter((entry) => {
+      if (blocked.has(entry))
+        skipped.push(
+          skip(observed, "allowlist", entry, "It is on the blocklist, too, and only one list can declare it."),
+        );
+      return !blocked.has(entry);
+    }),
+  };
+  const refused = refusals(names, content, entries);
+  for (const { list, entry, message } of refused) skipped.push(skip(observed, list, entry, message));
+  const gone = new Set(refused.map(({ list, entry }) => `${list} ${entry}`));
+  const kept: Entries = {
+    blocklist: entries.blocklist.filter((entry) => !gone.has(`blocklist ${entry}`)),
+    allowlist: entries.allowlist.filter((entry) => !gone.has(`allowlist ${entry}`)),
+  };
+  const guards = guardsFor(kept);
+  return {
+    files: filesOf(names, content, kept, guards),
+    counts: { blocklist: kept.blocklist.length, allowlist: kept.allowlist.length },
+    skipped,
+    relaxed: Object.keys(guards).map((field) => `spec.guards.${field}`),
+  };
+}
+
+function skip(
+  observed: Readonly<Record<ListName, ObservedList>>,
+  list: ListName,
+  entry: Entry,
+  why: string,
+): SkippedEntry {
+  return { list, spelling: observed[list].get(entry)?.[0] ?? entry, why };
+}
+
+/** What guards and conflicts would refuse. */
+function refusals(names: ImportNames, content: WafContent, entries: Entries) {
+  const gathered = gatheredFrom(documentsOf(names, content, entries, guardsFor(entries)));
+  const desired = compileDesired(gathered, 0);
+  return desired.rules.flatMap(({ list, rejected }) =>
+    rejected.map(({ entry, message }) => ({ list, entry: entry as Entry, message })),
+  );
+}
+
+/** What the objects declare, as a run would see it. */
+export function gatheredFrom(documents: readonly object[]): Gathered {
+  const rules: GatheredRule[] = [];
+  const origins: DeclaredOrigin[] = [];
+  let instance: Gathered["instance"] | undefined;
+  for (const document of documents) {
+    const parsed = parseResource(document, { defaultNamespace: "default" });
+    if (!parsed.ok) throw new TypeError(parsed.faults.map(({ path, message }) => `${path}: ${message}`).join("; "));
+    const { resource } = parsed;
+    if (resource.kind === "WafInstance") instance = toDeclaredInstance(resource);
+    if (resource.kind === "WafIpRule") rules.push({ rule: toDeclaredRule(resource), texts: [] });
+    if (resource.kind === "WafOrigin") origins.push(toDeclaredOrigin(resource));
+  }
+  if (instance === undefined) throw new TypeError("there is no instance among the documents");
+  return {
+    instance,
+    key: { state: "Missing", problem: "" },
+    rules,
+    origins,
+    cacheClears: [],
+    namespaceLabels: new Map(),
+    brokenSources: [],
+    sameKey: [],
+  };
+}
+
+type GuardFields = Readonly<Record<string, unknown>>;
+
+/** Only what the lists need beyond the defaults. */
+function guardsFor(entries: Entries): GuardFields {
+  const guards: Record<string, unknown> = {};
+  for (const list of listNames) {
+    const shortest: { ipv4: number; ipv6: number } = { ...defaults[list] };
+    for (const entry of entries[list]) {
+      const head = headOf(entry);
+      shortest[head.family] = Math.min(shortest[head.family], head.prefixLength);
+      if (specialPurposeObjection(entry, head) !== undefined) guards["specialPurpose"] = "Allow";
+    }
+    const isDefault = shortest.ipv4 === defaults[list].ipv4 && shortest.ipv6 === defaults[list].ipv6;
+    if (!isDefault) guards[guardFields[list]] = shortest;
+  }
+  return guards;
+}
+
+function documentsOf(names: ImportNames, content: WafContent, entries: Entries, guards: GuardFields): object[] {
+  return filesOf(names, content, entries, guards).flatMap(({ documents }) => documents);
+}
+
+function filesOf(names: ImportNames, content: WafContent, entries: Entries, guards: GuardFields): ImportedFile[] {
+  const { instance } = names;
+  const lists = listNames.flatMap((list): ImportedFile[] => {
+    if (entries[list].length === 0) return [];
+    const comment = `The ${list} of ${content.domain} as it was imported. The annotation makes wafsync manage the entries that are on the list.`;
+    return [{ name: `${instance.name}-${list}.yaml`, comment, documents: rulesOf(names, list, entries[list]) }];
+  });
+  const waf: ImportedFile = {
+    name: `${instance.name}.yaml`,
+    comment: `The WAF of ${content.domain}. Its API key is not in these files: create Secret ${names.secretName} with the key apiKey, or set WAFSYNC_API_KEY.`,
+    documents: [instanceDocument(names, content, guards)],
+  };
+  const origin: ImportedFile = {
+    name: `${instance.name}-origin.yaml`,
+    comment: "The primary origin. The API shows no other: add those that you know.",
+    documents: [originDocument(names, content.primaryOrigin)],
+  };
+  // A host that a WafOrigin can't name stays as it is.
+  const isNameable = parseResource(origin.documents[0], { defaultNamespace: "default" }).ok;
+  return [waf, ...(isNameable ? [origin] : []), ...lists];
+}
+
+function instanceDocument({ instance, baseUrl, secretName }: ImportNames, { domain }: WafContent, guards: GuardFields) {
+  return {
+    apiVersion,
+    kind: "WafInstance",
+    metadata: { ...metadataOf(instance.name, instance.namespace) },
+    spec: {
+      baseUrl,
+      apiKeySecretRef: { name: secretName },
+      expectedDomain: domain,
+      ...(Object.keys(guards).length === 0 ? {} : { guards }),
+    },
+  };
+}
+
+function originDocument({ instance }: ImportNames, host: string) {
+  return {
+    apiVersion,
+    kind: "WafOrigin",
+    metadata: {
+      ...metadataOf(`${instance.name}-primary`, instance.namespace),
+      annotations: { [adoptAnnotation]: "true" },
+    },
+    // Whether the primary is an alternate or a backup can't be read.
+    spec: { instanceRef: { name: instance.name }, host, type: "Alternate" },
+  };
+}
+
+function rulesOf({ instance }: ImportNames, list: ListName, entries: readonly Entry[]): object[] {
+  const rules: object[] = [];
+  for (let start = 0; start < entries.length; start += addressesMax) {
+    const number = rules.length === 0 ? "" : `-${rules.length + 1}`;
+    const metadata = metadataOf(`${instance.name}-${list}${number}`, instance.namespace);
+    rules.push({
+      apiVersion,
+      kind: "WafIpRule",
+      metadata: { ...metadata, annotations: { [adoptAnnotation]: "true" } },
+      spec: {
+        instanceRef: { name: instance.name },
+        action: actions[list],
+        description: "Imported from the WAF",
+        addresses: entries.slice(start, start + addressesMax),
+      },
+    });
+  }
+  return rules;
+}
+
+function metadataOf(name: string, namespace: string): ObjectName {
+  return { name, namespace };
+}

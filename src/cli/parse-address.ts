@@ -1,0 +1,12 @@
+// The addresses of a command line: read as strictly as those of a rule, so that no command acts on another address than meant.
+import type { Entry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../model/entry.ts";
+import { asSentence } from "../model/sentence.ts";
+import { CommandError } from "./describe-error.ts";
+
+/** @throws CommandError that says what to write instead */
+export function parseAddress(text: string): Entry {
+  const parsed = parseDeclaredEntry(text.trim());
+  if (parsed.ok) return parsed.entry;
+  throw new CommandError(`${JSON.stringify(text)} is not an address or network`, asSentence(parsed.fault.message));
+}

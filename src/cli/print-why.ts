@@ -1,0 +1,82 @@
+// Formats what `why` found for people, and as Markdown for a ticket.
+import type { Entry } from "../model/entry.ts";
+import type { Verdict } from "../plan/instance/explain.ts";
+import type { Paint } from "./print-instance.ts";
+import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
+
+const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {
+  Blocked: "red",
+  Allowed: "green",
+  NotBlocked: "bold",
+};
+
+export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] {
+  const lines = [paint(styles[view.verdict], headline(address, view))];
+  for (const covering of view.coverings) lines.push("", ...coveringLines(covering, paint));
+  for (const { rule, places, message } of view.ineffective) {
+    lines.push("", `WafIpRule ${rule}${placed(places)} names it without effect:`, `  ${message}`);
+  }
+  return lines;
+}
+
+/** What would have to change: a command or the rules to look at. */
+export function adviceLines(address: Entry, view: WhyView, target: string): string[] {
+  const on = `${address} ${target}--instance ${view.instance}`;
+  if (view.verdict === "NotBlocked" && view.coverings.every(({ owners }) => owners.length === 0)) {
+    return [`To block it: wafsync block ${on} --for 2h`];
+  }
+  if (view.verdict === "Blocked") return [`To unblock it, or to see what must change: wafsync unblock ${on}`];
+  return [];
+}
+
+export function whyMarkdown(address: Entry, views: readonly WhyView[]): string {
+  const paint: Paint = (_style, text) => text;
+  const parts = views.map((view) => {
+    const [title = "", ...rest] = whyLines(address, view, paint);
+    const gaps = view.gaps.map((gap) => `> ${gap}`);
+    return [`### ${title}`, "", "```text", ...rest.slice(rest[0] === "" ? 1 : 0), "```", ...gaps].join("\n");
+  });
+  return parts.join("\n\n");
+}
+
+function headline(address: Entry, { instance, domain, verdict, coverings, liveListsRead }: WhyView): string {
+  const where = `on ${instance}${domain === undefined ? "" : ` (${domain})`}`;
+  const declared = liveListsRead ? "" : "declared as ";
+  switch (verdict) {
+    case "Blocked":
+      return `${address} is ${declared}blocked ${where}`;
+    case "Allowed": {
+      const isBoth = coverings.some(({ list, state }) => list === "blocklist" && state !== "NotOnList");
+      const both = isBoth ? "; the blocklist covers it, too, and the WAF itself decides which list wins" : "";
+      return `${address} is ${declared}allowed ${where}${both}`;
+    }
+    case "NotBlocked":
+      return `${address} is not ${declared}blocked ${where}`;
+  }
+}
+
+function coveringLines(covering: CoveringView, paint: Paint): string[] {
+  const { list, entry, spelling, owners, formerOwners, note } = covering;
+  const shown = spelling === undefined ? "" : ` (shown as ${spelling})`;
+  const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}`;
+  const former = formerOwners.length === 0 ? [] : [`  last wanted by ${formerOwners.join(", ")}`];
+  return [title, ...owners.map(ownerLine), ...former, ...(note === undefined ? [] : [`  ${note}`])];
+}
+
+function managementOf({ state, management, manner, since }: CoveringView): string {
+  if (state === "NotOnList") return "not on the list";
+  const when = since === undefined ? "" : ` since ${since}`;
+  if (management === "Managed") return `managed${when}${manner === "Adopted" ? ", adopted" : ""}`;
+  if (management === "Unknown") return "";
+  return state === "Unknown" ? "not managed yet" : "unmanaged: another writer added it";
+}
+
+function ownerLine({ rule, places, until, changedBy, changedAt }: OwnerView): string {
+  const end = until === undefined ? "" : `, until ${until}`;
+  const by = changedBy === undefined ? "" : `, last changed by ${changedBy} at ${changedAt ?? ""}`;
+  return `  WafIpRule ${rule}${placed(places)}${end}${by}`;
+}
+
+function placed(places: readonly string[]): string {
+  return places.length === 0 ? "" : ` at ${places.join(", ")}`;
+}

@@ -1,0 +1,73 @@
+// Reads everything that a WAF shows, twice: a list that changes meanwhile, or an answer that is cut, must not be taken for the
+// whole truth. Errors are commands' errors.
+import { baseUrlObjection } from "../app/base-url-policy.ts";
+import { realClock } from "../async/clock.ts";
+import type { ApiKey } from "../model/api-key.ts";
+import type { WafResult } from "../model/waf-result.ts";
+import type { WafClient } from "../waf/client.ts";
+import { createWafClient } from "../waf/client.ts";
+import { LaneRegistry } from "../waf/lane-registry.ts";
+import { CommandError } from "./describe-error.ts";
+import type { WafContent } from "./import-documents.ts";
+import { processLocks } from "./process-locks.ts";
+
+export interface WafAccess {
+  readonly baseUrl: string;
+  readonly key: ApiKey;
+  readonly timeoutMs: number;
+  readonly allowInsecureHttp: boolean;
+  readonly stop: AbortSignal;
+}
+
+/** @throws CommandError if it can't be read, or is not the same when it is read again */
+export async function readWafContent(access: WafAccess): Promise<WafContent> {
+  const { baseUrl, key, timeoutMs: requestTimeoutMs, allowInsecureHttp, stop } = access;
+  const objection = baseUrlObjection(
+    { allowInsecureHttp, allowedBaseUrls: undefined, allowPrivateNetworks: true },
+    baseUrl,
+  );
+  if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
+  const registry = new LaneRegistry({ clock: realClock, locks: processLocks("wafsync import") });
+  const lane = registry.acquire({ baseUrl, key, minRequestIntervalMs: 0 });
+  const permit = () => ({ permitted: false, reason: "An import writes nothing to the WAF." }) as const;
+  const client = createWafClient({ baseUrl, key, requestTimeoutMs, lane, permit, clock: realClock });
+  try {
+    const first = await readAll(client, stop);
+    const second = await readAll(client, stop);
+    const change = changeBetween(first, second);
+    if (change === undefined) return second;
+    throw new CommandError(
+      `the WAF changes while it is read: ${change}`,
+      "No file was written. Stop whatever writes to the WAF, and run the command again.",
+    );
+  } finally {
+    await registry.close();
+  }
+}
+
+async function readAll(client: WafClient, signal: AbortSignal): Promise<WafContent> {
+  const { domain, primary: primaryOrigin } = valueOf(await client.readOrigins({ signal }));
+  const blocklist = valueOf(await client.readList("blocklist", { signal }));
+  const allowlist = valueOf(await client.readList("allowlist", { signal }));
+  return { domain, primaryOrigin, lists: { blocklist, allowlist } };
+}
+
+function valueOf<T>(result: WafResult<T>): T {
+  if (result.ok) return result.value;
+  const { code, message } = result.fault;
+  const isKey = code === "BadApiKey" || code === "MissingApiKey";
+  const hint = isKey ? "Set WAFSYNC_API_KEY, or --key-file to the file with the key." : "No file was written.";
+  throw new CommandError(`the WAF cannot be read: ${message}`, hint);
+}
+
+/** In whatever order the lists are shown. */
+function changeBetween(a: WafContent, b: WafContent): string | undefined {
+  if (a.domain !== b.domain) return `its domain was ${a.domain}, and then ${b.domain}`;
+  if (a.primaryOrigin !== b.primaryOrigin) return "its primary origin was another one when it was read again";
+  for (const list of ["blocklist", "allowlist"] as const) {
+    const [before, after] = [a.lists[list].toSorted(), b.lists[list].toSorted()];
+    const isSame = before.length === after.length && before.every((text, index) => text === after[index]);
+    if (!isSame) return `the ${list} had ${before.length} entries, and others when it was read again (${after.length})`;
+  }
+  return undefined;
+}

@@ -1,0 +1,82 @@
+// What `block` and `unblock` share: the target, signals, terminals with every key redacted, and how an outcome is said.
+import { createStopping } from "../app/stopping.ts";
+import { realClock } from "../async/clock.ts";
+import type { Entry } from "../model/entry.ts";
+import type { Gathered } from "../model/gathered.ts";
+import { compileDesired } from "../plan/instance/desired.ts";
+import type { CommandRule } from "./command-rule.ts";
+import { declaredRule } from "./command-rule.ts";
+import { CommandError, redactError } from "./describe-error.ts";
+import { parseAddress } from "./parse-address.ts";
+import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
+import { openTarget } from "./targets/open-target.ts";
+import type { Target, TargetOptions } from "./targets/target.ts";
+import type { Terminal } from "./terminal.ts";
+import { editedTerminal, terminalOn } from "./terminal.ts";
+
+/** More belongs into a rule of its own. */
+export const addressesMax = 100;
+
+export interface RuleCommandOptions extends TargetOptions {
+  readonly wait: boolean;
+  readonly timeout: number;
+  readonly output: "table" | "json";
+}
+
+export interface RuleSession {
+  readonly target: Target;
+  readonly addresses: readonly Entry[];
+  readonly out: Terminal;
+  readonly notes: Terminal;
+  /** Undefined if the command is not to wait. */
+  readonly wait: WaitOptions | undefined;
+}
+
+export async function withRuleSession(
+  texts: readonly string[],
+  options: RuleCommandOptions,
+  work: (session: RuleSession) => Promise<number>,
+): Promise<number> {
+  const addresses = [...new Set(texts.map(parseAddress))];
+  if (addresses.length > addressesMax) {
+    throw new CommandError(`${addresses.length} addresses are too many for this command`, "Write a rule for them.");
+  }
+  const target = await openTarget(options);
+  const redact = (text: string): string => target.redactor.redact(text);
+  const notes = editedTerminal(terminalOn(process.stderr), redact);
+  const stopping = createStopping(realClock);
+  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  const wait = {
+    timeoutMs: options.timeout * 1000,
+    stop: stopping.stop,
+    onMessage: (message: string) => notes.line(message),
+  };
+  try {
+    const out = editedTerminal(terminalOn(process.stdout), redact);
+    return await work({ target, addresses, out, notes, wait: options.wait ? wait : undefined });
+  } catch (error) {
+    throw redactError(error, redact);
+  } finally {
+    process.off("SIGINT", stop).off("SIGTERM", stop);
+    stopping.done();
+    await target.close();
+  }
+}
+
+/** Why the rule would not take effect as it is, before it is written; undefined if it would. */
+export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number): string | undefined {
+  const declared = declaredRule(rule, nowMs);
+  const others = gathered.rules.filter(
+    ({ rule: { meta } }) => meta.namespace !== rule.namespace || meta.name !== rule.name,
+  );
+  const desired = compileDesired({ ...gathered, rules: [...others, { rule: declared, texts: [] }] }, nowMs);
+  const compiled = desired.rules.find((one) => one.rule === declared || one.id === `${rule.namespace}/${rule.name}`);
+  return compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
+}
+
+/** 0 once the WAF shows it, or if nobody waited for it; 1 if it does not yet; 130 if a signal ended the wait. */
+export function exitCodeOf({ state }: ChangeOutcome): number {
+  if (state === "Stopped") return 130;
+  return state === "Settled" || state === "NotWaited" ? 0 : 1;
+}

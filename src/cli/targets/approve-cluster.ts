@@ -1,0 +1,49 @@
+// Removals on hold as the operator reports them, and their approval by an annotation of the instance.
+import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
+import type { ApiFault } from "../../kube/api-result.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import type { ResourceType } from "../../kube/resource-path.ts";
+import { getObject, mergePatchObject } from "../../kube/verbs.ts";
+import { approvalAnnotation } from "../../model/approval-annotation.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import { CommandError } from "../describe-error.ts";
+import { onHoldIn } from "./reported-status.ts";
+import type { OnHold } from "./target.ts";
+
+const timeoutMs = 10_000;
+const query = { fieldManager: "wafsync-approve" };
+
+const type: ResourceType = {
+  group: apiGroup,
+  version: apiVersionName,
+  plural: kinds.WafInstance.plural,
+  namespaced: true,
+};
+
+interface InstanceObject extends KubeObject {
+  readonly status?: unknown;
+}
+
+export async function readHolds(api: ApiServer, instance: ObjectName): Promise<OnHold> {
+  const read = await getObject<InstanceObject>(api, type, instance, { timeoutMs });
+  if (!read.ok) throw refused("get", instance, read.fault);
+  return onHoldIn(read.value.status);
+}
+
+export async function approveInCluster(api: ApiServer, instance: ObjectName, hash: string): Promise<string> {
+  const body = { metadata: { annotations: { [approvalAnnotation]: hash } } };
+  const patched = await mergePatchObject(api, type, instance, body, { timeoutMs, query });
+  if (!patched.ok) throw refused("patch", instance, patched.fault);
+  return `WafInstance ${nameKey(instance)}`;
+}
+
+function refused(verb: string, instance: ObjectName, { code, message }: ApiFault): CommandError {
+  if (code === "NotFound") return new CommandError(`there is no WafInstance ${nameKey(instance)}`);
+  if (code !== "Forbidden") return new CommandError(`WafInstance ${nameKey(instance)}: ${message}`);
+  return new CommandError(
+    `you may not ${verb} wafinstances in namespace ${instance.namespace}`,
+    "Ask for that right, or ask the owner of the instance to approve.",
+  );
+}

@@ -1,0 +1,174 @@
+// The instances of a folder, with the inventory, the statuses and the history of its state directory, and with what Git knows.
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { readEnvironment } from "../../app/config.ts";
+import { environmentKeyOf } from "../../app/environment-key.ts";
+import { realClock } from "../../async/clock.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import { Redactor } from "../../model/redactor.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { DirectorySource } from "../../source/directory/directory-source.ts";
+import { createDirectorySource } from "../../source/directory/directory-source.ts";
+import { createFeedFiles } from "../../source/directory/feed-files.ts";
+import { createHistoryFiles } from "../../source/directory/history-files.ts";
+import { createInventoryFiles } from "../../source/directory/inventory-files.ts";
+import { isFolderInUse } from "../../source/directory/process-lock.ts";
+import { placeOfSource } from "../../source/directory/place-of-field.ts";
+import { faultText } from "../../source/directory/source-fault.ts";
+import { viewStateDirectory } from "../../source/directory/state-directory.ts";
+import { createStatusFiles } from "../../source/directory/status-files.ts";
+import { expiredRule } from "../command-rule.ts";
+import { CommandError } from "../describe-error.ts";
+import { approveInFile } from "./approve-folder.ts";
+import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
+import { lastCommitOf } from "./git-author.ts";
+import { readLiveLists } from "./live-lists.ts";
+import { previewHolds } from "./preview-holds.ts";
+import { settleFolder } from "./settle-folder.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
+import { expectedEntries } from "./rule-changes.ts";
+import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
+import { busy, isReconciling, onHoldIn } from "./reported-status.ts";
+import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
+import { policyOf } from "./target.ts";
+
+const defaultStateFolder = ".wafsync";
+
+export async function openFolder(options: TargetOptions, directory: string): Promise<Target> {
+  const found = await stat(directory).catch(() => undefined);
+  if (found?.isDirectory() !== true) {
+    const problem = found === undefined ? `there is no folder ${directory}` : `${directory} is a file, not a folder`;
+    throw new CommandError(problem, "Set -f to the folder with the YAML files.");
+  }
+  const stateDirectory = options.state ?? join(directory, defaultStateFolder);
+  const environmentKey = environmentKeyOf(readEnvironment(), policyOf(options).allowedBaseUrls);
+  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock: realClock });
+  await source.load();
+  return new FolderTarget(options, { directory, stateDirectory, source });
+}
+
+interface Folder {
+  readonly directory: string;
+  readonly stateDirectory: string;
+  readonly source: DirectorySource;
+}
+
+class FolderTarget implements Target {
+  readonly where: string;
+  readonly redactor = new Redactor();
+  readonly #options: TargetOptions;
+  readonly #folder: Folder;
+
+  constructor(options: TargetOptions, folder: Folder) {
+    this.#options = options;
+    this.#folder = folder;
+    this.where = `in folder ${folder.directory}`;
+  }
+
+  async instances(): Promise<readonly ObjectName[]> {
+    return this.#folder.source.instances();
+  }
+
+  async look(instance: ObjectName, { live }: { readonly live: boolean }): Promise<InstanceSight> {
+    const { source, directory, stateDirectory } = this.#folder;
+    const declared = await source.gather(instance);
+    if (declared === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
+    const { key } = declared;
+    if (key.state === "Present") this.redactor.add(key.key);
+    const state = viewStateDirectory(stateDirectory);
+    const gathered = await withFeedTexts(declared, async (name) => {
+      const feed = source.snapshot().feeds.find(({ meta }) => nameKey(meta) === nameKey(name));
+      return await viewOfFeed(feed, await createFeedFiles(state).load(name));
+    });
+    const loaded = await createInventoryFiles(state).load(instance);
+    const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
+    const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));
+    return {
+      gathered,
+      inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
+      live: await this.#live(live, gathered, statuses.read(gathered.instance.meta)),
+      gaps: loaded.state === "Loaded" ? gaps : [...gaps, loaded.problem],
+      placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
+      statusOf: (meta) => statuses.read(meta),
+      setterOf: async (meta) => await lastCommitOf(resolve(directory), meta.location.replace(/:\d+$/, "")),
+    };
+  }
+
+  namespaceOfRules({ namespace }: ObjectName): string {
+    return namespace;
+  }
+
+  async placeOfRule(name: ObjectName): Promise<string> {
+    const { directory, source } = this.#folder;
+    return join(directory, await fileOfRule(directory, source.snapshot(), name));
+  }
+
+  async change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome> {
+    const { directory, source, stateDirectory } = this.#folder;
+    const { instance, put, remove } = changes;
+    const files = await Promise.all(
+      remove.map(async ({ meta }) => await fileOfRule(directory, source.snapshot(), meta)),
+    );
+    const written = [...put, ...(wait === undefined ? [] : remove.map(expiredRule))];
+    for (const rule of written) {
+      await writeRuleFile(directory, await fileOfRule(directory, source.snapshot(), rule), rule);
+    }
+    await source.load();
+    if (wait === undefined) {
+      for (const file of files) await removeRuleFile(directory, file);
+      return { state: "NotWaited", message: "", isFollowed: await isFolderInUse(stateDirectory) };
+    }
+    const outcome = await settleFolder(
+      {
+        directory,
+        stateDirectory,
+        options: this.#options,
+        instance,
+        written,
+        expected: expectedEntries(changes),
+        redactor: this.redactor,
+        readLists: async () => (await this.look(instance, { live: true })).live,
+      },
+      wait,
+    );
+    // Whatever is still to be removed from the WAF is removed without the files, too.
+    for (const file of files) await removeRuleFile(directory, file);
+    return outcome;
+  }
+
+  async removalsOnHold(instance: ObjectName): Promise<OnHold> {
+    const { directory, stateDirectory } = this.#folder;
+    if (await isFolderInUse(stateDirectory)) {
+      const { gathered, statusOf } = await this.look(instance, { live: false });
+      return onHoldIn(statusOf(gathered.instance.meta));
+    }
+    const { redactor } = this;
+    return await previewHolds({ directory, stateDirectory, options: this.#options, redactor }, instance);
+  }
+
+  async approve(instance: ObjectName, hash: string): Promise<string> {
+    const { directory, source } = this.#folder;
+    const gathered = await source.gather(instance);
+    if (gathered === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
+    return await approveInFile(directory, gathered.instance.meta, hash);
+  }
+
+  async history(instance: ObjectName) {
+    const state = viewStateDirectory(this.#folder.stateDirectory);
+    const read = await createHistoryFiles(state).read(instance, realClock.nowMs());
+    if (!read.ok) throw new CommandError(`the history cannot be read: ${read.problem}`);
+    return read.value;
+  }
+
+  async close(): Promise<void> {
+    await this.#folder.source.close();
+  }
+
+  async #live(wanted: boolean, { key, instance }: Gathered, status: unknown): Promise<LiveLists> {
+    if (!wanted) return { state: "Unread", why: "This command does not read the WAF." };
+    if (key.state === "Missing") return { state: "Unread", why: key.problem };
+    if (isReconciling(status) && (await isFolderInUse(this.#folder.stateDirectory))) return busy;
+    return await readLiveLists(instance, key.key, { policy: policyOf(this.#options), redactor: this.redactor });
+  }
+}

@@ -1,0 +1,18 @@
+// Opens what a command for people works on. What only one of the two needs is loaded for it alone.
+import { CommandError } from "../describe-error.ts";
+import type { Target, TargetOptions } from "./target.ts";
+
+/** Opens the folder of `-f`, or the cluster. @throws CommandError that says what is missing */
+export async function openTarget(options: TargetOptions): Promise<Target> {
+  if (options.from === undefined) {
+    if (options.state !== undefined) throw new CommandError("--state needs a folder", "Add -f DIRECTORY.");
+    const { openCluster } = await import("./cluster-target.ts");
+    return openCluster(options);
+  }
+  for (const name of ["namespace", "kubeconfig", "context"] as const) {
+    if (options[name] === undefined) continue;
+    throw new CommandError(`--${name} is for a cluster, and -f for a folder`, "Use one of the two.");
+  }
+  const { openFolder } = await import("./folder-target.ts");
+  return await openFolder(options, options.from);
+}

@@ -1,0 +1,57 @@
+// What the statuses of instances and rules say about the work on them. They are reports: a command passes them on, and waits for
+// what they tell.
+import type { Condition } from "../../api/conditions.ts";
+import { findCondition } from "../../api/conditions.ts";
+import type { HeldGroup } from "../../api/waf-instance.ts";
+import type { LiveLists, OnHold } from "./target.ts";
+
+/** The API is meant for one call at a time. */
+export const busy: LiveLists = {
+  state: "Unread",
+  why: "wafsync writes to this WAF now, which takes one call at a time.",
+};
+
+export interface Reported {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  /** A carved entry counts as its pieces. */
+  readonly entries?: { readonly desired?: number; readonly carved?: number };
+}
+
+export interface Progress {
+  readonly state: "Settled" | "Left" | "Open";
+  /** Why it is not settled. */
+  readonly message: string;
+}
+
+/** Whether somebody works on the object, as far as it is reported. */
+export function isReconciling(status: unknown): boolean {
+  return findCondition(((status ?? {}) as Reported).conditions ?? [], "Reconciling")?.status === "True";
+}
+
+/** Whether the entries of a rule are on its list. */
+export function isReportedSynced(status: unknown): boolean {
+  const synced = findCondition(((status ?? {}) as Reported).conditions ?? [], "Synced");
+  return synced?.status === "True" && synced.reason === "Synced";
+}
+
+/** How far a rule is, from what is reported on this generation or a later one. */
+export function progressOf(status: Reported | undefined, generation: number): Progress {
+  const { conditions = [], observedGeneration = -1 } = status ?? {};
+  if (observedGeneration < generation) return { state: "Open", message: "No run has seen the rule yet." };
+  const accepted = findCondition(conditions, "Accepted");
+  if (accepted?.status === "False") return { state: "Left", message: accepted.message };
+  const synced = findCondition(conditions, "Synced");
+  if (synced?.status === "True") return { state: "Settled", message: "" };
+  const message = synced?.message ?? "No run has reported on the rule yet.";
+  const isStuck = findCondition(conditions, "Stalled")?.status === "True";
+  return { state: isStuck ? "Left" : "Open", message };
+}
+
+export function onHoldIn(status: unknown): OnHold {
+  const { heldPlan, removalsOnHold = [] } = (status ?? {}) as {
+    readonly heldPlan?: string;
+    readonly removalsOnHold?: readonly HeldGroup[];
+  };
+  return { hash: heldPlan === "" ? undefined : heldPlan, groups: removalsOnHold };
+}

@@ -1,0 +1,126 @@
+// Writes rules of a command to a cluster, and waits for what the operator reports on them. A rule that is to go expires first:
+// its status then tells when its entries are off the WAF, and only then is it deleted.
+import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
+import { formatTime } from "../../api/conditions.ts";
+import { realClock } from "../../async/clock.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import type { ResourceType } from "../../kube/resource-path.ts";
+import { createObject, deleteObject, getObject, mergePatchObject } from "../../kube/verbs.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { CommandRule } from "../command-rule.ts";
+import { createdByAnnotation, longAgoMs, ruleDocument } from "../command-rule.ts";
+import { CommandError } from "../describe-error.ts";
+import type { Reported } from "./reported-status.ts";
+import { progressOf } from "./reported-status.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
+
+const pollMs = 500;
+const timeoutMs = 10_000;
+const fieldManager = { fieldManager: "wafsync-block" };
+
+const type: ResourceType = {
+  group: apiGroup,
+  version: apiVersionName,
+  plural: kinds.WafIpRule.plural,
+  namespaced: true,
+};
+
+interface RuleObject extends KubeObject {
+  readonly status?: Reported;
+}
+
+export async function changeInCluster(
+  api: ApiServer,
+  { put, remove }: RuleChanges,
+  wait: WaitOptions | undefined,
+): Promise<ChangeOutcome> {
+  const watched: RuleObject[] = [];
+  for (const rule of put) watched.push(await putRule(api, rule));
+  for (const { meta } of remove) {
+    if (wait === undefined) await deleteRule(api, meta);
+    else watched.push(...(await expireRule(api, meta)));
+  }
+  if (wait === undefined) return { state: "NotWaited", message: "", isFollowed: true };
+  const outcome = await waitForAll(api, watched, wait);
+  // What has not been removed from the WAF yet is removed without the rule, too.
+  for (const { meta } of remove) await deleteRule(api, meta);
+  return outcome;
+}
+
+async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
+  const { namespace } = rule;
+  const body = ruleDocument(rule);
+  const options = { timeoutMs, query: fieldManager };
+  const created = await createObject<RuleObject>(api, type, namespace, body, options);
+  if (created.ok) return created.value;
+  if (created.fault.code !== "AlreadyExists") throw refused("create", rule, created.fault);
+  const found = await getObject<RuleObject>(api, type, rule, { timeoutMs });
+  if (!found.ok) throw refused("get", rule, found.fault);
+  if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
+    throw new CommandError(`WafIpRule ${nameKey(rule)} exists already, and no command wrote it`, "Change it yourself.");
+  }
+  const { spec } = body;
+  // What the earlier command set and this one does not, goes.
+  const patch = { spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null } };
+  const patched = await mergePatchObject<RuleObject>(api, type, rule, patch, options);
+  if (!patched.ok) throw refused("patch", rule, patched.fault);
+  return patched.value;
+}
+
+async function expireRule(api: ApiServer, { namespace, name }: ObjectName): Promise<RuleObject[]> {
+  const body = { spec: { expiresAt: formatTime(longAgoMs) } };
+  const options = { timeoutMs, query: fieldManager };
+  const patched = await mergePatchObject<RuleObject>(api, type, { namespace, name }, body, options);
+  if (patched.ok) return [patched.value];
+  if (patched.fault.code === "NotFound") return [];
+  throw refused("patch", { namespace, name }, patched.fault);
+}
+
+async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Promise<void> {
+  const deleted = await deleteObject(api, type, { namespace, name }, { timeoutMs });
+  if (!deleted.ok && deleted.fault.code !== "NotFound") throw refused("delete", { namespace, name }, deleted.fault);
+}
+
+async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: WaitOptions): Promise<ChangeOutcome> {
+  const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
+  const told = new Set<string>();
+  for (const rule of rules) {
+    for (let seen = rule; ;) {
+      const { state, message } = progressOf(seen.status, rule.metadata.generation ?? 0);
+      if (state === "Settled") break;
+      if (state === "Left") return { state, message, isFollowed: true };
+      if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
+      if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
+      if (!told.has(message)) wait.onMessage(message);
+      told.add(message);
+      await realClock.sleep(pollMs, wait.stop);
+      const read: ApiResult<RuleObject> = await getObject(api, type, addressOf(rule), { timeoutMs });
+      if (read.ok) seen = read.value;
+      else if (read.fault.code === "NotFound") break;
+      else if (read.fault.code === "Forbidden") throw refused("get", addressOf(rule), read.fault);
+    }
+  }
+  return { state: "Settled", message: "", isFollowed: true };
+}
+
+function addressOf({ metadata: { namespace = "", name } }: RuleObject): ObjectName {
+  return { namespace, name };
+}
+
+function refused(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {
+  if (code === "Forbidden") {
+    return new CommandError(
+      `you may not ${verb} wafiprules in namespace ${name.namespace}`,
+      "Ask for that right, or name a namespace with -n whose rules you may write and that the instance accepts.",
+    );
+  }
+  if (code === "NotFound") {
+    return new CommandError(
+      `WafIpRule ${nameKey(name)} cannot be written: there is no namespace ${name.namespace}, or the CRDs of wafsync are not installed`,
+    );
+  }
+  return new CommandError(`WafIpRule ${nameKey(name)} cannot be written: ${message}`);
+}

@@ -1,0 +1,137 @@
+// Waits until the WAF shows what a command changed in a folder. If another process works with the folder, it does so; otherwise
+// this one reconciles the instance, and ends as soon as the command's own changes are done.
+import type { Standalone } from "../../app/standalone.ts";
+import { createStopping } from "../../app/stopping.ts";
+import { realClock } from "../../async/clock.ts";
+import { AddressCover } from "../../model/address-cover.ts";
+import type { ObjectName } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { ReconcileObserver } from "../../reconcile/ports.ts";
+import { troubleOf } from "../../reconcile/status/trouble.ts";
+import { viewStateDirectory } from "../../source/directory/state-directory.ts";
+import { createStatusFiles } from "../../source/directory/status-files.ts";
+import type { CommandRule } from "../command-rule.ts";
+import { longAgoMs } from "../command-rule.ts";
+import { CommandError } from "../describe-error.ts";
+import type { FolderPlace } from "./folder-standalone.ts";
+import { openFolderStandalone } from "./folder-standalone.ts";
+import type { Progress, Reported } from "./reported-status.ts";
+import { progressOf } from "./reported-status.ts";
+import type { ChangeOutcome, ExpectedEntry, WaitOptions } from "./rule-changes.ts";
+import type { LiveLists } from "./target.ts";
+
+const pollMs = 300;
+
+export interface FolderWork extends FolderPlace {
+  readonly instance: ObjectName;
+  /** The rules as they are in the files now. */
+  readonly written: readonly CommandRule[];
+  readonly expected: readonly ExpectedEntry[];
+  readonly readLists: () => Promise<LiveLists>;
+}
+
+export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
+  const stopping = createStopping(realClock);
+  const stop = (): void => stopping.begin("stopped");
+  wait.stop.addEventListener("abort", stop, { once: true });
+  const cancel = realClock.schedule(wait.timeoutMs, () => stopping.begin("timed out"));
+  const opened = await openFolderStandalone(work, {
+    isDryRun: false,
+    command: "wafsync block",
+    stopping,
+    observer: endingObserver(work.expected, wait, () => stopping.begin("done")),
+  });
+  try {
+    if (!opened.ok && opened.isInUse !== true) throw new CommandError(opened.problem);
+    if (!opened.ok) return await followStatus(work, wait);
+    const trouble = await applyOne(opened.standalone, work.instance);
+    return await judge(work, wait, trouble);
+  } finally {
+    cancel();
+    wait.stop.removeEventListener("abort", stop);
+    stopping.done();
+  }
+}
+
+/** Why the WAF could not be written to; undefined if it could. Closes what it used: then the WAF is read by nobody else. */
+async function applyOne(standalone: Standalone, instance: ObjectName): Promise<string | undefined> {
+  try {
+    const [result] = await standalone.applyOnce(async () => undefined, [instance]);
+    const facts = result?.outcome.facts;
+    return facts === undefined ? undefined : troubleOf(facts)?.message;
+  } finally {
+    await standalone.close();
+  }
+}
+
+/** Calls `end` once only what the command did not ask for is left to be done. */
+function endingObserver(expected: readonly ExpectedEntry[], wait: WaitOptions, end: () => void): ReconcileObserver {
+  const open = new Set(expected.map(keyOf));
+  const settle = (key: string, left: number): void => {
+    // Without anything left, the run verifies and reports by itself.
+    if (open.delete(key) && open.size === 0 && left > 0) end();
+  };
+  return {
+    operationDone: (_instance, operation, left) => {
+      if (operation.kind === "AddEntry") settle(keyOf({ ...operation, isListed: true }), left);
+      if (operation.kind === "RemoveEntry") settle(keyOf({ ...operation, isListed: false }), left);
+    },
+    waiting: (_instance, why) => wait.onMessage(why),
+  };
+}
+
+function keyOf({ list, entry, isListed }: ExpectedEntry): string {
+  return `${isListed ? "+" : "-"}${list} ${entry}`;
+}
+
+async function judge(work: FolderWork, wait: WaitOptions, trouble: string | undefined): Promise<ChangeOutcome> {
+  const { state, message } = await look(work);
+  if (state === "Settled") return { state, message: "", isFollowed: false };
+  if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: false };
+  return { state: "Left", message: trouble ?? message, isFollowed: false };
+}
+
+/** Another process does the work, and reports on the rules: reading the WAF beside it would be a second call at a time. */
+async function followStatus(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
+  const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
+  const told = new Set<string>();
+  wait.onMessage(`another process works with ${work.stateDirectory}: waiting for it`);
+  for (;;) {
+    const { state, message } = reportedProgress(work);
+    if (state !== "Open") return { state, message, isFollowed: true };
+    if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
+    if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
+    if (!told.has(message)) wait.onMessage(message);
+    told.add(message);
+    await realClock.sleep(pollMs, wait.stop);
+  }
+}
+
+/** The first rule that is not as it is written. A status without the rule's number of entries is that of an earlier version. */
+function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
+  const state = viewStateDirectory(stateDirectory);
+  const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
+  for (const { namespace, name, addresses, expiresAtMs } of written) {
+    const status = statuses.read({ kind: "WafIpRule", namespace, name }) as Reported | undefined;
+    const progress = progressOf(status, 0);
+    const wanted = expiresAtMs === longAgoMs ? 0 : addresses.length;
+    const { desired, carved = 0 } = status?.entries ?? {};
+    const isOlder = progress.state === "Settled" && carved === 0 && desired !== wanted;
+    if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been read again yet.` };
+    if (progress.state !== "Settled") return progress;
+  }
+  return { state: "Settled", message: "" };
+}
+
+/** What the lists show now. */
+async function look(work: FolderWork): Promise<{ readonly state: "Settled" | "Open"; readonly message: string }> {
+  const live = await work.readLists();
+  if (live.state === "Unread") return { state: "Open", message: live.why };
+  const open = work.expected.find(({ list, entry, isListed }) => {
+    const cover = new AddressCover(entry);
+    return live.lists[list].some((text) => cover.find(text) === entry) !== isListed;
+  });
+  if (open === undefined) return { state: "Settled", message: "" };
+  const is = open.isListed ? "is not on" : "is still on";
+  return { state: "Open", message: `${open.entry} ${is} the ${open.list} of WafInstance ${nameKey(work.instance)}.` };
+}

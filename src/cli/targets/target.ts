@@ -1,0 +1,123 @@
+// What a command for people works on: the instances of a folder or of a cluster, each as one sight of everything that is known
+// about it.
+import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
+import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
+import type { HeldGroup } from "../../api/waf-instance.ts";
+import type { ListName } from "../../model/declared.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import type { HistoryEvent } from "../../model/history.ts";
+import type { Inventory } from "../../model/inventory.ts";
+import type { Redactor } from "../../model/redactor.ts";
+import type { FieldSetter, ObjectName, ResourceMeta } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
+import { CommandError } from "../describe-error.ts";
+import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
+
+export interface TargetOptions {
+  readonly from?: string;
+  readonly state?: string;
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly instance?: string;
+  readonly allowInsecureHttp: boolean;
+  readonly allowedBaseUrls?: string;
+}
+
+export type LiveLists =
+  | { readonly state: "Read"; readonly lists: Readonly<Record<ListName, readonly string[]>> }
+  | { readonly state: "Unread"; readonly why: string };
+
+export interface InstanceSight {
+  readonly gathered: Gathered;
+  /** Undefined if it may not be read. */
+  readonly inventory: Inventory | undefined;
+  readonly live: LiveLists;
+  /** What the answer does not take into account, one sentence each. */
+  readonly gaps: readonly string[];
+  /** `rules.yaml:12` in a folder; undefined in a cluster. */
+  readonly placeOf: (meta: ResourceMeta, source: string | undefined) => string | undefined;
+  readonly statusOf: (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
+  /** Who last changed what is declared, and when; undefined where nothing tells. */
+  readonly setterOf: (meta: ResourceMeta) => Promise<FieldSetter | undefined>;
+}
+
+export interface OnHold {
+  /** Approves all of them; undefined if there are none, or if no approval would help. */
+  readonly hash: string | undefined;
+  readonly groups: readonly HeldGroup[];
+}
+
+export interface Target {
+  /** `in folder waf/`, or `in namespace shop`. */
+  readonly where: string;
+  readonly redactor: Redactor;
+  /** By name. @throws CommandError if they can't be listed */
+  instances(): Promise<readonly ObjectName[]>;
+  /** Reads the lists of the WAF, too, if `live`. @throws CommandError if there is no such instance */
+  look(instance: ObjectName, options: { readonly live: boolean }): Promise<InstanceSight>;
+  /** Where the rules of a command go: the namespace of `-n`, or that of the instance. */
+  namespaceOfRules(instance: ObjectName): string;
+  /** Where a rule of this name is, or would be written: for people. */
+  placeOfRule(name: ObjectName): Promise<string>;
+  /** Writes and removes rules, and waits for the WAF if it is told how. @throws CommandError if they can't be written */
+  change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
+  /** What is on hold now. @throws CommandError if that is not known */
+  removalsOnHold(instance: ObjectName): Promise<OnHold>;
+  /** Approves exactly what the hash names. Returns where that is recorded. @throws CommandError if it can't be written */
+  approve(instance: ObjectName, hash: string): Promise<string>;
+  /** Oldest first. @throws CommandError if it may not be read */
+  history(instance: ObjectName): Promise<readonly HistoryEvent[]>;
+  close(): Promise<void>;
+}
+
+/** Which base URLs the command may call. */
+export function policyOf({ allowInsecureHttp, allowedBaseUrls }: TargetOptions): BaseUrlPolicy {
+  // Whoever runs the command reaches private networks anyway.
+  return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
+}
+
+/** The instances that the command is about: the one of `--instance`, or all. @throws CommandError if there is none */
+export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
+  const named = wanted === undefined ? undefined : parseName(wanted);
+  if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
+  const all = await target.instances();
+  const fitting = named === undefined ? all : all.filter(({ name }) => name === named.name);
+  if (fitting.length > 0) return fitting;
+  if (named === undefined) throw new CommandError(`there is no WafInstance ${target.where}`, hintOf(all, target));
+  throw new CommandError(`there is no WafInstance ${named.name} ${target.where}`, hintOf(all, target));
+}
+
+/** The only instance that the command can be about. @throws CommandError that lists the others */
+export async function onlyInstance(target: Target, wanted: string | undefined): Promise<ObjectName> {
+  const [first, ...others] = await chosenInstances(target, wanted);
+  if (first !== undefined && others.length === 0) return first;
+  const names = [first, ...others].flatMap((one) => (one === undefined ? [] : [nameKey(one)]));
+  throw new CommandError(
+    `there are ${names.length} WafInstances ${target.where}`,
+    `Name one with --instance: ${excerpt(names)}.`,
+  );
+}
+
+function hintOf(all: readonly ObjectName[], { where }: Target): string {
+  if (all.length > 0) return `There is ${excerpt(all.map(nameKey))}.`;
+  return where.startsWith("in namespace")
+    ? "Set -n NAMESPACE or --instance NAMESPACE/NAME; `kubectl get wafinstances -A` lists all of them."
+    : "Declare one in it, or set -f to another folder.";
+}
+
+function excerpt(names: readonly string[]): string {
+  const shownMax = 10;
+  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
+  return `${names.slice(0, shownMax).join(", ")}${more}`;
+}
+
+function parseName(text: string): { readonly namespace: string | undefined; readonly name: string } {
+  const [first = "", second, ...more] = text.split("/");
+  const [namespace, name] = second === undefined ? [undefined, first] : [first, second];
+  const isName = (part: string): boolean => /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(part);
+  if (more.length > 0 || !isName(name) || (namespace !== undefined && !isName(namespace))) {
+    throw new CommandError(`--instance ${text} is not the name of an instance`, "Write NAME or NAMESPACE/NAME.");
+  }
+  return { namespace, name };
+}

@@ -1,0 +1,167 @@
+// `wafsync unblock`: ends what `wafsync block` began. Of other rules it says where they are; a time-limited Allow rule helps until
+// they are changed.
+import { formatTime } from "../api/conditions.ts";
+import { realClock } from "../async/clock.ts";
+import type { Entry } from "../model/entry.ts";
+import { nameKey } from "../model/resource.ts";
+import type { ObjectName } from "../model/resource.ts";
+import { explainAddress } from "../plan/instance/explain.ts";
+import { parseSpan } from "./block-command.ts";
+import type { CommandRule } from "./command-rule.ts";
+import { commandRule } from "./command-rule.ts";
+import { CommandError } from "./describe-error.ts";
+import type { RuleCommandOptions, RuleSession } from "./rule-session.ts";
+import { exitCodeOf, objectionTo, withRuleSession } from "./rule-session.ts";
+import type { ChangeOutcome } from "./targets/rule-changes.ts";
+import { targetWords } from "./targets/target-words.ts";
+import { onlyInstance } from "./targets/target.ts";
+import type { InstanceSight } from "./targets/target.ts";
+import type { UnblockPlan } from "./unblock-plan.ts";
+import { planUnblock } from "./unblock-plan.ts";
+import type { CoveringView } from "./why-view.ts";
+import { viewWhy } from "./why-view.ts";
+
+export interface UnblockOptions extends RuleCommandOptions {
+  readonly allowFor?: string;
+}
+
+interface Unblocked {
+  readonly address: Entry;
+  readonly plan: UnblockPlan;
+  readonly allow: CommandRule | undefined;
+  /** What still blocks it, with the places where it is declared. */
+  readonly left: readonly CoveringView[];
+}
+
+/** @returns 0 if nothing blocks the addresses any more, 1 if something does or the WAF does not show it yet, 130 if stopped. */
+export async function runUnblock(texts: readonly string[], options: UnblockOptions): Promise<number> {
+  const spanMs = options.allowFor === undefined ? undefined : parseSpan("--allow-for", options.allowFor);
+  return await withRuleSession(texts, options, async (session) => {
+    const { target, addresses, wait } = session;
+    const instance = await onlyInstance(target, options.instance);
+    const sight = await target.look(instance, { live: true });
+    const namespace = target.namespaceOfRules(instance);
+    const decided: Unblocked[] = [];
+    for (const address of addresses) decided.push(await decide(address, sight, { namespace, instance, spanMs }));
+    const put = decided.flatMap(({ plan, allow }) => [...plan.put, ...(allow === undefined ? [] : [allow])]);
+    const remove = decided.flatMap(({ plan }) => plan.remove);
+    const narrowed = decided.flatMap(({ plan }) => plan.narrowed);
+    const outcome: ChangeOutcome =
+      put.length + remove.length === 0
+        ? { state: "Settled", message: "", isFollowed: true }
+        : await target.change({ instance, put, remove, narrowed }, wait);
+    print(session, options, decided, outcome, instance);
+    const isLeft = decided.some(({ left, allow }) => left.length > 0 && allow === undefined);
+    const code = exitCodeOf(outcome);
+    return code === 0 && isLeft ? 1 : code;
+  });
+}
+
+async function decide(
+  address: Entry,
+  sight: InstanceSight,
+  where: { readonly namespace: string; readonly instance: ObjectName; readonly spanMs: number | undefined },
+): Promise<Unblocked> {
+  const nowMs = realClock.nowMs();
+  const { gathered, live, inventory } = sight;
+  const lists = live.state === "Read" ? live.lists : undefined;
+  const explanation = explainAddress({ address, gathered, live: lists, inventory, nowMs });
+  const plan = planUnblock(
+    address,
+    explanation,
+    gathered.rules.map(({ rule }) => rule),
+  );
+  const view = await viewWhy(address, sight, nowMs);
+  const left = view.coverings.filter(
+    ({ list, entry }) => list === "blocklist" && plan.left.some((one) => one.entry === entry),
+  );
+  if (where.spanMs === undefined || left.length === 0) return { address, plan, allow: undefined, left };
+  const { namespace, instance, spanMs } = where;
+  const fields = { namespace, instance, action: "Allow" as const, expiresAtMs: nowMs + spanMs };
+  const allow = commandRule({ ...fields, description: "Until the rule that blocks it is changed" }, address);
+  const objection = plan.mayAllow ? objectionTo(allow, gathered, nowMs) : sameEntry(address, left);
+  if (objection === undefined) return { address, plan, allow, left };
+  throw new CommandError(`${address} cannot be allowed: ${objection}`, "Nothing was written.");
+}
+
+function sameEntry(address: Entry, left: readonly CoveringView[]): string {
+  const owner = left.find(({ entry }) => entry === address)?.owners[0]?.rule ?? "";
+  return `WafIpRule ${owner} blocks exactly this entry, and the rule that holds an entry wins: remove it there.`;
+}
+
+function print(
+  { out, notes }: RuleSession,
+  options: UnblockOptions,
+  decided: readonly Unblocked[],
+  outcome: ChangeOutcome,
+  instance: ObjectName,
+): void {
+  if (options.output === "json") {
+    const addresses = decided.map(({ address, plan, allow, left }) => ({
+      address,
+      removedRules: plan.remove.map(({ meta }) => nameKey(meta)),
+      narrowedRules: plan.put.map(nameKey),
+      ...(allow === undefined ? {} : { allowedUntil: formatTime(allow.expiresAtMs ?? 0), allowedBy: nameKey(allow) }),
+      stillBlockedBy: left,
+    }));
+    const { state, message } = outcome;
+    out.line(JSON.stringify({ instance: nameKey(instance), state, message, addresses }, undefined, 2));
+    return;
+  }
+  for (const one of decided) for (const line of linesOf(one, outcome, options, instance)) out.line(line);
+  if (outcome.message !== "") notes.line(outcome.message);
+}
+
+function linesOf(
+  { address, plan, allow, left }: Unblocked,
+  outcome: ChangeOutcome,
+  options: UnblockOptions,
+  instance: ObjectName,
+): string[] {
+  const done = outcome.state === "Settled" ? "" : ", which the WAF does not show yet";
+  const lines = [
+    ...plan.remove.map(({ meta }) => `WafIpRule ${nameKey(meta)} is removed${done}.`),
+    ...plan.put.map((rule) => `WafIpRule ${nameKey(rule)} is narrowed to ${rule.addresses.join(", ")}${done}.`),
+  ];
+  if (allow !== undefined) {
+    lines.push(
+      `${address} is allowed until ${formatTime(allow.expiresAtMs ?? 0)} by WafIpRule ${nameKey(allow)}${done}.`,
+    );
+  }
+  if (left.length === 0) {
+    const isUntouched = plan.remove.length + plan.put.length === 0;
+    return [
+      ...lines,
+      isUntouched
+        ? `Nothing blocks ${address} on ${nameKey(instance)}.`
+        : `${address} is unblocked on ${nameKey(instance)}${done}.`,
+    ];
+  }
+  const title =
+    allow === undefined ? `${address} is still blocked on ${nameKey(instance)}:` : "Change meanwhile what blocks it:";
+  lines.push(title, ...left.flatMap(leftLines));
+  if (allow === undefined && plan.mayAllow) {
+    lines.push(
+      `To let it through until that is changed: wafsync unblock ${address} ${targetWords(options)}--instance ${nameKey(instance)} --allow-for 1h`,
+    );
+  }
+  return lines;
+}
+
+function leftLines({ entry, owners, formerOwners, management }: CoveringView): string[] {
+  if (owners.length > 0) {
+    return owners.map(({ rule, places }) => {
+      const at = places.length === 0 ? "" : ` at ${places.join(", ")}`;
+      return `  ${entry} by WafIpRule ${rule}${at}: remove it there.`;
+    });
+  }
+  if (management === "Managed") {
+    const by = formerOwners.length === 0 ? "" : `, last wanted by ${formerOwners.join(", ")}`;
+    return [
+      `  ${entry}${by}: no rule wants it any more, and its removal is pending or on hold (see \`wafsync status\`).`,
+    ];
+  }
+  return [
+    `  ${entry}: another writer added it. Remove it in the WAF's own console, or adopt it with a rule and delete that.`,
+  ];
+}

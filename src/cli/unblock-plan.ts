@@ -1,0 +1,79 @@
+// What `unblock` can do about an address: rules of commands that block it go or are narrowed; for everything else it says what
+// must change. Pure.
+import { carve } from "../model/carve.ts";
+import { AddressCover } from "../model/address-cover.ts";
+import type { DeclaredRule } from "../model/declared.ts";
+import type { Entry } from "../model/entry.ts";
+import { parseDeclaredEntry } from "../model/entry.ts";
+import type { Covering, Explanation } from "../plan/instance/explain.ts";
+import type { CommandRule } from "./command-rule.ts";
+import { isCommandRule } from "./command-rule.ts";
+
+/** More pieces would be as many calls. */
+const piecesMax = 64;
+
+export interface UnblockPlan {
+  /** Rules of commands without the address; their other addresses stay blocked. */
+  readonly put: readonly CommandRule[];
+  readonly remove: readonly DeclaredRule[];
+  /** The rules of `put` as they were. */
+  readonly narrowed: readonly DeclaredRule[];
+  /** What still blocks the address afterwards. */
+  readonly left: readonly Covering[];
+  /** Whether an Allow rule for the address would be an exception, and no conflict with the same entry. */
+  readonly mayAllow: boolean;
+}
+
+export function planUnblock(address: Entry, explanation: Explanation, rules: readonly DeclaredRule[]): UnblockPlan {
+  const cover = new AddressCover(address);
+  const own = rules.filter((rule) => rule.action === "Block" && isCommandRule(rule.meta) && names(rule, cover));
+  const put: CommandRule[] = [];
+  const remove: DeclaredRule[] = [];
+  const kept = new Set<DeclaredRule>();
+  for (const rule of own) {
+    const addresses = without(rule, address);
+    if (addresses === undefined) kept.add(rule);
+    else if (addresses.length === 0) remove.push(rule);
+    else put.push(narrowedTo(rule, addresses));
+  }
+  const goes = new Set(
+    [...remove, ...own.filter((rule) => !kept.has(rule))].map(({ meta }) => `${meta.namespace}/${meta.name}`),
+  );
+  const isOurs = ({ rule: { meta } }: Covering["wantedBy"][number]): boolean =>
+    goes.has(`${meta.namespace}/${meta.name}`);
+  const left = explanation.coverings.filter(({ list, isLive, wantedBy, isManaged }) => {
+    if (list !== "blocklist" || isLive === false) return false;
+    // An entry that a rule of a command wanted and that is foreign stays on the list.
+    return wantedBy.length === 0 || !wantedBy.every(isOurs) || isManaged === false;
+  });
+  return {
+    put,
+    remove,
+    narrowed: own.filter((rule) => !kept.has(rule) && !remove.includes(rule)),
+    left,
+    mayAllow: left.every(({ entry, wantedBy }) => entry !== address || wantedBy.length === 0),
+  };
+}
+
+function names(rule: DeclaredRule, cover: AddressCover): boolean {
+  return rule.addresses.some((text) => cover.find(text) !== undefined);
+}
+
+/** The addresses of the rule with the asked one cut out; undefined if that takes too many. */
+function without({ addresses }: DeclaredRule, asked: Entry): readonly Entry[] | undefined {
+  const cover = new AddressCover(asked);
+  const left: Entry[] = [];
+  for (const text of addresses) {
+    const parsed = parseDeclaredEntry(text);
+    if (!parsed.ok) continue;
+    const pieces = cover.has(parsed.entry) ? carve(parsed.entry, [asked], piecesMax) : [parsed.entry];
+    if (pieces === undefined) return undefined;
+    left.push(...pieces);
+  }
+  return left;
+}
+
+function narrowedTo({ meta, instance, action, expiresAtMs }: DeclaredRule, addresses: readonly Entry[]): CommandRule {
+  const { namespace, name } = meta;
+  return { namespace, name, instance, action, addresses, expiresAtMs, description: "Narrowed by wafsync unblock" };
+}

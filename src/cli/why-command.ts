@@ -1,0 +1,55 @@
+// `wafsync why`: what blocks or allows an address, and what would have to change.
+import { realClock } from "../async/clock.ts";
+import { redactError } from "./describe-error.ts";
+import { parseAddress } from "./parse-address.ts";
+import { adviceLines, whyLines, whyMarkdown } from "./print-why.ts";
+import { targetWords } from "./targets/target-words.ts";
+import { openTarget } from "./targets/open-target.ts";
+import { chosenInstances } from "./targets/target.ts";
+import type { TargetOptions } from "./targets/target.ts";
+import { colour, editedTerminal, terminalOn } from "./terminal.ts";
+import type { WhyView } from "./why-view.ts";
+import { viewWhy } from "./why-view.ts";
+
+export interface WhyOptions extends TargetOptions {
+  readonly output: "table" | "json" | "markdown";
+}
+
+const exitCodes = { Blocked: 0, NotBlocked: 1, Allowed: 3 } as const;
+
+/** @returns 0 if any WAF blocks the address, otherwise 3 if any allows it, otherwise 1. */
+export async function runWhy(text: string, options: WhyOptions): Promise<number> {
+  const address = parseAddress(text);
+  const target = await openTarget(options);
+  const redact = (line: string): string => target.redactor.redact(line);
+  const out = editedTerminal(terminalOn(process.stdout), redact);
+  const notes = editedTerminal(terminalOn(process.stderr), redact);
+  try {
+    const views: WhyView[] = [];
+    for (const instance of await chosenInstances(target, options.instance)) {
+      const sight = await target.look(instance, { live: true });
+      views.push(await viewWhy(address, sight, realClock.nowMs()));
+    }
+    if (options.output === "json") out.line(JSON.stringify({ address, instances: views }, undefined, 2));
+    else if (options.output === "markdown") out.line(whyMarkdown(address, views));
+    else {
+      for (const [place, view] of views.entries()) {
+        if (place > 0) out.line();
+        for (const line of whyLines(address, view, (style, words) => colour(process.stdout, style, words)))
+          out.line(line);
+        for (const line of adviceLines(address, view, targetWords(options))) out.line(`\n${line}`);
+        for (const gap of view.gaps) notes.line(`${colour(process.stderr, "yellow", "note")} ${gap}`);
+      }
+    }
+    return exitCodeOf(views);
+  } catch (error) {
+    throw redactError(error, redact);
+  } finally {
+    await target.close();
+  }
+}
+
+function exitCodeOf(views: readonly WhyView[]): number {
+  const found = (["Blocked", "Allowed"] as const).find((verdict) => views.some((view) => view.verdict === verdict));
+  return exitCodes[found ?? "NotBlocked"];
+}

@@ -1,0 +1,148 @@
+// What `why` says about one address on one WAF, as plain data.
+import type { Condition } from "../api/conditions.ts";
+import { findCondition, formatTime } from "../api/conditions.ts";
+import type { Entry } from "../model/entry.ts";
+import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
+import { nameKey, resourceKey } from "../model/resource.ts";
+import type { Covering, Explanation, Verdict, Wanting } from "../plan/instance/explain.ts";
+import { explainAddress } from "../plan/instance/explain.ts";
+import { isReportedSynced } from "./targets/reported-status.ts";
+import type { InstanceSight } from "./targets/target.ts";
+
+export interface OwnerView {
+  readonly rule: string;
+  readonly action: "Block" | "Allow";
+  readonly description?: string;
+  /** Each as `rules.yaml:12` in a folder, otherwise as `spec.addresses[3]` or a line of a ConfigMap. */
+  readonly places: readonly string[];
+  readonly until?: string;
+  readonly changedBy?: string;
+  readonly changedAt?: string;
+}
+
+export interface CoveringView {
+  readonly list: string;
+  readonly entry: string;
+  /** As the list shows it, if that is another spelling. */
+  readonly spelling?: string;
+  readonly state: "OnList" | "NotOnList" | "Unknown";
+  readonly management: "Managed" | "Unmanaged" | "Unknown";
+  readonly since?: string;
+  readonly manner?: string;
+  readonly owners: readonly OwnerView[];
+  readonly formerOwners: readonly string[];
+  /** Why it is not on the list, or what becomes of it. */
+  readonly note?: string;
+}
+
+export interface WhyView {
+  readonly instance: string;
+  readonly domain?: string;
+  readonly verdict: Verdict;
+  readonly coverings: readonly CoveringView[];
+  /** Rules that name the address and have no effect on it. */
+  readonly ineffective: readonly {
+    readonly rule: string;
+    readonly places: readonly string[];
+    readonly message: string;
+  }[];
+  readonly liveListsRead: boolean;
+  readonly gaps: readonly string[];
+}
+
+export async function viewWhy(address: Entry, sight: InstanceSight, nowMs: number): Promise<WhyView> {
+  const { gathered, inventory, live } = sight;
+  const lists = live.state === "Read" ? live.lists : undefined;
+  const explanation = explainAddress({ address, gathered, live: lists, inventory, nowMs });
+  const { meta } = gathered.instance;
+  const domain = inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined);
+  const unread =
+    live.state === "Read" ? [] : [`The lists of the WAF were not read, so this is what is declared. ${live.why}`];
+  return {
+    instance: nameKey(meta),
+    ...(domain === undefined ? {} : { domain }),
+    verdict: explanation.verdict,
+    coverings: await Promise.all(explanation.coverings.map(async (covering) => await viewCovering(covering, sight))),
+    ineffective: viewIneffective(explanation, sight),
+    liveListsRead: live.state === "Read",
+    gaps: [...unread, ...sight.gaps],
+  };
+}
+
+async function viewCovering(covering: Covering, sight: InstanceSight): Promise<CoveringView> {
+  const { list, entry, isLive, isManaged, sinceMs, manner, wantedBy, formerOwners, spellings } = covering;
+  const other = spellings.find((spelling) => spelling !== entry);
+  const note = noteOf(covering, sight);
+  const isReported = wantedBy.some(({ rule }) => isReportedSynced(sight.statusOf(rule.meta)));
+  const isOn = isLive ?? (isReported ? true : undefined);
+  return {
+    list,
+    entry,
+    ...(other === undefined ? {} : { spelling: other }),
+    state: isOn === undefined ? "Unknown" : isOn ? "OnList" : "NotOnList",
+    management: isManaged === undefined ? "Unknown" : isManaged ? "Managed" : "Unmanaged",
+    ...(sinceMs === undefined ? {} : { since: formatTime(sinceMs) }),
+    ...(manner === undefined ? {} : { manner }),
+    owners: await Promise.all(wantedBy.map(async (wanting) => await viewOwner(wanting, sight))),
+    formerOwners: formerOwners.map(({ kind, name }) => `${kind} ${name}`),
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+async function viewOwner({ rule, sources, expiresAtMs }: Wanting, sight: InstanceSight): Promise<OwnerView> {
+  const setter: FieldSetter | undefined = await sight.setterOf(rule.meta);
+  return {
+    rule: nameKey(rule.meta),
+    action: rule.action,
+    places: placesOf(rule.meta, sources, sight),
+    ...(expiresAtMs === undefined ? {} : { until: formatTime(expiresAtMs) }),
+    ...(setter === undefined ? {} : { changedBy: setter.manager, changedAt: setter.time }),
+  };
+}
+
+function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: InstanceSight): readonly string[] {
+  return sources.map((source) => {
+    const place = placeOf(meta, source);
+    if (place === undefined) return source;
+    return source.startsWith("ConfigMap ") ? `${place} (${source})` : place;
+  });
+}
+
+function viewIneffective({ ineffective }: Explanation, sight: InstanceSight): WhyView["ineffective"] {
+  return ineffective.map(({ rule, sources, message, expiredAtMs }) => {
+    const places = placesOf(rule.meta, sources, sight);
+    const whole = sight.placeOf(rule.meta, undefined);
+    return {
+      rule: nameKey(rule.meta),
+      places: places.length > 0 || whole === undefined ? places : [whole],
+      message: expiredAtMs === undefined ? message : `The rule expired at ${formatTime(expiredAtMs)}.`,
+    };
+  });
+}
+
+/** What a run reported is the best answer to why an entry is missing; and what a run will do to one that no rule wants. */
+function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
+  const { list, isLive, isManaged, wantedBy, refusal } = covering;
+  const { instance } = sight.gathered;
+  const [first] = wantedBy;
+  if (first === undefined) {
+    if (isManaged !== true) {
+      const isExclusive = instance.policies[list] === "Exclusive";
+      return isExclusive ? "No rule declares it: the policy Exclusive has it removed." : undefined;
+    }
+    if (instance.suspend) return "No rule declares it any more: it stays as long as the instance is suspended.";
+    return "No rule declares it any more: the next run removes it, unless removals are on hold (see `wafsync status`).";
+  }
+  if (isLive !== false) return undefined;
+  if (refusal !== undefined) return `The API refused to add it: ${refusal}`;
+  if (instance.suspend) return "It is declared and not added: the instance is suspended.";
+  if (instance.policies[list] === "Observe") return "It is declared and not added: the policy of the list is Observe.";
+  const reported = reportedOn(first.rule.meta, sight);
+  return `It is declared and not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
+}
+
+function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | undefined {
+  const conditions = (statusOf(meta)?.["conditions"] ?? []) as readonly Condition[];
+  const synced = findCondition(conditions, "Synced");
+  return synced === undefined || synced.status === "True" ? undefined : synced.message;
+}

@@ -1,0 +1,129 @@
+// What a run tells the history: every write that the API accepted or refused, and what became true with a record. Cheap, since
+// the port only keeps it for its next batch.
+import type { Inventory, Refusal } from "../../model/inventory.ts";
+import type { HistoryEvent, HistoryTarget } from "../../model/history.ts";
+import { listNames } from "../../model/declared.ts";
+import type { EntryOwners } from "../../model/entry-owners.ts";
+import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
+import type { Adoption, Operation } from "../../model/operation.ts";
+import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
+import type { DriftedEntry } from "../../plan/instance/drift.ts";
+import type { DesiredState } from "../../plan/instance/desired.ts";
+import type { ReconcilePorts } from "../ports.ts";
+
+type Ports = Pick<ReconcilePorts, "history" | "clock">;
+
+/** The API accepted the write. `inventory` is the one before it. */
+export function noteAccepted(ports: Ports, name: ObjectName, operation: Operation, basis: Basis): void {
+  const kind = operation.kind === "AddEntry" || operation.kind === "AddOrigin" ? "Added" : "Removed";
+  note(ports, name, [{ kind, ...subjectOf(operation, basis), note: "" }]);
+}
+
+/** Refusals that are in the second inventory and not in the first. */
+export function noteRefusals(ports: Ports, name: ObjectName, before: Inventory, after: Inventory): void {
+  if (ports.history === undefined || before.refusals === after.refusals) return;
+  const known = new Set(before.refusals);
+  note(
+    ports,
+    name,
+    after.refusals
+      .filter((refusal) => !known.has(refusal))
+      .map((refusal) => ({ kind: "Refused", ...refused(refusal) })),
+  );
+}
+
+export function noteDrift(
+  ports: Ports,
+  name: ObjectName,
+  drift: readonly DriftedEntry[],
+  { lists }: Pick<DesiredState, "lists">,
+): void {
+  note(
+    ports,
+    name,
+    drift.map(({ list, entry, change }) => ({
+      kind: "Drifted",
+      target: list,
+      values: [entry],
+      owners: ownersOfRules((lists[list].get(entry) ?? []).map(({ id }) => id)),
+      note: change === "Vanished" ? "removed by another writer" : "added again by another writer",
+    })),
+  );
+}
+
+/** What becomes true by a record: adoptions, and an approval if there is a new one. */
+export function noteRecorded(
+  ports: Ports,
+  instance: ResourceMeta,
+  adoptions: readonly Adoption[],
+  approved: Pick<Inventory, "approval" | "entries"> | undefined,
+): void {
+  const events: Draft[] = adoptions.map(({ list, entry, rules }) => {
+    return { kind: "Adopted", target: list, values: [entry], owners: ownersOfRules(rules), note: "" };
+  });
+  const { approval, entries } = approved ?? {};
+  for (const list of listNames) {
+    for (const entry of approval?.removals[list] ?? []) {
+      const owners = entries?.[list].get(entry)?.owners ?? unknownOwners;
+      events.push({ kind: "Approved", target: list, values: [entry], owners, note: approverOf(instance) });
+    }
+  }
+  note(ports, instance, events);
+}
+
+interface Basis {
+  readonly inventory: Inventory;
+  readonly desired: DesiredState;
+}
+
+type Draft = Omit<HistoryEvent, "atMs">;
+
+function note({ history, clock }: Ports, { namespace, name }: ObjectName, events: readonly Draft[]): void {
+  if (history === undefined || events.length === 0) return;
+  const atMs = clock.nowMs();
+  history.note(
+    { namespace, name },
+    events.map((event) => ({ atMs, ...event })),
+  );
+}
+
+function subjectOf(operation: Operation, { inventory, desired }: Basis): Pick<Draft, "target" | "values" | "owners"> {
+  switch (operation.kind) {
+    case "AddEntry":
+      return { target: operation.list, values: [operation.entry], owners: ownersOfRules(operation.rules) };
+    case "RemoveEntry": {
+      const owners = inventory.entries[operation.list].get(operation.entry)?.owners ?? unknownOwners;
+      return { target: operation.list, values: [operation.entry], owners };
+    }
+    case "AddOrigin":
+    case "RemoveOrigin": {
+      const { host } = operation;
+      const declared = desired.origins.get(host);
+      const owners =
+        declared === undefined
+          ? (inventory.origins.get(host)?.owners ?? unknownOwners)
+          : writeOwners([{ kind: "WafOrigin", name: nameKey(declared.meta), source: undefined }]);
+      return { target: "origins", values: [host], owners };
+    }
+  }
+}
+
+function ownersOfRules(rules: readonly string[]): EntryOwners {
+  return writeOwners(rules.map((name) => ({ kind: "WafIpRule", name, source: undefined })));
+}
+
+/** `blocklist +192.0.2.1`, and for an origin `origins +host type`. */
+function refused({ operation, message }: Refusal): Pick<Draft, "target" | "values" | "owners" | "note"> {
+  const [target = "", value = ""] = operation.split(" ");
+  const act = value.startsWith("-") ? "removal" : "addition";
+  return {
+    target: target as HistoryTarget,
+    values: [value.slice(1)],
+    owners: unknownOwners,
+    note: `${act}: ${message}`,
+  };
+}
+
+function approverOf({ approver }: ResourceMeta): string {
+  return approver === undefined ? "" : `by ${approver.manager}`;
+}

@@ -1,0 +1,194 @@
+// Reads what belongs to an instance once, with the rights of whoever calls: for commands. What may not be read is left out and
+// named, so that the answer says what it does not know.
+import type { Clock } from "../../async/clock.ts";
+import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
+import { createObjectStore } from "../../kube/store.ts";
+import { getObject, listObjects } from "../../kube/verbs.ts";
+import type { DeclaredFeed } from "../../model/declared-feed.ts";
+import type { Gathered, GatheredRule } from "../../model/gathered.ts";
+import type { FieldSetter, ObjectName, ResourceKind, ResourceMeta } from "../../model/resource.ts";
+import { nameKey, resourceKey } from "../../model/resource.ts";
+import { AddressTexts } from "./address-texts.ts";
+import { ApiKeys } from "./api-keys.ts";
+import type { ClusterObject } from "./cluster-object.ts";
+import { dataKeysOf, instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
+import { setterOfSpec } from "./managed-fields.ts";
+import { parseObject } from "./parse-object.ts";
+
+const requestTimeoutMs = 10_000;
+const listTimeoutMs = 30_000;
+
+export interface ReadObjects {
+  readonly gathered: Gathered;
+  /** What could not be read, one sentence each. */
+  readonly gaps: readonly string[];
+  /** The status as it is stored. */
+  readonly statusOf: (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
+  /** Who last changed the spec. */
+  readonly setterOf: (meta: ResourceMeta) => FieldSetter | undefined;
+}
+
+/** The instances of a namespace, or of all; by name. */
+export async function listInstances(api: ApiServer, namespace: string | undefined): Promise<ApiResult<ObjectName[]>> {
+  const scope = namespace === undefined ? {} : { namespace };
+  const listed = await listObjects(api, typeOfKind("WafInstance"), { ...scope, timeoutMs: listTimeoutMs });
+  if (!listed.ok) return listed;
+  const names = listed.value.items.map(({ metadata: { namespace: home = "", name } }) => ({ namespace: home, name }));
+  return { ...listed, value: names.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) };
+}
+
+/** Everything that belongs to the instance. `problem` says why there is no answer at all. */
+export async function readInstanceOnce(
+  api: ApiServer,
+  clock: Clock,
+  name: ObjectName,
+): Promise<{ readonly ok: true; readonly read: ReadObjects } | { readonly ok: false; readonly problem: string }> {
+  const reader = new Reader(api, clock);
+  return await reader.read(name);
+}
+
+/** A feed that rules use; undefined if there is none. `problem` says why that is not known. */
+export async function readFeed(
+  api: ApiServer,
+  name: ObjectName,
+): Promise<{ readonly feed: DeclaredFeed | undefined } | { readonly problem: string }> {
+  const read = await getObject<ClusterObject>(api, typeOfKind("WafFeed"), name, { timeoutMs: requestTimeoutMs });
+  if (!read.ok && read.fault.code === "NotFound") return { feed: undefined };
+  if (!read.ok) return { problem: `WafFeed ${nameKey(name)} cannot be read: ${read.fault.message}` };
+  const parsed = parseObject("WafFeed", slimObject("WafFeed", read.value, undefined));
+  return parsed.ok ? { feed: parsed.declared } : { problem: `WafFeed ${nameKey(name)} is invalid: ${parsed.problem}` };
+}
+
+class Reader {
+  readonly #api: ApiServer;
+  readonly #keys: ApiKeys;
+  readonly #texts: AddressTexts;
+  readonly #gaps = new Set<string>();
+  readonly #objects = new Map<string, ClusterObject>();
+  #ruleObjects: readonly ClusterObject[] = [];
+
+  constructor(api: ApiServer, clock: Clock) {
+    this.#api = api;
+    this.#keys = new ApiKeys({ api, clock, onKey: () => undefined });
+    this.#texts = new AddressTexts({
+      api,
+      clock,
+      watched: createObjectStore(),
+      wantedOf: (mapKey) => dataKeysOf(this.#ruleObjects, mapKey),
+      onChanged: () => undefined,
+    });
+  }
+
+  async read(name: ObjectName) {
+    const found = await getObject<ClusterObject>(this.#api, typeOfKind("WafInstance"), name, {
+      timeoutMs: requestTimeoutMs,
+    });
+    if (!found.ok) return { ok: false, problem: unreadInstance(name, found.fault) } as const;
+    const parsed = parseObject("WafInstance", this.#keep("WafInstance", found.value));
+    if (!parsed.ok)
+      return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` } as const;
+    const instance = parsed.declared;
+    const [ruleObjects, originObjects] = [
+      await this.#attached("WafIpRule", name),
+      await this.#attached("WafOrigin", name),
+    ];
+    this.#ruleObjects = ruleObjects;
+    const declaredRules = ruleObjects.flatMap((object) => this.#parsed("WafIpRule", object));
+    const origins = originObjects.flatMap((object) => this.#parsed("WafOrigin", object));
+    const rules: GatheredRule[] = [];
+    for (const rule of declaredRules) {
+      const { texts, problems } = await this.#texts.read(rule, { notBeforeMs: 0, bypassWatch: true });
+      for (const problem of problems) this.#gaps.add(problem);
+      rules.push({ rule, texts });
+    }
+    const key = await this.#keys.read(instance, 0);
+    const gathered: Gathered = {
+      instance,
+      key,
+      rules,
+      origins,
+      cacheClears: [],
+      namespaceLabels: await this.#labels(instance.meta.namespace, [...declaredRules, ...origins]),
+      brokenSources: [],
+      sameKey: [],
+    };
+    const objects = this.#objects;
+    const read: ReadObjects = {
+      gathered,
+      gaps: [...this.#gaps],
+      statusOf: (meta) => objects.get(resourceKey(meta))?.status as Readonly<Record<string, unknown>> | undefined,
+      setterOf: (meta) => setterOfSpec(objects.get(resourceKey(meta))?.metadata.managedFields),
+    };
+    return { ok: true, read } as const;
+  }
+
+  /** In all namespaces, or where that may not be read, in that of the instance. */
+  async #attached(kind: ResourceKind, instance: ObjectName): Promise<readonly ClusterObject[]> {
+    const fieldSelector = `spec.instanceRef.name=${instance.name}`;
+    const type = typeOfKind(kind);
+    const options = { fieldSelector, timeoutMs: listTimeoutMs };
+    let listed = await listObjects<ClusterObject>(this.#api, type, options);
+    if (!listed.ok && listed.fault.code === "Forbidden") {
+      this.#gaps.add(
+        `You may not list ${type.plural} in all namespaces: those of other namespaces are not considered.`,
+      );
+      listed = await listObjects<ClusterObject>(this.#api, type, { ...options, namespace: instance.namespace });
+    }
+    if (!listed.ok) {
+      this.#gaps.add(unlisted(type.plural, instance.namespace, listed.fault));
+      return [];
+    }
+    return listed.value.items.filter((object) => {
+      const of = instanceNameOf(object);
+      return of !== undefined && nameKey(of) === nameKey(instance);
+    });
+  }
+
+  #keep(kind: ResourceKind, object: ClusterObject): ClusterObject {
+    const { namespace = "", name } = object.metadata;
+    this.#objects.set(resourceKey({ kind, namespace, name }), object);
+    return slimObject(kind, object, undefined);
+  }
+
+  #parsed<Kind extends "WafIpRule" | "WafOrigin">(kind: Kind, object: ClusterObject) {
+    const parsed = parseObject(kind, this.#keep(kind, object));
+    if (parsed.ok) return [parsed.declared];
+    const { namespace = "", name } = object.metadata;
+    this.#gaps.add(`${kind} ${namespace}/${name} is invalid: ${parsed.problem}`);
+    return [];
+  }
+
+  async #labels(
+    home: string,
+    attached: readonly { readonly meta: ResourceMeta }[],
+  ): Promise<Map<string, Readonly<Record<string, string>>>> {
+    const labels = new Map<string, Readonly<Record<string, string>>>();
+    for (const namespace of new Set(attached.map(({ meta }) => meta.namespace))) {
+      if (namespace === home) continue;
+      const read = await getObject<KubeObject>(
+        this.#api,
+        namespaceType,
+        { name: namespace },
+        { timeoutMs: requestTimeoutMs },
+      );
+      if (read.ok) labels.set(namespace, read.value.metadata.labels ?? {});
+      else if (read.fault.code === "Forbidden")
+        this.#gaps.add(`You may not get namespace ${namespace}, whose labels decide whether its rules are attached.`);
+    }
+    return labels;
+  }
+}
+
+function unreadInstance(name: ObjectName, fault: ApiFault): string {
+  if (fault.code === "NotFound") return `there is no WafInstance ${nameKey(name)}`;
+  if (fault.code === "Forbidden")
+    return `you may not get wafinstances in namespace ${name.namespace}: ask for that right`;
+  return `WafInstance ${nameKey(name)} cannot be read: ${fault.message}`;
+}
+
+function unlisted(plural: string, namespace: string, fault: ApiFault): string {
+  if (fault.code === "Forbidden") return `You may not list ${plural} in namespace ${namespace}: ask for that right.`;
+  return `The ${plural} cannot be read: ${fault.message}`;
+}

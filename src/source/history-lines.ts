@@ -1,0 +1,52 @@
+// The history as text that people can read, one event a line:
+//
+//   2026-11-22T09:30:00Z Added blocklist 192.0.2.7,192.0.2.8 WafIpRule:shop/scanners - the%20note
+//
+// A line that cannot be read is skipped: the history is for people, and the rest of it stays useful.
+import type { HistoryEvent, HistoryKind, HistoryTarget } from "../model/history.ts";
+import { historyKinds } from "../model/history.ts";
+import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
+import { decodeWord, encodeWord } from "../model/encoded-word.ts";
+import { shortened } from "../model/sentence.ts";
+
+/** In the place of owners or of a note that there are none of. */
+const none = "-";
+const noteLengthMax = 200;
+const targets: readonly HistoryTarget[] = ["blocklist", "allowlist", "origins"];
+
+export function encodeEvent({ atMs, kind, target, values, owners, note }: HistoryEvent): string {
+  const time = new Date(atMs).toISOString().replace(/\.\d+Z$/, "Z");
+  const words = values.map((value) => encodeWord(value).replaceAll(",", "%2C")).join(",");
+  const by = owners === unknownOwners ? none : owners.replaceAll(",", "%2C").replaceAll(" ", ",");
+  return `${time} ${kind} ${target} ${words} ${by} ${note === "" ? none : encodeWord(shortened(note, noteLengthMax))}`;
+}
+
+/** Undefined if it is no event. */
+export function decodeEvent(line: string): HistoryEvent | undefined {
+  const [time, kind, target, words = "", by = none, noteWord = none, ...more] = line.split(" ");
+  const atMs = timeOfEvent(`${time ?? ""} `);
+  const values = words.split(",").map(decodeWord);
+  const owners = by === none ? unknownOwners : parseOwners(by.split(","));
+  const note = noteWord === none ? "" : decodeWord(noteWord);
+  if (atMs === undefined || more.length > 0 || owners === undefined || typeof note !== "string") return undefined;
+  if (!isKind(kind) || !isTarget(target) || !values.every((value) => typeof value === "string")) return undefined;
+  return { atMs, kind, target, values, owners, note };
+}
+
+/** Without reading the rest of the line. */
+export function timeOfEvent(line: string): number | undefined {
+  const atMs = Date.parse(line.slice(0, line.indexOf(" ")));
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+export function decodeEvents(text: string): HistoryEvent[] {
+  return text.split("\n").flatMap((line) => decodeEvent(line) ?? []);
+}
+
+function isKind(word: string | undefined): word is HistoryKind {
+  return historyKinds.some((kind) => kind === word);
+}
+
+function isTarget(word: string | undefined): word is HistoryTarget {
+  return targets.some((target) => target === word);
+}

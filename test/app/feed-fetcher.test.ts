@@ -1,0 +1,89 @@
+// Feeds over time, with a real server and a clock that the test moves.
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
+import { Redactor } from "../../src/model/redactor.ts";
+import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
+import { aFeed, someAddresses } from "../support/builders/declare-feed.ts";
+import { FeedServer } from "../support/fakes/feed-server.ts";
+import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { createVirtualClock, type VirtualClock } from "../support/fakes/virtual-clock.ts";
+
+const minuteMs = 60_000;
+const list = someAddresses(100);
+const never = new AbortController().signal;
+
+let server: FeedServer;
+let clock: VirtualClock;
+let book: FeedBook;
+
+beforeEach(async () => {
+  server = await FeedServer.start();
+  clock = createVirtualClock();
+  const fetch = createFeedFetcher({
+    policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
+    readSecret: async () => ({ ok: false, problem: "There are no Secrets." }),
+    clock,
+    redactor: new Redactor(),
+    version: "1.2.3",
+  });
+  const store = { load: async () => ({ ok: true, state: undefined }) as const, save: async () => undefined };
+  book = new FeedBook({ store, fetch, status: new RecordedStatus(), clock, random: () => 0 });
+  server.serves(list.join("\n"));
+  const source = { type: "Http", url: server.url(), headersFrom: [], format: { type: "Plain" } } as const;
+  await book.declare([aFeed({ source, intervalMs: 60 * minuteMs })]);
+  await book.refresh(never);
+});
+
+afterEach(async () => await server.stop());
+
+function used(): readonly string[] {
+  return book.view({ namespace: "shop", name: "threats" })?.content?.entries ?? [];
+}
+
+/** Moves on to the next fetch. @returns how many minutes that took */
+async function toNextFetch(): Promise<number> {
+  const delayMs = (book.nextMs() ?? Number.NaN) - clock.nowMs();
+  await clock.advance(delayMs);
+  return Math.round(delayMs / minuteMs);
+}
+
+test("A server that answers after a minute is given up after half of it, and the next answer counts", async () => {
+  const asked = Promise.withResolvers<void>();
+  server.answers((_, response) => {
+    asked.resolve();
+    clock.schedule(minuteMs, () => response.end("192.0.2.1\n"));
+  });
+  await toNextFetch();
+  const refreshing = book.refresh(never);
+  await asked.promise;
+  await clock.advance(30_000);
+  await refreshing;
+  expect(book.problems().join(" ")).toMatch(/No complete answer from \S+ within 30 s.*stays in use: 100 entries/);
+  expect(used()).toEqual(list);
+  server.serves(list.slice(1).join("\n"));
+  expect(await toNextFetch()).toBe(1);
+  await book.refresh(never);
+  expect(book.problems()).toEqual([]);
+  expect(used()).toEqual(list.slice(1));
+});
+
+test("A server that is gone for an hour is asked less and less often, and its content stays in use", async () => {
+  server.answers(({ socket }) => socket.destroy());
+  const start = clock.nowMs();
+  await toNextFetch();
+  const goneMs = clock.nowMs();
+  const delays: number[] = [];
+  while (clock.nowMs() - goneMs < 60 * minuteMs) {
+    await book.refresh(never);
+    expect(book.problems().join(" ")).toContain("The last good content stays in use: 100 entries.");
+    expect(used()).toEqual(list);
+    delays.push(await toNextFetch());
+  }
+  expect(delays).toEqual([1, 2, 4, 8, 16, 32]);
+  expect(goneMs - start).toBe(60 * minuteMs);
+  server.serves([...list, "192.0.9.9"].join("\n"));
+  await book.refresh(never);
+  expect(book.problems()).toEqual([]);
+  expect(used()).toHaveLength(101);
+  expect(await toNextFetch()).toBe(60);
+});

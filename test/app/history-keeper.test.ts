@@ -1,0 +1,60 @@
+import { describe, expect, test } from "@jest/globals";
+import { HistoryKeeper } from "../../src/app/history-keeper.ts";
+import { unknownOwners } from "../../src/model/entry-owners.ts";
+import type { HistoryEvent } from "../../src/model/history.ts";
+import { instanceName } from "../support/builders/declare.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+
+function anEvent(value: string, atMs: number): HistoryEvent {
+  return { atMs, kind: "Added", target: "blocklist", values: [value], owners: unknownOwners, note: "" };
+}
+
+function aKeeper() {
+  const clock = createVirtualClock();
+  const batches: (readonly HistoryEvent[])[] = [];
+  const problems: string[] = [];
+  let problem: string | undefined;
+  const append = async (_: unknown, events: readonly HistoryEvent[]): Promise<string | undefined> => {
+    if (problem === undefined) batches.push(events);
+    return problem;
+  };
+  const keeper = new HistoryKeeper({ append }, clock, (text) => problems.push(text));
+  return { clock, batches, problems, keeper, fail: (text: string | undefined) => void (problem = text) };
+}
+
+describe("The keeper of the history", () => {
+  test("stores a first event within a second, and a stream of them in one batch every ten seconds", async () => {
+    const { clock, batches, keeper } = aKeeper();
+    for (let place = 0; place < 300; place += 1) {
+      keeper.note(instanceName, [anEvent(`198.18.${place >> 8}.${place & 255}`, clock.nowMs())]);
+      await clock.advance(100);
+    }
+    await keeper.flush();
+    // At 1, 11 and 21 seconds, and at the end.
+    expect(batches).toHaveLength(4);
+    expect(batches.flat().flatMap(({ values }) => values)).toHaveLength(300);
+  });
+
+  test("keeps what could not be stored for the next batch, and says why", async () => {
+    const { clock, batches, problems, keeper, fail } = aKeeper();
+    fail("The disk is full.");
+    keeper.note(instanceName, [anEvent("192.0.2.1", clock.nowMs())]);
+    await clock.advance(1_000);
+    expect([batches, problems]).toEqual([[], ["The disk is full."]]);
+    fail(undefined);
+    keeper.note(instanceName, [anEvent("192.0.2.2", clock.nowMs())]);
+    await clock.advance(10_000);
+    expect(batches.flat().flatMap(({ values }) => values)).toEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+
+  test("forgets the oldest events when a store stays away", async () => {
+    const { clock, batches, keeper, fail } = aKeeper();
+    fail("The disk is full.");
+    for (let place = 0; place < 25_000; place += 1) keeper.note(instanceName, [anEvent(String(place), place)]);
+    await clock.advance(20_000);
+    fail(undefined);
+    await keeper.flush();
+    const stored = batches.flat().flatMap(({ values }) => values);
+    expect([stored.length, stored[0], stored.at(-1)]).toEqual([20_000, "5000", "24999"]);
+  });
+});

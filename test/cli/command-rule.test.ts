@@ -1,0 +1,107 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { parseResource } from "../../src/api/parse-resource.ts";
+import type { CommandRule } from "../../src/cli/command-rule.ts";
+import { commandRule, declaredRule, ruleDocument, ruleName } from "../../src/cli/command-rule.ts";
+import { withApproval } from "../../src/cli/targets/approve-folder.ts";
+import { planUnblock } from "../../src/cli/unblock-plan.ts";
+import { NetworkIndex } from "../../src/model/entry-set.ts";
+import type { Entry } from "../../src/model/entry.ts";
+import { readObservedEntry } from "../../src/model/entry.ts";
+import { explainAddress } from "../../src/plan/instance/explain.ts";
+import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
+import { caseCount } from "../support/builders/case-count.ts";
+import { instanceName } from "../support/builders/declare.ts";
+import { entry, gathered, nowMs } from "../support/builders/gathered.ts";
+
+const fields = {
+  namespace: "edge",
+  instance: instanceName,
+  action: "Block",
+  expiresAtMs: nowMs,
+  description: "",
+} as const;
+
+describe("The rule of an address", () => {
+  test("has a valid name of its own", () => {
+    expect(ruleName("shop", "Block", entry("192.0.2.7"))).toBe("shop-block-192-0-2-7");
+    expect(ruleName("shop", "Block", entry("198.51.100.0/24"))).toBe("shop-block-198-51-100-0-24");
+    expect(ruleName("shop", "Allow", entry("2001:db8::a"))).toBe("shop-allow-2001-db8-0-0-0-0-0-a");
+    const networks = anyNetwork.chain(spelling).map(readObservedEntry);
+    fc.assert(
+      fc.property(networks, networks, fc.constantFrom("shop", "s".repeat(63)), (one, other, instance) => {
+        expect(ruleName(instance, "Block", one) === ruleName(instance, "Block", other)).toBe(one === other);
+        const rule = commandRule({ ...fields, instance: { namespace: "edge", name: instance } }, one);
+        expect(parseResource(ruleDocument(rule), { defaultNamespace: "default" })).toMatchObject({ ok: true });
+      }),
+      { numRuns: caseCount(2_000) },
+    );
+  });
+});
+
+describe("To unblock an address", () => {
+  const plan = (asked: Entry, rule: CommandRule) => {
+    const rules = [{ rule: declaredRule(rule, nowMs), texts: [] }];
+    const input = { gathered: gathered({ rules }), live: undefined, inventory: undefined, nowMs: nowMs - 1 };
+    return planUnblock(
+      asked,
+      explainAddress({ address: asked, ...input }),
+      rules.map((item) => item.rule),
+    );
+  };
+
+  test("removes the rule of a command for this address alone", () => {
+    const own = commandRule(fields, entry("203.0.113.9"));
+    expect(plan(entry("203.0.113.9"), own)).toMatchObject({
+      put: [],
+      remove: [{ addresses: ["203.0.113.9"] }],
+      left: [],
+    });
+  });
+
+  test("cuts the address out of a network, and leaves all others in it", () => {
+    const network = entry("198.18.0.0/24");
+    const { put } = plan(entry("198.18.0.7"), commandRule(fields, network));
+    const index = new NetworkIndex(put.flatMap(({ addresses }) => addresses));
+    for (let last = 0; last < 256; last += 1) {
+      expect(index.containing(entry(`198.18.0.${last}`)) === undefined).toBe(last === 7);
+    }
+  });
+});
+
+describe("An approval in a file", () => {
+  const name = { namespace: "shop", name: "main" };
+  const hash = "123456789012";
+
+  test.each([
+    [
+      "a block",
+      "# one\nkind: Secret\n---\n# two\nkind: WafInstance # three\nmetadata:\n  name: main\n  namespace: shop\nspec:\n  list:\n  - a # four\n",
+    ],
+    [
+      "braces",
+      "---\nkind: WafInstance\nmetadata: {name: main, namespace: shop, annotations: {a: b}}\n# five\n---\nkind: Other\n",
+    ],
+    ["JSON", `{"kind": "WafInstance", "metadata": {"name": "main", "namespace": "shop"}}\n`],
+    [
+      "a list",
+      "kind: List\nitems:\n  - kind: WafInstance\n    metadata: # six\n      name: main\n      namespace: shop\n",
+    ],
+    [
+      "an earlier one",
+      `kind: WafInstance\nmetadata:\n  name: main\n  namespace: shop\n  annotations:\n    wafsync.dev/approve-removals: "abc" # seven\n`,
+    ],
+  ])("in %s keeps everything else, and is a string", (_, text) => {
+    const edited = withApproval(text, name, hash) ?? "";
+    expect(edited).toMatch(/"?wafsync\.dev\/approve-removals"?: "123456789012"/);
+    for (const [comment] of text.matchAll(/# (?!seven)\w+/g)) expect(edited).toContain(comment);
+    expect(edited.split("---").length).toBe(text.split("---").length);
+    const lines = text.split("\n").filter((line) => /Secret|Other|- a/.test(line));
+    for (const line of lines) expect(edited.split("\n")).toContain(line);
+  });
+
+  test("is not written for an instance that the file does not declare", () => {
+    expect(withApproval("kind: WafInstance\nmetadata: {name: main}\n", name, hash)).toBeUndefined();
+    expect(withApproval("", name, hash)).toBeUndefined();
+  });
+});

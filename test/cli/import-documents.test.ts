@@ -1,0 +1,114 @@
+import { describe, expect, test } from "@jest/globals";
+import * as fc from "fast-check";
+import { observeSpellings } from "../../src/model/entry-set.ts";
+import { emptyInventory } from "../../src/model/inventory.ts";
+import { compileDesired } from "../../src/plan/instance/desired.ts";
+import type { Plan } from "../../src/plan/instance/plan.ts";
+import { planInstance } from "../../src/plan/instance/plan.ts";
+import type { Import, WafContent } from "../../src/cli/import-documents.ts";
+import { buildImport, gatheredFrom } from "../../src/cli/import-documents.ts";
+import { caseCount } from "../support/builders/case-count.ts";
+import { addresses } from "../support/builders/declare.ts";
+import { anyNetwork, spelling } from "../support/builders/arbitraries.ts";
+import { nowMs } from "../support/builders/gathered.ts";
+
+const names = {
+  instance: { namespace: "shop", name: "main" },
+  baseUrl: "https://waf.example",
+  secretName: "main-waf-key",
+};
+
+function content(
+  blocklist: readonly string[],
+  allowlist: readonly string[] = [],
+  primaryOrigin = "o.example",
+): WafContent {
+  return { domain: "www.shop.example", primaryOrigin, lists: { blocklist, allowlist } };
+}
+
+/** What the first run after the import would do. */
+function planAfter(built: Import, { domain, primaryOrigin, lists }: WafContent): Plan {
+  const gathered = gatheredFrom(built.files.flatMap(({ documents }) => documents));
+  return planInstance({
+    desired: compileDesired(gathered, nowMs),
+    observed: {
+      domain,
+      primaryOrigin,
+      lists: { blocklist: observeSpellings(lists.blocklist), allowlist: observeSpellings(lists.allowlist) },
+      readAtMs: { blocklist: nowMs, allowlist: nowMs },
+    },
+    inventory: emptyInventory,
+    nowMs,
+  });
+}
+
+describe("An import", () => {
+  test("declares both lists, each entry once and in its canonical spelling, for adoption", () => {
+    const made = content(["192.0.2.1/32", "192.0.2.1", "2001:DB8::/32", "198.51.100.7/24"], ["203.0.113.8"]);
+    const built = buildImport(names, made);
+    expect(built).toMatchObject({ counts: { blocklist: 3, allowlist: 1 }, skipped: [], relaxed: [] });
+    const plan = planAfter(built, made);
+    expect(plan.adoptions.map(({ entry }) => entry).toSorted()).toEqual(
+      ["192.0.2.1", "198.51.100.0/24", "2001:db8::/32", "203.0.113.8"].toSorted(),
+    );
+    expect(plan.operations).toEqual([]);
+  });
+
+  test("divides a list that one rule can't hold", () => {
+    const made = content(addresses(20_001));
+    const built = buildImport(names, made);
+    const file = built.files.find(({ name }) => name === "main-blocklist.yaml");
+    expect(file?.documents).toHaveLength(3);
+    expect(planAfter(built, made).adoptions).toHaveLength(20_001);
+  });
+
+  test("sets the guards so that they let through what is there, and says which", () => {
+    const made = content(["0.0.0.0/4", "10.0.0.1"], ["203.0.0.0/8"]);
+    const built = buildImport(names, made);
+    expect(built.skipped).toEqual([]);
+    expect(built.relaxed.toSorted()).toEqual([
+      "spec.guards.allowMinPrefixLength",
+      "spec.guards.minPrefixLength",
+      "spec.guards.specialPurpose",
+    ]);
+    expect(planAfter(built, made).operations).toEqual([]);
+  });
+
+  test("leaves out what can't be declared without a call, and says why", () => {
+    const made = content(["192.0.2.1", "no address", "198.51.100.0/24"], ["192.0.2.1"], "198.51.100.9");
+    const built = buildImport(names, made);
+    expect(built.skipped.map(({ list, spelling: shown }) => `${list} ${shown}`)).toEqual([
+      "blocklist no address",
+      "allowlist 192.0.2.1",
+      "blocklist 198.51.100.0/24",
+    ]);
+    expect(built.skipped[2]?.why).toContain("must stay reachable");
+    expect(planAfter(built, made).operations).toEqual([]);
+  });
+
+  test("of any lists is followed by a plan with adoptions and no call", () => {
+    const text = fc.oneof(
+      { weight: 8, arbitrary: anyNetwork.chain(spelling) },
+      { weight: 1, arbitrary: fc.constantFrom("nonsense", "", " 192.0.2.1 ", "::ffff:192.0.2.1", "192.0.2.1/032") },
+    );
+    const texts = fc.array(text, { maxLength: 15 });
+    const origin = fc.oneof(
+      fc.constant("o.example"),
+      fc.constantFrom("192.0.2.1", "10.0.0.1", "2001:db8::1", "not a host", ""),
+    );
+    fc.assert(
+      fc.property(texts, texts, origin, (blocklist, allowlist, primaryOrigin) => {
+        const made = content(blocklist, allowlist, primaryOrigin);
+        const built = buildImport(names, made);
+        const plan = planAfter(built, made);
+        expect(plan.operations).toEqual([]);
+        expect(plan.held).toBeUndefined();
+        const total =
+          new Set(observeSpellings(blocklist).keys()).size + new Set(observeSpellings(allowlist).keys()).size;
+        expect(plan.adoptions.length).toBe(built.counts.blocklist + built.counts.allowlist);
+        expect(plan.adoptions.length + built.skipped.length).toBe(total);
+      }),
+      { numRuns: caseCount(3_000) },
+    );
+  });
+});

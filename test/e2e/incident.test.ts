@@ -1,0 +1,236 @@
+// An incident in a folder, through the bundle that ships: block an address while a long list is being loaded, see why, find it in
+// the history, end it; take over a list that was made by hand; approve removals.
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import { addresses } from "../support/builders/declare.ts";
+import { builtProgram } from "../support/processes/built-program.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { configMapDocument, keySpellings, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+const program = builtProgram();
+const urgent = "203.0.113.9";
+const urgentRule = "shop/main-block-203-0-113-9";
+
+async function run(folder: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
+  const [name = "", ...words] = command.split(" ");
+  return await runWafsync([name, ...words, ...folder.from, ...more], { program: program() });
+}
+
+function jsonOf({ stdout }: FinishedProcess): unknown {
+  return JSON.parse(stdout) as unknown;
+}
+
+interface Found {
+  readonly instances: readonly {
+    readonly verdict: string;
+    readonly coverings: readonly {
+      readonly entry: string;
+      readonly state: string;
+      readonly management: string;
+      readonly owners: readonly { readonly rule: string; readonly places: readonly string[] }[];
+    }[];
+    readonly ineffective: readonly { readonly rule: string; readonly message: string }[];
+  }[];
+}
+
+interface Happened {
+  readonly events: readonly {
+    readonly event: string;
+    readonly values: readonly string[];
+    readonly owners: readonly string[];
+  }[];
+}
+
+describe("An urgent address", () => {
+  test("is blocked while a long list is loaded, explained, found in the history, and unblocked", async () => {
+    await using folder = await wafFolder({ latencyMs: 5 });
+    const waf = folder.simulator.waf(testKey);
+    waf.add("blocklist", addresses(500, 60_000));
+    await folder.files.write(
+      "big.yaml",
+      ruleDocument("big", { configMap: "list" }) + configMapDocument("list", addresses(3_000)),
+    );
+    const running = startWafsync(["run", ...folder.from], { program: program() });
+    await waitFor("the first entries", 30_000, async () => waf.blocklist.length > 510 || undefined);
+
+    const blocked = await run(folder, `block ${urgent} --for 2h --reason scans -o json`);
+    expect([blocked.code, blocked.stderr]).toEqual([0, expect.stringContaining("another process works with")]);
+    expect(waf.has("blocklist", urgent)).toBe(true);
+    expect(jsonOf(blocked)).toMatchObject({ instance: "shop/main", state: "Settled" });
+
+    const why = await run(folder, `why ${urgent} -o json`);
+    expect(why.code).toBe(0);
+    const [found] = (jsonOf(why) as Found).instances;
+    expect(found).toMatchObject({
+      verdict: "Blocked",
+      coverings: [{ entry: urgent, state: "OnList", management: "Managed" }],
+    });
+    expect(found?.coverings[0]?.owners).toMatchObject([
+      { rule: urgentRule, places: ["main-block-203-0-113-9.yaml:17"] },
+    ]);
+
+    const unblocked = await run(folder, `unblock ${urgent}`);
+    expect([unblocked.code, unblocked.stdout]).toEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
+    expect(waf.has("blocklist", urgent)).toBe(false);
+    expect(await readdir(folder.path)).not.toContain("main-block-203-0-113-9.yaml");
+    running.child.kill("SIGTERM");
+    await running.ended;
+    expect(waf.overlaps).toBe(0);
+
+    const { events } = jsonOf(await run(folder, `history ${urgent} -o json`)) as Happened;
+    expect(
+      events.map(({ event, values, owners }) => [event, values, owners.map((owner) => owner.split(":")[0])]),
+    ).toEqual([
+      ["Added", [urgent], [`WafIpRule ${urgentRule}`]],
+      ["Removed", [urgent], [`WafIpRule ${urgentRule}`]],
+    ]);
+  });
+
+  test("is blocked without a running process, before and without everything else that is declared", async () => {
+    await using folder = await wafFolder();
+    const waf = folder.simulator.waf(testKey);
+    await folder.files.write("big.yaml", ruleDocument("big", { addresses: addresses(200) }));
+    const blocked = await run(folder, `block ${urgent} --for 2h`);
+    expect(blocked.code).toBe(0);
+    expect(blocked.stdout).toContain(`To undo it: wafsync unblock ${urgent} -f ${folder.path}`);
+    expect(blocked.stderr).toContain("nothing follows this folder now");
+    expect(waf.blocklist).toEqual([urgent]);
+    const file = await readFile(join(folder.path, "main-block-203-0-113-9.yaml"), "utf8");
+    expect((parse(file) as { spec: { expiresAt: string } }).spec.expiresAt).toMatch(/^\d{4}-.*Z$/);
+  });
+
+  test("that a guard protects, or that is misspelled, writes nothing", async () => {
+    await using folder = await wafFolder({}, "  guards: {neverBlock: [203.0.113.0/24]}\n");
+    for (const [address, message] of [
+      [urgent, "must stay reachable"],
+      ["203.0.113.300", "is not an address or network"],
+    ] as const) {
+      const refused = await run(folder, `block ${address}`);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(message)]);
+    }
+    expect(await readdir(folder.path)).toEqual(["main.yaml", "secret.yaml"]);
+  });
+
+  test("inside a network that was blocked by command is let out of it, and the rest stays blocked", async () => {
+    await using folder = await wafFolder();
+    const waf = folder.simulator.waf(testKey);
+    expect((await run(folder, "block 198.18.7.0/30")).code).toBe(0);
+    expect((await run(folder, "unblock 198.18.7.1")).code).toBe(0);
+    expect(waf.blocklist.toSorted()).toEqual(["198.18.7.0", "198.18.7.2/31"]);
+    expect((await run(folder, "why 198.18.7.1")).code).toBe(1);
+    expect((await run(folder, "why 198.18.7.3")).code).toBe(0);
+  });
+
+  test("that another rule blocks is not touched: where the rule is is said, and an exception can be made", async () => {
+    await using folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("team", { addresses: ["203.0.113.0/24"] }));
+    expect((await run(folder, "apply")).code).toBe(0);
+    const left = await run(folder, `unblock ${urgent}`);
+    expect([left.code, left.stdout]).toEqual([
+      1,
+      expect.stringMatching(/203\.0\.113\.0\/24 by WafIpRule shop\/team at rule\.yaml:8[^]*--allow-for 1h/),
+    ]);
+    expect((await run(folder, `unblock ${urgent} --allow-for 1h`)).code).toBe(0);
+    expect((await run(folder, `why ${urgent}`)).code).toBe(3);
+    expect(folder.simulator.waf(testKey).allowlist).toEqual([urgent]);
+  });
+});
+
+describe("A list that was made by hand", () => {
+  test("is taken over by import and apply without a call that writes", async () => {
+    await using folder = await wafFolder({ spelling: "Mixed" });
+    const waf = folder.simulator.waf(testKey);
+    waf.add("blocklist", [...addresses(1_300), "2001:db8:a::/48", "2001:db8::17", "192.0.2.0/28"]);
+    waf.add("allowlist", [...addresses(100, 70_000), "192.0.2.130"]);
+    await using scratch = await scratchDirectory();
+    const out = join(scratch.path, "waf");
+    const environment = { WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: folder.simulator.baseUrl };
+    const from = ["-f", out, "--allow-insecure-http"];
+    const start = async (...words: string[]): Promise<FinishedProcess> =>
+      await runWafsync(words, { program: program(), environment });
+    const wafWords = ["--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
+    const imported = await start("import", ...wafWords, "--out", out);
+    expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining("Declared 1,303 of the blocklist")]);
+
+    const plan = await start("plan", ...from);
+    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to add, 0 to remove, 1,404 to adopt")]);
+    expect((await start("apply", ...from)).code).toBe(0);
+    expect((await start("plan", ...from)).code).toBe(0);
+    const status = await start("status", ...from, "-o", "json");
+    expect([status.code, jsonOf(status)]).toMatchObject([
+      0,
+      { instances: [{ blocklist: { live: 1_303, managed: 1_303 }, allowlist: { live: 101, managed: 101 } }] },
+    ]);
+    expect(waf.counters.changes).toBe(0);
+    expect((await start("import", ...wafWords, "--out", out)).stderr).toContain("is not empty");
+  });
+
+  test("is written to no file if it changes while it is read, or if an answer is cut", async () => {
+    let reads = 0;
+    await using folder = await wafFolder({
+      onRequest: ({ method, path }) => {
+        if (method !== "GET" || path !== "/api/blocklist_ips") return;
+        reads += 1;
+        folder.simulator.waf(testKey).add("blocklist", [`192.0.2.${reads}`]);
+      },
+    });
+    await using scratch = await scratchDirectory();
+    const words = ["import", "--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
+    const environment = { WAFSYNC_API_KEY: testKey };
+    const start = async (): Promise<FinishedProcess> =>
+      await runWafsync([...words, "--out", join(scratch.path, "waf")], { program: program(), environment });
+    const changed = await start();
+    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining("changes while it is read")]);
+    folder.simulator.addFaults({
+      match: { method: "GET", path: "/api/allowlist_ips" },
+      effect: { kind: "TruncatedBody" },
+    });
+    const cut = await start();
+    expect([cut.code, cut.stderr]).toEqual([2, expect.stringContaining("cannot be read")]);
+    expect(await readdir(scratch.path)).toEqual([]);
+  });
+});
+
+describe("Removals on hold", () => {
+  test("are listed by who wanted them last, and approved without a loss of comments", async () => {
+    await using folder = await wafFolder();
+    const waf = folder.simulator.waf(testKey);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(40) }));
+    const main = await readFile(join(folder.path, "main.yaml"), "utf8");
+    await folder.files.write(
+      "main.yaml",
+      `# Ask the platform team.\n${main}  # Keep this short.\n  resyncInterval: 5m # often\n`,
+    );
+    expect((await run(folder, "apply")).code).toBe(0);
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(2) }));
+    expect((await run(folder, "apply")).code).toBe(1);
+
+    const status = await run(folder, "status");
+    expect([status.code, status.stdout]).toEqual([
+      1,
+      expect.stringMatching(
+        /38 removals from the blocklist, last wanted by WafIpRule shop\/feed[^]*wafsync approve -f/,
+      ),
+    ]);
+    const asked = await run(folder, "approve");
+    expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    expect((await run(folder, "approve --yes")).code).toBe(0);
+    const text = await readFile(join(folder.path, "main.yaml"), "utf8");
+    for (const kept of ["# Ask the platform team.", "# Keep this short.", "# often"]) expect(text).toContain(kept);
+    expect((await run(folder, "apply")).code).toBe(0);
+    expect(waf.blocklist).toHaveLength(2);
+    expect((await run(folder, "approve")).stdout).toContain("Nothing is on hold");
+    const { events } = jsonOf(await run(folder, "history -o json")) as Happened;
+    expect(new Set(events.map(({ event }) => event))).toEqual(new Set(["Added", "Approved", "Removed"]));
+  });
+});
+
+test("No command prints the API key", () => {
+  for (const spelled of keySpellings()) expect(everythingPrinted()).not.toContain(spelled);
+});

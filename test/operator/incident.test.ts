@@ -1,0 +1,151 @@
+// The commands for people against a real API server, each with the rights of whoever calls: a responder, who may write rules of one
+// namespace and read neither Secrets nor records, and an administrator.
+import { beforeAll, expect, test } from "@jest/globals";
+import { addresses, configMap, rule } from "../support/builders/manifests.ts";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+
+const rightsMs = 60_000;
+const urgent = "203.0.113.9";
+
+await describeOperator("the commands of an incident", (world) => {
+  let namespace: string;
+  let waf: TestWaf;
+  let responder: string;
+
+  const call = async (kubeconfig: string, ...words: string[]): Promise<FinishedProcess> =>
+    await runWafsync([...words, "--kubeconfig", kubeconfig, "-n", namespace, "--allow-insecure-http"]);
+
+  function jsonOf(finished: FinishedProcess): Record<string, unknown> {
+    return JSON.parse(finished.stdout) as Record<string, unknown>;
+  }
+
+  beforeAll(async () => {
+    await world().startOperator();
+    ({ namespace, waf } = await world().newInstance("incident"));
+    const { cluster } = world();
+    const role = [
+      ["rules", "create,get,list,patch,delete", "wafiprules.wafsync.dev"],
+      ["instances", "get,list,patch", "wafinstances.wafsync.dev"],
+      ["rest", "get,list", "waforigins.wafsync.dev,configmaps"],
+    ] as const;
+    await cluster.expectKubectl(["create", "serviceaccount", "responder", "-n", namespace]);
+    for (const [name, verbs, resources] of role) {
+      const what = [
+        ...verbs.split(",").map((verb) => `--verb=${verb}`),
+        ...resources.split(",").map((one) => `--resource=${one}`),
+      ];
+      await cluster.expectKubectl(["create", "role", name, ...what, "-n", namespace]);
+      const to = [`--role=${name}`, `--serviceaccount=${namespace}:responder`, "-n", namespace];
+      await cluster.expectKubectl(["create", "rolebinding", name, ...to]);
+    }
+    responder = await cluster.kubeconfigFor(namespace, "responder");
+    const user = `--as=system:serviceaccount:${namespace}:responder`;
+    await waitFor("the rights of the responder", rightsMs, async () => {
+      const asked = await cluster.runKubectl(["auth", "can-i", "list", "configmaps", "-n", namespace, user]);
+      return asked.stdout.trim() === "yes" ? true : undefined;
+    });
+  });
+
+  test("a responder blocks an address among 500 foreign ones, sees why, and ends it", async () => {
+    waf.view.add(
+      "blocklist",
+      addresses(500).map((text) => text.replace("198.18", "198.19")),
+    );
+    await world().apply(rule(namespace, "big", addresses(300)));
+    const blocked = await call(responder, "block", urgent, "--for", "2h", "--reason", "scans", "-o", "json");
+    expect([blocked.code, blocked.stderr]).toEqual([0, expect.not.stringContaining("error")]);
+    expect(waf.view.has("blocklist", urgent)).toBe(true);
+    expect(jsonOf(blocked)).toMatchObject({ state: "Settled", rules: [{ name: "waf-block-203-0-113-9", namespace }] });
+    await world().allReady(namespace);
+
+    const why = await call(responder, "why", urgent, "-o", "json");
+    expect(why.code).toBe(0);
+    const [found] = jsonOf(why)["instances"] as { coverings: unknown[]; gaps: string[]; liveListsRead: boolean }[];
+    expect(found).toMatchObject({
+      verdict: "Blocked",
+      liveListsRead: false,
+      coverings: [
+        {
+          entry: urgent,
+          state: "OnList",
+          owners: [
+            { rule: `${namespace}/waf-block-203-0-113-9`, places: ["spec.addresses[0]"], changedBy: "wafsync-block" },
+          ],
+        },
+      ],
+    });
+    expect(found?.gaps.join("\n")).toMatch(
+      /may not get Secret[^]*may not list wafiprules in all namespaces[^]*may not list wafrecords/,
+    );
+
+    const unblocked = await call(responder, "unblock", urgent);
+    expect([unblocked.code, unblocked.stdout]).toEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
+    expect(waf.view.has("blocklist", urgent)).toBe(false);
+    expect(await world().read("WafIpRule", namespace, "waf-block-203-0-113-9")).toBeUndefined();
+  });
+
+  test("an administrator finds an address of a ConfigMap in the lists, with its line, and all of it in the history", async () => {
+    const { kubeconfig } = world().cluster;
+    await world().apply(
+      configMap(namespace, "list", "# a feed\n192.0.2.0/26 # bad\n"),
+      rule(namespace, "feed", [], { addressesFrom: [{ configMapKeyRef: { name: "list", key: "list.txt" } }] }),
+    );
+    await world().eventually("it is blocked", () => waf.view.has("blocklist", "192.0.2.0/26"));
+    await world().allReady(namespace);
+    const why = await call(kubeconfig, "why", "192.0.2.9", "-o", "json");
+    expect(jsonOf(why)).toMatchObject({
+      instances: [
+        {
+          verdict: "Blocked",
+          liveListsRead: true,
+          gaps: [],
+          coverings: [
+            {
+              entry: "192.0.2.0/26",
+              management: "Managed",
+              owners: [{ rule: `${namespace}/feed`, places: [`ConfigMap ${namespace}/list, key list.txt, line 2`] }],
+            },
+          ],
+        },
+      ],
+    });
+    await world().eventually("the history is stored", async () => {
+      const history = await call(kubeconfig, "history", urgent, "-o", "json");
+      const events = (jsonOf(history)["events"] as { event: string }[]).map(({ event }) => event);
+      return events.join(" ") === "Added Removed";
+    });
+    const refused = await call(responder, "history");
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafrecords")]);
+  });
+
+  test("a responder sees what is on hold and approves exactly that", async () => {
+    await world().apply(rule(namespace, "big", addresses(10)));
+    await world().eventually("the removals are on hold", async () => {
+      const status = await world().read("WafInstance", namespace, "waf");
+      return typeof status?.status?.["heldPlan"] === "string";
+    });
+    const status = await call(responder, "status");
+    expect([status.code, status.stdout]).toEqual([
+      1,
+      expect.stringMatching(/290 removals from the blocklist, last wanted by WafIpRule \S+\/big[^]*wafsync approve/),
+    ]);
+    const approved = await call(responder, "approve", "--yes");
+    expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining("Approved on WafInstance")]);
+    await world().eventually("they are removed", () => waf.view.blocklist.length === 511);
+    await world().allReady(namespace);
+  });
+
+  test("who may not write rules is told which right is missing, and nothing is written", async () => {
+    const { cluster } = world();
+    const other = await world().newNamespace("elsewhere");
+    await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
+    const kubeconfig = await cluster.kubeconfigFor(other, "nobody");
+    const refused = await call(kubeconfig, "block", urgent, "--instance", `${namespace}/waf`);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafinstances")]);
+    expect(waf.view.has("blocklist", urgent)).toBe(false);
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, test } from "@jest/globals";
+import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+function told({ history }: ConvergeWorld): string[] {
+  return history.map(
+    ({ kind, target, values, owners, note }) => `${kind} ${target} ${values.join(",")} ${owners} ${note}`,
+  );
+}
+
+describe("A run tells the history", () => {
+  test("what it added and removed, and for which rule", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1", "192.0.2.2"])] } });
+    await world.pass();
+    world.declare({ rules: [blocking("a", ["192.0.2.1"])] });
+    await world.pass();
+    await world.pass();
+    expect(told(world)).toEqual([
+      "Added blocklist 192.0.2.1 WafIpRule:edge/a ",
+      "Added blocklist 192.0.2.2 WafIpRule:edge/a ",
+      "Removed blocklist 192.0.2.2 WafIpRule:edge/a ",
+    ]);
+    expect(world.history.every(({ atMs }) => atMs > 0)).toBe(true);
+  });
+
+  test("what became managed without a call", async () => {
+    const adopt = { meta: { annotations: { "wafsync.dev/adopt": "true" } } };
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"], adopt)] } });
+    world.waf.lists.blocklist.push("192.0.2.1");
+    await world.pass();
+    await world.pass();
+    expect(told(world)).toEqual(["Adopted blocklist 192.0.2.1 WafIpRule:edge/a "]);
+  });
+
+  test("what the API refused, once", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
+    world.waf.refusedTexts.add("192.0.2.1");
+    await world.pass();
+    await world.pass();
+    expect(told(world)).toEqual(["Refused blocklist 192.0.2.1  addition: 192.0.2.1 is not accepted."]);
+  });
+
+  test("what another writer removed, and that it was added again", async () => {
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
+    await world.pass();
+    world.waf.lists.blocklist.length = 0;
+    await world.pass();
+    expect(told(world).slice(1)).toEqual([
+      "Drifted blocklist 192.0.2.1 WafIpRule:edge/a removed by another writer",
+      "Added blocklist 192.0.2.1 WafIpRule:edge/a ",
+    ]);
+  });
+
+  test("what a person approved", async () => {
+    const all = addresses(200);
+    const world = new ConvergeWorld({ declared: { rules: [blocking("a", all)] } });
+    await world.pass();
+    world.declare({ rules: [blocking("a", all.slice(0, 1))] });
+    const { facts } = await world.pass();
+    const hash = facts?.plan?.held?.hash ?? "";
+    const before = world.history.length;
+    world.declare({ instance: anInstance({ meta: { annotations: { "wafsync.dev/approve-removals": hash } } }) });
+    await world.pass();
+    const kinds = world.history.slice(before).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "Approved")).toHaveLength(199);
+    expect(kinds.filter((kind) => kind === "Removed")).toHaveLength(199);
+  });
+});
