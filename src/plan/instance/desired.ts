@@ -23,7 +23,7 @@ import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
-import { holdsOfObjects } from "./broken-references.ts";
+import { holdsOfInvalidObjects, holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -80,7 +80,7 @@ export function compileDesired(
   const settled = settleConflicts(drafts, holders, sourceOf);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
   const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
-  const held = heldBlocks({ holds, ofObjects }, gathered, managed);
+  const held = heldBlocks({ holds, ofObjects: holdsOfInvalidObjects(gathered) }, gathered, managed);
   const { namespace: home } = instance.meta;
   const rules = replaceCarved(protectOthers(settled.rules, { home, managed, sourceOf, held }));
   return {
