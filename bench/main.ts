@@ -1,11 +1,12 @@
-// `npm run bench`: how close `run --once` comes to the serial floor, how plans grow, and what the bundle costs. Prints a
-// table; asserts nothing, since the machine decides.
+// `npm run bench`: how close `run --once` comes to the serial floor, how plans grow, how fast lists are read, and what the
+// bundle costs. Prints tables; asserts nothing, since the machine decides.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { addresses } from "../test/support/builders/declare.ts";
+import { benchFeeds } from "./feeds.ts";
 import { benchOperator } from "./operator.ts";
 import { benchLogs } from "./logs.ts";
 import { measureFloorMs } from "./serial-floor.ts";
@@ -73,6 +74,7 @@ console.log("A plan from scratch: compile what is declared, compare, order (best
 for (const count of [1_000, 10_000, 100_000]) {
   console.log(`${String(count).padStart(7)} entries   ${measurePlanMs(count).toFixed(1)} ms`);
 }
+await benchFeeds();
 await benchCalls();
 await benchBundle();
 await benchOperator();

@@ -52,7 +52,7 @@ export const acceptedFact = {
     InvalidSpec: {
       statuses: ["False"],
       meaning: "The object has fields or values that this version of wafsync does not understand.",
-      action: "Correct the fields that the message names. Removals wait until then.",
+      action: "Correct the fields that the message names. What the object owned stays as it is until then.",
     },
     Conflict: {
       statuses: ["False"],
@@ -82,6 +82,13 @@ export const acceptedFact = {
         "A ConfigMap or a feed of `spec.addressesFrom` can't be read, or the feed has no content yet. Entries that came from it stay on the list.",
       action:
         "Create the ConfigMap or the WafFeed, or correct the reference. For a feed without content, see its status.",
+    },
+    TooLarge: {
+      statuses: ["False"],
+      kinds: ["WafIpRule"],
+      meaning:
+        "The ConfigMaps of `spec.addressesFrom` are more than wafsync reads for one rule, one namespace or one instance; the message says how much they are. None of their entries count, and those that came from them stay on the list.",
+      action: "Remove lines or ConfigMaps, or move them to another instance.",
     },
     BaseUrlNotAllowed: {
       statuses: ["False"],

@@ -1,11 +1,13 @@
 // Reconciles all instances: one queue of instances, at most one run of an instance at a time, woken by changes and by time.
+// Namespaces take turns, long runs yield to others, and a run that waits for a WAF holds no place.
 import type { BackOff } from "../async/back-off.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import { earliest } from "../async/earliest.ts";
-import type { QueueObserver, QueuePriority, QueueStats } from "../async/keyed-queue.ts";
+import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
-import type { WorkResult } from "../async/workers.ts";
+import type { QueuePriority } from "../async/queue-rank.ts";
+import type { Park, WorkResult } from "../async/workers.ts";
 import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
@@ -15,10 +17,14 @@ import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
+import { parkingPorts } from "./parked-waits.ts";
 import { reconcileResult } from "./reconcile-result.ts";
 
 /** Runs mostly wait for the WAF, so many may be in progress; the calls with one key still follow one another. */
 const workersDefault = 64;
+/** While others wait for a place, a run ends after so many writes or so long, and continues behind them. */
+export const turnWritesMax = 200;
+export const turnMsMax = 60_000;
 /** Each retry for a status that could not be written reads the WAF, so these retries back off. */
 const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
@@ -61,6 +67,7 @@ export class InstanceController {
     this.#queue = new KeyedQueue<string>({
       clock,
       random,
+      groupOf: (key) => parseName(key).namespace,
       ...(queueObserver === undefined ? {} : { observer: queueObserver }),
     });
   }
@@ -91,24 +98,27 @@ export class InstanceController {
       clock,
       workers,
       signal,
-      handle: async (key, reasons) => await this.#handle(key, reasons),
+      handle: async (key, reasons, _signal, park) => await this.#handle(key, reasons, park),
     });
     await this.#queue.shutDown();
   }
 
-  async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {
+  async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
     const { clock, version } = this.#options;
     const name = parseName(key);
     const settled = this.#settled.get(key);
     if (settled !== undefined && settled.version === version(name) && clock.nowMs() < settled.untilMs) {
       return { kind: "Settled", wakeAtMs: settled.untilMs };
     }
-    return await this.#reconcile(key, name, reasons);
+    return await this.#reconcile(key, name, reasons, park);
   }
 
-  async #reconcile(key: string, name: ObjectName, reasons: readonly string[]): Promise<WorkResult> {
+  async #reconcile(key: string, name: ObjectName, reasons: readonly string[], park: Park): Promise<WorkResult> {
     const { clock, startRun, measured, memoryOf = newInstanceMemory } = this.#options;
-    const { ports, onOutcome, onError } = startRun(name, reasons);
+    const { ports: given, onOutcome, onError } = startRun(name, reasons);
+    const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
+      (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.#queue.hasWaiting;
+    const ports = { ...parkingPorts(given, park), isTurnOver };
     const memory = this.#memories.get(key) ?? memoryOf(name);
     this.#memories.set(key, memory);
     const formerBackOff = memory.backOff;

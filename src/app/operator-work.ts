@@ -4,38 +4,30 @@ import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { Redactor } from "../model/redactor.ts";
-import type { ObjectName } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
-import type { ClusterSource } from "../source/cluster/cluster-source.ts";
-import { createClusterSource } from "../source/cluster/cluster-source.ts";
-import { createClusterRecords } from "../source/cluster/cluster-records.ts";
-import type { ClusterRecords } from "../source/cluster/cluster-records.ts";
+import { type ObjectName, nameKey } from "../model/resource.ts";
+import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
+import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
 import type { Logger } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import { type BaseUrlPolicy, connectionsOf } from "./base-url-policy.ts";
 import type { HistoryKeeper } from "./history-keeper.ts";
-import { connectionsOf } from "./base-url-policy.ts";
-import { InstanceController } from "./instance-controller.ts";
-import type { InstanceRun } from "./instance-controller.ts";
+import { type InstanceRun, InstanceController } from "./instance-controller.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
-import type { LogOutputs } from "./log-outputs.ts";
-import { createLogOutputs } from "./log-outputs.ts";
-import type { LoggedStatusOptions } from "./logged-status.ts";
-import { loggedStatus } from "./logged-status.ts";
+import { type LogOutputs, createLogOutputs } from "./log-outputs.ts";
+import { type LoggedStatusOptions, loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
 import { operatorHistory } from "./operator-history.ts";
 import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
 import { measureWatches } from "./measure-watches.ts";
-import type { OperatorParts } from "./operator-ports.ts";
-import { operatorPorts } from "./operator-ports.ts";
+import { type OperatorParts, operatorPorts } from "./operator-ports.ts";
 import { runFields } from "./run-fields.ts";
 import { safeTexts } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
-import { runUnattachedLoop } from "./unattached-loop.ts";
+import { createUnattachedLoop } from "./unattached-loop.ts";
 import type { AnswerLimits } from "../waf/client.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
@@ -139,14 +131,15 @@ class Work implements OperatorWork {
       this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
-    const unattachedPorts = { status: loggedStatus(this.#statusOptions(), {}), lifecycle: this.#records.lifecycle };
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
       this.#feeds.loop.run(signal, () => {
         for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
       }),
-      runUnattachedLoop(this.#source, unattachedPorts, this.#changed, this.#options.clock, signal),
+      createUnattachedLoop(this.#options.clock, this.#changed, this.#source, this.#records, this.#statusOptions()).run(
+        signal,
+      ),
       this.#records.tidyUp(signal),
     ]);
     await this.#running;
@@ -177,8 +170,12 @@ class Work implements OperatorWork {
       ...this.#options,
       onChange: (instance, reason) => {
         this.#changed.notify();
-        if (this.#isWorking) this.#wake(instance, reason);
+        if (!this.#isWorking) return;
+        const declared = this.#source.declared(instance);
+        if (declared !== undefined) this.#wafClients.pace(declared);
+        this.#wake(instance, reason);
       },
+      onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.#feeds.loop.wake(),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),

@@ -8,6 +8,7 @@ const results: Readonly<Record<RunResult["kind"], ReconcileResult>> = {
   Failed: "error",
   Unsettled: "requeue",
   Outdated: "requeue",
+  Yielded: "requeue",
   Blocked: "blocked",
   Interrupted: "interrupted",
 };

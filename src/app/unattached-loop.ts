@@ -1,29 +1,135 @@
-// Reports on unattached objects after every change, and periodically, until the process stops.
+// Reports on objects outside every reconcile run: after changes, and periodically. Anybody may create such objects, in any
+// number, so namespaces take turns, writes are paced, and nothing here wakes a run.
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
-import type { UnattachedPorts, UnattachedSource } from "./report-unattached.ts";
-import { reconcileUnattached } from "./report-unattached.ts";
+import { TimeSlices } from "../async/time-slices.ts";
+import type { ResourceRef } from "../model/resource.ts";
+import { resourceKey } from "../model/resource.ts";
+import type { ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
+import { reportUnattached } from "../reconcile/status/report-unattached.ts";
+import type { ClusterSource } from "../source/cluster/cluster-source.ts";
+import { loggedStatus, type LoggedStatusOptions } from "./logged-status.ts";
 
 /** Changes that follow one another within this time cause one round. */
 const debounceMs = 500;
 /** A status that could not be written is retried after this time, even if nothing changes. */
 const intervalMs = 60_000;
+/** At most 50 statuses a second. */
+const writeGapMs = 20;
+/** After a change, a round that takes longer starts again, so that what is new comes to its turn. */
+const roundMsMin = 2_000;
 
-/** Runs until the signal aborts. Never rejects. */
-export async function runUnattachedLoop(
-  source: UnattachedSource,
-  ports: UnattachedPorts,
-  changed: ChangeSignal,
+type Unattached = NonNullable<ReturnType<ClusterSource["unattachedNow"]>>;
+
+export interface UnattachedOptions {
+  readonly source: Pick<ClusterSource, "unattached" | "unattachedNow">;
+  /** Must call `onUnwritten` if a status could not be written. */
+  readonly status: (onUnwritten: (object: ResourceRef) => void) => StatusPort;
+  readonly lifecycle: ReconcilePorts["lifecycle"];
+  readonly changed: ChangeSignal;
+  readonly clock: Clock;
+}
+
+/** Such an object belongs to no run, so none is requeued for a status that could not be written. */
+export function createUnattachedLoop(
   clock: Clock,
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted) {
-    const { version } = changed;
-    await reconcileUnattached(source, ports, clock.nowMs());
-    const over = new AbortController();
-    const either = AbortSignal.any([signal, over.signal]);
-    await Promise.race([changed.wait(version, either), clock.sleep(intervalMs, either)]);
-    over.abort();
-    await clock.sleep(debounceMs, signal);
+  changed: ChangeSignal,
+  source: UnattachedOptions["source"],
+  { lifecycle }: Pick<UnattachedOptions, "lifecycle">,
+  statusOptions: LoggedStatusOptions,
+): UnattachedLoop {
+  const status: UnattachedOptions["status"] = (onUnwritten) => loggedStatus({ ...statusOptions, onUnwritten }, {});
+  return new UnattachedLoop({ clock, changed, source, lifecycle, status });
+}
+
+export class UnattachedLoop {
+  readonly #options: UnattachedOptions;
+  readonly #status: StatusPort;
+  /** What was reported of each stored object. */
+  readonly #reported = new WeakMap<object, string>();
+  /** Of the object that is being reported on. */
+  #unwritten: string | undefined;
+
+  constructor(options: UnattachedOptions) {
+    this.#options = options;
+    this.#status = options.status((object) => void (this.#unwritten = resourceKey(object)));
+  }
+
+  /** Runs until the signal aborts. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { changed, clock } = this.#options;
+    while (!signal.aborted) {
+      const { version } = changed;
+      await this.round(signal);
+      const over = new AbortController();
+      const either = AbortSignal.any([signal, over.signal]);
+      await Promise.race([changed.wait(version, either), clock.sleep(intervalMs, either)]);
+      over.abort();
+      await clock.sleep(debounceMs, signal);
+    }
+  }
+
+  /** Reports on every object once, or ends early after a change. */
+  async round(signal: AbortSignal): Promise<void> {
+    const { changed, clock } = this.#options;
+    const [startedMs, { version }] = [clock.monotonicMs(), changed];
+    const slices = new TimeSlices(clock);
+    for (const object of inTurns(await this.#unreported(slices))) {
+      if (signal.aborted) return;
+      if (changed.version !== version && clock.monotonicMs() - startedMs >= roundMsMin) return;
+      if (slices.isOver) await slices.pause();
+      // By its turn it may be attached, and its status that of a run.
+      const now = this.#options.source.unattachedNow(object.meta);
+      if (now !== undefined && (await this.#report(now))) await clock.sleep(writeGapMs, signal);
+    }
+  }
+
+  /** By namespace. */
+  async #unreported(slices: TimeSlices): Promise<ReadonlyMap<string, readonly Unattached[]>> {
+    const found = new Map<string, Unattached[]>();
+    for (const object of this.#options.source.unattached()) {
+      if (slices.isOver) await slices.pause();
+      if (object === undefined || this.#reported.get(object.stored) === gistOf(object)) continue;
+      const { namespace } = object.meta;
+      const ofNamespace = found.get(namespace);
+      if (ofNamespace === undefined) found.set(namespace, [object]);
+      else ofNamespace.push(object);
+    }
+    return found;
+  }
+
+  /** True if a status was written. */
+  async #report(object: Unattached): Promise<boolean> {
+    const { meta, reason, problem: message } = object;
+    this.#unwritten = undefined;
+    const isWritten = await reportUnattached(this.#status, { meta, reason, message }, this.#options.clock.nowMs());
+    const mustGo = reason === "InvalidSpec" && meta.kind === "WafInstance" && meta.deleting;
+    const isDone = this.#unwritten !== resourceKey(meta) && (!mustGo || (await this.#release(object)));
+    if (isDone) this.#reported.set(object.stored, gistOf(object));
+    return isWritten;
+  }
+
+  /** A deleted instance that is invalid loses its finalizer, so that it does not stay in Terminating for ever. */
+  async #release({ meta, problem }: Unattached): Promise<boolean> {
+    if ((await this.#options.lifecycle.removeFinalizer(meta)) !== undefined) return false;
+    const kept = `The entries that wafsync added stay on the WAF, because this object is invalid: ${problem}`;
+    this.#status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: kept });
+    return true;
+  }
+}
+
+function gistOf({ reason, problem }: Unattached): string {
+  return `${reason} ${problem}`;
+}
+
+/** One object of each namespace, then the next of each. */
+function* inTurns(byNamespace: ReadonlyMap<string, readonly Unattached[]>): Generator<Unattached> {
+  let left = [...byNamespace.values()];
+  for (let turn = 0; left.length > 0; turn += 1) {
+    left = left.filter((objects) => objects.length > turn);
+    for (const objects of left) {
+      const object = objects[turn];
+      if (object !== undefined) yield object;
+    }
   }
 }

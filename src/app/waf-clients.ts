@@ -17,6 +17,7 @@ interface Opened {
   readonly identity: string;
   readonly lane: HeldLane;
   readonly client: WafClient;
+  minRequestIntervalMs: number;
 }
 
 export interface WafClientsOptions {
@@ -45,21 +46,27 @@ export class WafClients {
     this.#registry = new LaneRegistry({ clock: options.clock, open: options.open, locks: options.locks });
   }
 
-  /** The client of the instance: the same one until its base URL, key, timeout or request interval changes. */
+  /** The client of the instance: the same one until its base URL, key or timeout changes. */
   open(instance: DeclaredInstance, key: ApiKey): WafClient {
     const name = nameKey(instance.meta);
-    const identity = [
-      instance.baseUrl,
-      key.fingerprint(),
-      instance.requestTimeoutMs,
-      instance.minRequestIntervalMs,
-    ].join(" ");
+    const identity = [instance.baseUrl, key.fingerprint(), instance.requestTimeoutMs].join(" ");
     const before = this.#opened.get(name);
-    if (before?.identity === identity) return before.client;
+    if (before?.identity === identity) {
+      this.pace(instance);
+      return before.client;
+    }
     const opened = this.#connect(instance, key, identity);
     this.#opened.set(name, opened);
     void before?.lane.release();
     return opened.client;
+  }
+
+  /** Call this when the instance has changed: a call that waits for its time waits no longer than the instance asks for now. */
+  pace({ meta, minRequestIntervalMs }: Pick<DeclaredInstance, "meta" | "minRequestIntervalMs">): void {
+    const opened = this.#opened.get(nameKey(meta));
+    if (opened === undefined || opened.minRequestIntervalMs === minRequestIntervalMs) return;
+    opened.minRequestIntervalMs = minRequestIntervalMs;
+    opened.lane.pace(minRequestIntervalMs);
   }
 
   /** Call this when the instance no longer exists: it gives up its share in the lane. */
@@ -92,6 +99,6 @@ export class WafClients {
       hidesCause,
       onCall: report,
     });
-    return { identity, lane, client };
+    return { identity, lane, client, minRequestIntervalMs };
   }
 }

@@ -1,18 +1,11 @@
 // A work queue over keys, like client-go's. A key has one entry, however often it is added; the earliest wake wins; and no two
-// workers process it at once: a key that is added while it is processed runs once more afterwards. The order is by priority,
-// then by age; a waiting key rises by one priority a minute, so that none starves. The rank is "ready since, minus a minute
-// per level": it never changes while a key waits, so a plain heap keeps the order. Delays are monotonic time. Reasons are for
-// logs and not part of a key's identity.
+// workers process it at once: a key that is added while it is processed runs once more afterwards. queue-rank.ts has the
+// order. Delays are monotonic time. Reasons are for logs and not part of a key's identity.
 import { type BackOff, backOffDelayMs } from "./back-off.ts";
 import type { CancelTimer, Clock } from "./clock.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
+import { GroupCounts, levelOf, type QueuePriority, rankOf } from "./queue-rank.ts";
 
-/** Most urgent first. */
-export const queuePriorities = ["Change", "Retry", "Resync"] as const;
-export type QueuePriority = (typeof queuePriorities)[number];
-
-/** A key rises by one priority after waiting this long. */
-export const ageingMs = 60_000;
 /** Further reasons are dropped. */
 export const reasonsMax = 8;
 export const defaultRetryBackOff: BackOff = { baseMs: 1_000, maxMs: 300_000 };
@@ -44,19 +37,22 @@ export interface QueueStats {
   readonly unfinishedMs: number;
 }
 
-export interface KeyedQueueOptions {
+export interface KeyedQueueOptions<Key> {
   readonly clock: Pick<Clock, "monotonicMs" | "schedule">;
   /** At least 0, less than 1. */
   readonly random: () => number;
   readonly retryBackOff?: BackOff;
   readonly observer?: QueueObserver;
+  /** Groups take turns. Without it, there are none. */
+  readonly groupOf?: (key: Key) => string;
 }
 
 interface Entry {
   reasons: Set<string>;
   level: number;
-  /** Meaningful while the key is ready. */
+  /** Meaningful while the key is ready, like `place`. */
   readySinceMs: number;
+  place: number;
   runningSinceMs: number | undefined;
   /** Whether it was added while it was processed. */
   again: boolean;
@@ -64,15 +60,13 @@ interface Entry {
 
 const silentObserver: QueueObserver = { added() {}, retried() {}, waited() {}, worked() {} };
 
-function levelOf(priority: QueuePriority): number {
-  return queuePriorities.length - 1 - queuePriorities.indexOf(priority);
-}
-
 export class KeyedQueue<Key> {
   readonly #clock: Pick<Clock, "monotonicMs" | "schedule">;
   readonly #random: () => number;
   readonly #retryBackOff: BackOff;
   readonly #observer: QueueObserver;
+  readonly #groupOf: ((key: Key) => string) | undefined;
+  readonly #groups = new GroupCounts();
   readonly #entries = new Map<Key, Entry>();
   readonly #ready = new IndexedHeap<Key>();
   readonly #delayed = new IndexedHeap<Key>();
@@ -82,11 +76,12 @@ export class KeyedQueue<Key> {
   #running = 0;
   #shutDown: PromiseWithResolvers<void> | undefined;
 
-  constructor(options: KeyedQueueOptions) {
+  constructor(options: KeyedQueueOptions<Key>) {
     this.#clock = options.clock;
     this.#random = options.random;
     this.#retryBackOff = options.retryBackOff ?? defaultRetryBackOff;
     this.#observer = options.observer ?? silentObserver;
+    this.#groupOf = options.groupOf;
   }
 
   /** Makes the key ready now. A key that waits already keeps its age and takes the higher priority. */
@@ -140,6 +135,12 @@ export class KeyedQueue<Key> {
     this.#failures.delete(key);
   }
 
+  /** Whether keys are ready and wait for a worker. */
+  get hasWaiting(): boolean {
+    this.#promoteDue();
+    return this.#ready.size > 0;
+  }
+
   /** How often the key has been retried since `forget`. */
   failures(key: Key): number {
     return this.#failures.get(key) ?? 0;
@@ -175,6 +176,7 @@ export class KeyedQueue<Key> {
     this.#observer.worked(nowMs - entry.runningSinceMs);
     entry.runningSinceMs = undefined;
     this.#running -= 1;
+    if (this.#groupOf !== undefined) this.#groups.leave(this.#groupOf(key));
     if (entry.again) {
       entry.again = false;
       this.#enqueue(key, entry, nowMs);
@@ -218,7 +220,8 @@ export class KeyedQueue<Key> {
   #entryOf(key: Key): Entry {
     const known = this.#entries.get(key);
     if (known !== undefined) return known;
-    const entry: Entry = { reasons: new Set(), level: 0, readySinceMs: 0, runningSinceMs: undefined, again: false };
+    const idle = { readySinceMs: 0, place: 0, runningSinceMs: undefined, again: false };
+    const entry: Entry = { reasons: new Set(), level: 0, ...idle };
     this.#entries.set(key, entry);
     return entry;
   }
@@ -238,8 +241,10 @@ export class KeyedQueue<Key> {
   }
 
   #enqueue(key: Key, entry: Entry, readySinceMs: number): void {
+    const group = this.#ready.has(key) ? undefined : this.#groupOf?.(key);
+    if (group !== undefined) entry.place = this.#groups.enter(group);
     entry.readySinceMs = readySinceMs;
-    this.#ready.set(key, readySinceMs - entry.level * ageingMs);
+    this.#ready.set(key, rankOf(entry));
   }
 
   #promoteDue(): void {

@@ -1,7 +1,9 @@
-// Workers that take keys from a queue, one at a time each, and requeue them as the handler's result asks for. A handler that
-// throws causes a retry: an error never ends a worker. Only the handler can report it, with what it knows about the run.
+// Takes keys from a queue, so many at a time, and requeues them as the handler's result asks for. A handler that throws causes a
+// retry: an error ends nothing else. Only the handler can report it, with what it knows about the run. A handler that only waits
+// for somebody else parks, and its place goes to another key meanwhile.
 import type { Clock } from "./clock.ts";
-import type { KeyedQueue, QueuePriority } from "./keyed-queue.ts";
+import type { KeyedQueue } from "./keyed-queue.ts";
+import type { QueuePriority } from "./queue-rank.ts";
 
 /**
  * - `Settled`: nothing to do before `wakeAtMs` (wall time); a time in the past means "continue at the tail of the queue", by
@@ -16,23 +18,27 @@ export type WorkResult =
   | { readonly kind: "Failed"; readonly wakeAtMs: number }
   | { readonly kind: "Stuck"; readonly wakeAtMs?: number };
 
+/** Gives up the place among the workers. Call the result when the work continues, which it may do at once. */
+export type Park = () => () => void;
+
 /** `signal` aborts when the workers have to stop. */
-export type WorkHandler<Key> = (key: Key, reasons: readonly string[], signal: AbortSignal) => Promise<WorkResult>;
+export type WorkHandler<Key> = (
+  key: Key,
+  reasons: readonly string[],
+  signal: AbortSignal,
+  park: Park,
+) => Promise<WorkResult>;
+
+/** Further ones keep their places: each holds the memory of its work. */
+export const parkedMax = 1_000;
 
 export interface WorkerOptions<Key> {
   readonly queue: Pick<KeyedQueue<Key>, "get" | "done" | "retry" | "retryAfter" | "forget" | "addAfter">;
   readonly clock: Pick<Clock, "nowMs">;
+  /** How many keys are processed at once, without those that are parked. */
   readonly workers: number;
   readonly handle: WorkHandler<Key>;
   readonly signal: AbortSignal;
-}
-
-async function resultOf<Key>(options: WorkerOptions<Key>, key: Key, reasons: readonly string[]): Promise<WorkResult> {
-  try {
-    return await options.handle(key, reasons, options.signal);
-  } catch {
-    return { kind: "Retry" };
-  }
 }
 
 function requeue<Key>({ queue, clock }: WorkerOptions<Key>, key: Key, result: WorkResult): void {
@@ -51,22 +57,75 @@ function requeue<Key>({ queue, clock }: WorkerOptions<Key>, key: Key, result: Wo
   queue.addAfter(key, delayMs, { priority, reason: priority === "Retry" ? "retry" : "timer" });
 }
 
-async function work<Key>(options: WorkerOptions<Key>): Promise<void> {
-  const { queue, signal } = options;
-  for (let item = await queue.get(signal); item !== undefined; item = await queue.get(signal)) {
-    const { key, reasons } = item;
+/**
+ * Works until the queue is shut down or the signal aborts, and until all running work has ended. To let running work finish
+ * undisturbed, shut the queue down without aborting the signal.
+ */
+export async function runWorkers<Key>(options: WorkerOptions<Key>): Promise<void> {
+  await new Workers(options).run();
+}
+
+class Workers<Key> {
+  readonly #options: WorkerOptions<Key>;
+  readonly #running = new Set<Promise<void>>();
+  #parked = 0;
+  /** Waits until a place is free. */
+  #waiting: (() => void) | undefined;
+
+  constructor(options: WorkerOptions<Key>) {
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    const { queue, signal } = this.#options;
+    for (let item = await queue.get(signal); item !== undefined; item = await queue.get(signal)) {
+      const work = this.#work(item.key, item.reasons);
+      this.#running.add(work);
+      void work.finally(() => {
+        this.#running.delete(work);
+        this.#freed();
+      });
+      while (!this.#hasPlace) await new Promise<void>((resolve) => (this.#waiting = resolve));
+    }
+    await Promise.all(this.#running);
+  }
+
+  get #hasPlace(): boolean {
+    return this.#running.size - this.#parked < this.#options.workers;
+  }
+
+  #freed(): void {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.();
+  }
+
+  #park(): () => void {
+    if (this.#parked >= parkedMax) return () => undefined;
+    this.#parked += 1;
+    this.#freed();
+    let isParked = true;
+    return () => {
+      if (isParked) this.#parked -= 1;
+      isParked = false;
+    };
+  }
+
+  async #work(key: Key, reasons: readonly string[]): Promise<void> {
+    const { queue } = this.#options;
     try {
-      requeue(options, key, await resultOf(options, key, reasons));
+      requeue(this.#options, key, await this.#resultOf(key, reasons));
     } finally {
       queue.done(key);
     }
   }
-}
 
-/**
- * Runs the workers until the queue is shut down or the signal aborts, and until all running work has ended. To let running
- * work finish undisturbed, shut the queue down without aborting the signal.
- */
-export async function runWorkers<Key>(options: WorkerOptions<Key>): Promise<void> {
-  await Promise.all(Array.from({ length: options.workers }, () => work(options)));
+  async #resultOf(key: Key, reasons: readonly string[]): Promise<WorkResult> {
+    const { handle, signal } = this.#options;
+    try {
+      return await handle(key, reasons, signal, () => this.#park());
+    } catch {
+      return { kind: "Retry" };
+    }
+  }
 }

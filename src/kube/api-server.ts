@@ -34,12 +34,16 @@ export interface ApiRequest {
   /** The form of the answer: `application/json` by default. */
   readonly accept?: string;
   readonly timeoutMs?: number;
+  /** Of the answer; at most that of the client. */
+  readonly bodyBytesMax?: number;
   readonly signal?: AbortSignal;
 }
 
 export interface ApiStreamRequest {
   readonly path: string;
   readonly query?: Query;
+  /** The form of the answer: `application/json` by default. */
+  readonly accept?: string;
   /** For the start of the response; the stream itself has no timeout. */
   readonly timeoutMs?: number;
   /** Also ends the stream. */
@@ -93,7 +97,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
         signal,
         ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
       });
-      return readAnswer<T>(response, bodyBytesMax);
+      return readAnswer<T>(response, Math.min(wanted.bodyBytesMax ?? bodyBytesMax, bodyBytesMax));
     };
     const limits = { clock, timeoutMs: wanted.timeoutMs ?? requestTimeoutMs, ...signalOf(wanted.signal) };
     return inTime(limits, (signal) => authenticated(connections, attempt, signal));
@@ -104,7 +108,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     const close = (): void => closing.abort();
     const signal = wanted.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, wanted.signal]);
     const attempt: Attempt<ApiStream> = async (connection) => {
-      const headers = headersOf(connection, userAgent, {});
+      const headers = headersOf(connection, userAgent, wanted);
       const response = await send(urlOf(connection, wanted), { dispatcher: connection.streams, headers, signal });
       if (response.statusCode !== 200) return readFault(response);
       return { ok: true, value: { chunks: response.body, close }, status: 200 };

@@ -17,7 +17,7 @@ import { beginListWatch, stepListWatch } from "./list-watch-step.ts";
 import { createReflector, type Reflector, type ObjectChange } from "./reflector.ts";
 import { collectionPath, type ResourceType } from "./resource-path.ts";
 import type { ObjectStore, ObjectView } from "./store.ts";
-import { listPage } from "./verbs.ts";
+import { listPage, metadataOfObject } from "./verbs.ts";
 import { readWatchStream } from "./watch-stream.ts";
 
 /** The delay after a bug in this program: long enough not to spin, short enough to recover soon. */
@@ -49,6 +49,8 @@ export interface ListWatchOptions<T extends KubeObject> {
   /** All namespaces if undefined. */
   readonly namespace?: string;
   readonly labelSelector?: string;
+  /** Asks for the metadata of the objects, and nothing else. */
+  readonly metadataOnly?: boolean;
   /** Only this list-watch may write to it. */
   readonly store: ObjectStore<T>;
   /** Reduces an object before it is stored; must keep name, namespace, uid and resourceVersion of its metadata. */
@@ -158,7 +160,8 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
   ): Promise<ListWatchInput> {
     const { api, type } = this.#options;
     const { continueToken, limit } = command;
-    const page = await listPage<T>(api, type, { ...this.#scope(), continueToken, limit, signal });
+    const { metadataOnly = false } = this.#options;
+    const page = await listPage<T>(api, type, { ...this.#scope(), metadataOnly, continueToken, limit, signal });
     if (!page.ok) return { type: "PageFailed", fault: page.fault };
     const { items, resourceVersion, continueToken: next } = page.value;
     return { type: "PageRead", objects: items, resourceVersion, continueToken: next };
@@ -172,7 +175,8 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     const { api, clock, type } = this.#options;
     const { namespace, ...selectors } = this.#scope();
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...position, ...selectors };
-    return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal });
+    const accept = this.#options.metadataOnly === true ? { accept: metadataOfObject } : {};
+    return readWatchStream({ api, clock, path: collectionPath(type, namespace), query, signal, ...accept });
   }
 
   #scope(): { readonly namespace?: string; readonly labelSelector?: string } {

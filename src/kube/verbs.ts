@@ -9,6 +9,9 @@ export const listPageSize = 500;
 const listPagesMax = 10_000;
 const listAttemptsMax = 3;
 const listPageTimeoutMs = 60_000;
+/** Asks for the metadata of an object, or of the objects of a watch, and nothing else. */
+export const metadataOfObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const metadataOfList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 export interface VerbOptions {
   readonly timeoutMs?: number;
@@ -37,10 +40,9 @@ export async function getMetadata(
   address: ObjectAddress,
   options: Omit<VerbOptions, "subresource" | "query"> = {},
 ): Promise<ApiResult<KubeObject>> {
-  const accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
   const path = objectPath(type, address);
   const query = { resourceVersion: "0" };
-  return checked<KubeObject>(await api.request({ method: "GET", path, query, accept, ...options }));
+  return checked<KubeObject>(await api.request({ method: "GET", path, query, accept: metadataOfObject, ...options }));
 }
 
 /** POST of a new object; `AlreadyExists` if the name is taken. */
@@ -123,7 +125,13 @@ export interface ListOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** The list as it was at this version, so that several lists make one consistent read. */
+  readonly exactVersion?: string;
+  /** Only the metadata of the objects. */
+  readonly metadataOnly?: boolean;
   readonly timeoutMs?: number;
+  /** Of one page. */
+  readonly bodyBytesMax?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -133,24 +141,42 @@ export async function listPage<T extends KubeObject>(
   type: ResourceType,
   options: ListOptions & { readonly limit?: number; readonly continueToken?: string } = {},
 ): Promise<ApiResult<ObjectPage<T>>> {
-  const { namespace, labelSelector, fieldSelector, limit = listPageSize, continueToken, ...rest } = options;
+  const { namespace, labelSelector, fieldSelector, exactVersion, metadataOnly, ...others } = options;
+  const { limit = listPageSize, continueToken, ...rest } = others;
   const token = continueToken === "" ? undefined : continueToken;
-  const query = { labelSelector, fieldSelector, limit, continue: token };
+  const query = { labelSelector, fieldSelector, limit, continue: token, ...atVersion(exactVersion, token) };
   const path = collectionPath(type, namespace);
-  const result = await api.request<unknown>({ method: "GET", path, query, timeoutMs: listPageTimeoutMs, ...rest });
+  const accept = metadataOnly === true ? { accept: metadataOfList } : {};
+  const timeoutMs = listPageTimeoutMs;
+  const result = await api.request<unknown>({ method: "GET", path, query, timeoutMs, ...accept, ...rest });
   if (!result.ok) return result;
   const page = pageOf<T>(result.value);
   return page === undefined ? notAsDocumented(result.status) : { ok: true, value: page, status: result.status };
 }
 
-/** All objects as one consistent read, independent of any watch. Starts over if the list expires between pages. */
+/** A continue token names the version that it belongs to. */
+function atVersion(exactVersion: string | undefined, token: string | undefined): Query {
+  if (exactVersion === undefined || token !== undefined) return {};
+  return { resourceVersion: exactVersion, resourceVersionMatch: "Exact" };
+}
+
+export interface ReadListOptions<T> extends ListOptions {
+  /** Reduces each object as soon as it was read, so that large ones are not all kept in memory. */
+  readonly slim?: (object: T) => T;
+}
+
+/**
+ * All objects as one consistent read, independent of any watch. Starts over if the list expires between pages, unless it is
+ * that of an exact version. Where an answer is too long, smaller pages are read.
+ */
 export async function listObjects<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
-  options: ListOptions = {},
+  options: ReadListOptions<T> = {},
 ): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
   let result = await listOnce<T>(api, type, options);
-  for (let attempt = 1; attempt < listAttemptsMax && !result.ok && result.fault.code === "Gone"; attempt += 1) {
+  const attemptsMax = options.exactVersion === undefined ? listAttemptsMax : 1;
+  for (let attempt = 1; attempt < attemptsMax && !result.ok && result.fault.code === "Gone"; attempt += 1) {
     result = await listOnce<T>(api, type, options);
   }
   return result;
@@ -159,14 +185,19 @@ export async function listObjects<T extends KubeObject>(
 async function listOnce<T extends KubeObject>(
   api: ApiServer,
   type: ResourceType,
-  options: ListOptions,
+  { slim, ...options }: ReadListOptions<T>,
 ): Promise<ApiResult<Omit<ObjectPage<T>, "continueToken">>> {
   const items: T[] = [];
   let continueToken = "";
+  let limit = listPageSize;
   for (let pages = 0; pages < listPagesMax; pages += 1) {
-    const page = await listPage<T>(api, type, { ...options, continueToken });
+    const page = await listPage<T>(api, type, { ...options, limit, continueToken });
+    if (!page.ok && page.fault.code === "BodyTooLarge" && limit > 1) {
+      limit = Math.floor(limit / 2);
+      continue;
+    }
     if (!page.ok) return page;
-    for (const item of page.value.items) items.push(item);
+    for (const item of page.value.items) items.push(slim === undefined ? item : slim(item));
     continueToken = page.value.continueToken;
     const { resourceVersion } = page.value;
     if (continueToken === "") return { ok: true, value: { items, resourceVersion }, status: page.status };

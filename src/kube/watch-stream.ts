@@ -18,12 +18,13 @@ export interface WatchStreamRequest {
   readonly clock: Clock;
   readonly path: string;
   readonly query: Query;
+  readonly accept?: string;
   readonly signal: AbortSignal;
 }
 
 export async function* readWatchStream(request: WatchStreamRequest): AsyncGenerator<StreamInput> {
-  const { api, clock, path, query, signal } = request;
-  const stream = await api.openStream({ path, query, signal });
+  const { api, clock, ...wanted } = request;
+  const stream = await api.openStream(wanted);
   if (!stream.ok) {
     yield { type: "StreamFailed", fault: stream.fault };
     return;

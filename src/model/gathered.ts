@@ -9,7 +9,13 @@ import type { WorkloadSight } from "./workload.ts";
 export type AddressText =
   | { readonly state: "Read"; readonly source: string; readonly text: string }
   | { readonly state: "Listed"; readonly source: string; readonly entries: readonly Entry[] }
-  | { readonly state: "Missing"; readonly source: string; readonly problem: string };
+  | {
+      readonly state: "Missing";
+      readonly source: string;
+      readonly problem: string;
+      /** It exists, and is more than the instance takes. */
+      readonly isTooLarge?: true;
+    };
 
 /** How a change of a text is noticed: at once, within half a minute, or at the next resync. */
 export type TextRefresh = "Watched" | "Polled" | "Resync";
@@ -51,7 +57,10 @@ export interface BrokenReferences {
 export interface Gathered {
   readonly instance: DeclaredInstance;
   readonly key: GatheredKey;
-  /** All that refer to the instance, whether or not their namespace is allowed. */
+  /**
+   * All that refer to the instance. In a cluster, those of namespaces that it grants nothing to are left out; elsewhere they
+   * are here, and refused.
+   */
   readonly rules: readonly GatheredRule[];
   readonly origins: readonly DeclaredOrigin[];
   readonly cacheClears: readonly DeclaredCacheClear[];
@@ -61,6 +70,11 @@ export interface Gathered {
   readonly brokenSources: readonly string[];
   /** Why what is declared could not be read where it lives, in one sentence. No removal is done then, whoever approved it. */
   readonly unconfirmed?: string;
+  /**
+   * Rules and origins that this version of wafsync does not understand, by `resourceKey`, with what is wrong: what they
+   * owned is not removed. Absent if there are none.
+   */
+  readonly invalidObjects?: ReadonlyMap<string, string>;
   /** Objects that may be attached to no instance by mistake: what they owned is not removed. Absent if there are none. */
   readonly brokenReferences?: BrokenReferences;
   /** Other instances with the same base URL and key. */

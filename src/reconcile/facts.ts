@@ -20,6 +20,10 @@ export interface WritesDone {
 
 export const nothingDone: WritesDone = { added: 0, removed: 0, originsAdded: 0, originsRemoved: 0, adopted: 0 };
 
+export function writesOf({ added, removed, originsAdded, originsRemoved }: WritesDone): number {
+  return added + removed + originsAdded + originsRemoved;
+}
+
 export interface Pace {
   readonly done: number;
   readonly left: number;
@@ -31,8 +35,7 @@ export interface Pace {
 const paceFrom = 5;
 
 export function paceOf(writes: WritesDone, left: number, tookMs: number): Pace {
-  const { added, removed, originsAdded, originsRemoved } = writes;
-  const done = added + removed + originsAdded + originsRemoved;
+  const done = writesOf(writes);
   return { done, left, perSecond: done < paceFrom || tookMs <= 0 ? undefined : (done * 1000) / tookMs };
 }
 

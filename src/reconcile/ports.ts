@@ -109,6 +109,12 @@ export interface ReconcileObserver {
   orphaned?(instance: ObjectName, count: number | undefined): void;
 }
 
+/** How much one run has done since it began. */
+export interface Turn {
+  readonly writes: number;
+  readonly elapsedMs: number;
+}
+
 /** Where people look up later what happened. Nothing waits for it, and nothing depends on it. Must not throw. */
 export interface HistoryPort {
   note(instance: ObjectName, events: readonly HistoryEvent[]): void;
@@ -128,6 +134,8 @@ export interface ReconcilePorts {
   /** A number from 0 to below 1. */
   readonly random: () => number;
   readonly observer: ReconcileObserver;
+  /** Whether the run has to let others go first; asked after each write. Absent where there are no others. */
+  readonly isTurnOver?: (turn: Turn) => boolean;
   /** Aborts when the process is to end: no new call is begun. */
   readonly stopping: AbortSignal;
   /** Aborts a little later: a running call is given up. */

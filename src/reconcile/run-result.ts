@@ -23,6 +23,8 @@ export type RunResult =
   | { readonly kind: "Unsettled" }
   /** The instance now names another WAF or key, or is being deleted: a new run starts at once. */
   | { readonly kind: "Outdated" }
+  /** Its turn is over, and others wait: it continues as soon as they had theirs. */
+  | { readonly kind: "Yielded" }
   | { readonly kind: "Failed"; readonly fault: WafFault }
   | { readonly kind: "Blocked"; readonly blocker: Blocker; readonly message: string }
   | { readonly kind: "Interrupted" }
@@ -38,6 +40,11 @@ export function isTransient(result: RunResult): boolean {
     result.blocker === "InventoryUnwritable" ||
     result.blocker === "Unconfirmed"
   );
+}
+
+/** True if the run was cut off: another one follows, or nothing is left, so it has nothing to report. */
+export function isCutOff({ kind }: RunResult): boolean {
+  return kind === "Interrupted" || kind === "Outdated" || kind === "Yielded" || kind === "Gone";
 }
 
 /** The result of a read that failed: an aborted call means that the process is stopping. */

@@ -22,6 +22,8 @@ export interface LaneRequest {
 
 /** A share in a lane. */
 export interface HeldLane extends Lane {
+  /** Asks for another least time between two calls, from now on. */
+  pace(minRequestIntervalMs: number): void;
   /** Refuses what still waits. Resolves when what runs has ended and, if nobody else holds the lane, its connection is closed. */
   release(): Promise<void>;
 }
@@ -63,6 +65,10 @@ export class LaneRegistry {
     const holder = { origin, minRequestIntervalMs };
     if (!this.#isClosed) lane.addHolder(holder);
     return {
+      pace: (intervalMs) => {
+        holder.minRequestIntervalMs = intervalMs;
+        lane.reconsider();
+      },
       run: async (turn, act) => await lane.run(holder, turn, act),
       pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
       release: async () => {

@@ -35,7 +35,7 @@ export interface Lane {
 export interface LaneHolder {
   readonly origin: string;
   /** Between the starts of two calls; the longest that any holder of the lane asks for counts for all. */
-  readonly minRequestIntervalMs: number;
+  minRequestIntervalMs: number;
 }
 
 interface QueuedTurn {
@@ -65,6 +65,8 @@ export class SerialLane {
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #isAwake = true;
+  /** Aborting it looks again whose turn it is. */
+  #sleeping: AbortController | undefined;
   #bulkHasYielded = false;
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
@@ -82,6 +84,11 @@ export class SerialLane {
 
   addHolder(holder: LaneHolder): void {
     this.#holders.add(holder);
+  }
+
+  /** A holder asks for another interval, which counts at once, also for a turn that waits. */
+  reconsider(): void {
+    this.#sleeping?.abort();
   }
 
   /** Refuses what the holder has waiting. Resolves when nothing that it began still runs, and its connection is closed. */
@@ -174,7 +181,9 @@ export class SerialLane {
 
   #sleep(waitMs: number): void {
     this.#isAwake = false;
-    void this.#clock.sleep(waitMs, this.#closing.signal).then(() => this.#wake());
+    const sleeping = new AbortController();
+    this.#sleeping = sleeping;
+    void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
   }
 
   /** Whoever makes one call after the other asks for the next when the last is done: bulk turns let that come first. */

@@ -1,6 +1,8 @@
 import { expect, test, describe } from "@jest/globals";
-import { ageingMs, KeyedQueue, queuePriorities, reasonsMax } from "../../src/async/keyed-queue.ts";
-import type { QueueItem, QueuePriority, Wake } from "../../src/async/keyed-queue.ts";
+import { KeyedQueue, reasonsMax } from "../../src/async/keyed-queue.ts";
+import type { QueueItem, Wake } from "../../src/async/keyed-queue.ts";
+import { ageingMs, queuePriorities } from "../../src/async/queue-rank.ts";
+import type { QueuePriority } from "../../src/async/queue-rank.ts";
 import { ReferenceQueue } from "../support/fakes/reference-queue.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { settle, VirtualTime } from "../support/fakes/virtual-time.ts";
@@ -238,4 +240,43 @@ async function compare(seed: number): Promise<void> {
 
 test("random schedules give what a plain reference queue gives", async () => {
   for (let seed = 0; seed < caseCount(10_000); seed += 1) await compare(seed);
+});
+
+describe("groups", () => {
+  function makeGroups() {
+    const time = new VirtualTime();
+    const groupOf = (key: string): string => key.split("/")[0] ?? "";
+    return { time, queue: new KeyedQueue<string>({ clock: time.clock(), random: () => 0.5, groupOf }) };
+  }
+
+  test("take turns: a key of another group is next, however many were there before", async () => {
+    const { time, queue } = makeGroups();
+    for (let index = 0; index < 500; index += 1) queue.add(`a/${index}`, change);
+    await time.advance(900);
+    queue.add("b/0", change);
+    expect((await takeNow(queue))?.key).toBe("a/0");
+    expect((await takeNow(queue))?.key).toBe("b/0");
+    expect((await takeNow(queue))?.key).toBe("a/1");
+  });
+
+  test("count what runs, too", async () => {
+    const { queue } = makeGroups();
+    for (const key of ["a/0", "a/1"]) queue.add(key, change);
+    await takeNow(queue);
+    await takeNow(queue);
+    queue.add("a/2", change);
+    queue.add("b/0", change);
+    expect((await takeNow(queue))?.key).toBe("b/0");
+    queue.done("a/0");
+    queue.done("a/1");
+    expect((await takeNow(queue))?.key).toBe("a/2");
+  });
+
+  test("don't put a large group off for ever: it keeps its priority", async () => {
+    const { queue } = makeGroups();
+    for (let index = 0; index < 500; index += 1) queue.add(`a/${index}`, change);
+    queue.add("b/0", { priority: "Retry", reason: "retry" });
+    for (let index = 0; index < 500; index += 1) expect((await takeNow(queue))?.key).toBe(`a/${index}`);
+    expect((await takeNow(queue))?.key).toBe("b/0");
+  });
 });

@@ -143,3 +143,32 @@ test("a key that failed with a backoff of its own runs again at that time, and c
   stop.abort();
   await ended;
 });
+
+test("work that parks gives up its place, and takes it back when it continues", async () => {
+  const begun: string[] = [];
+  const continued = Promise.withResolvers<void>();
+  const { time, clock, queue, stop, ended } = start(async (key, _reasons, _signal, park) => {
+    begun.push(key);
+    if (key !== "hangs") {
+      await clock.sleep(10);
+      return { kind: "Settled" };
+    }
+    const unpark = park();
+    await continued.promise;
+    unpark();
+    await clock.sleep(1_000);
+    return { kind: "Settled" };
+  });
+  for (const key of ["hangs", "a", "b"]) queue.add(key, change);
+  await time.advance(15);
+  expect(begun).toEqual(["hangs", "a", "b"]);
+  continued.resolve();
+  await time.advance(10);
+  queue.add("c", change);
+  await time.advance(500);
+  expect(begun).toEqual(["hangs", "a", "b"]);
+  await time.advance(1_000);
+  expect(begun).toEqual(["hangs", "a", "b", "c"]);
+  stop.abort();
+  await ended;
+});

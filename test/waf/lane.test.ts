@@ -167,6 +167,23 @@ describe("a lane", () => {
     expect(starts).toEqual([0, 1_000, 1_100]);
   });
 
+  test("lets a turn that waits for its time begin as soon as its holder asks for a shorter interval", async () => {
+    const { clock, lane } = createLane({ minRequestIntervalMs: 60_000 });
+    const { begun, turn, endOne } = createRecorder(lane);
+    const turns = ["a", "b"].map(async (name) => await turn(name));
+    endOne();
+    await clock.advance(1_000);
+    expect(begun).toEqual(["a"]);
+    lane.pace(5_000);
+    await clock.advance(3_900);
+    expect(begun).toEqual(["a"]);
+    lane.pace(0);
+    await clock.settle();
+    expect(begun).toEqual(["a", "b"]);
+    endOne();
+    await Promise.all(turns);
+  });
+
   test("is held as a whole until the time it is paused until, and never for less than was asked before", async () => {
     const { clock, lanes, lane } = createLane();
     const other = lanes.acquire({ baseUrl, key, minRequestIntervalMs: 0 });

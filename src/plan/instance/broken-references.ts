@@ -1,4 +1,5 @@
-// The holds of rules and origins that are attached to no instance by mistake. A typing error in `spec.instanceRef` looks like
+// The holds of rules and origins that this version of wafsync does not understand, and of those that are attached to no
+// instance by mistake. A typing error in `spec.instanceRef` looks like
 // the deletion of the object to its former instance: so what it owned stays until the reference is corrected, the object is
 // deleted or a person approves. An object that names another instance which exists was moved, and holds nothing.
 import type { EntryOwner } from "../../model/entry-owners.ts";
@@ -12,21 +13,33 @@ import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { noObjectHolds } from "../lists/holds.ts";
 import { expiryOf } from "./expiry.ts";
 
+/** Those of objects that this version does not understand. */
+export function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObjects">): ObjectHolds {
+  if (invalidObjects === undefined) return noObjectHolds;
+  return {
+    isEmpty: invalidObjects.size === 0,
+    on(owner) {
+      const object = resourceKey(refOf(owner));
+      const reason = invalidObjects.get(object);
+      return reason === undefined ? [] : [{ scope: { kind: "Object", object }, reason }];
+    },
+  };
+}
+
 /** @param rules what was compiled of the attached rules */
-export function holdsOfBrokenReferences(
-  gathered: Gathered,
-  rules: readonly CompiledRule[],
-  nowMs: number,
-): ObjectHolds {
+export function holdsOfObjects(gathered: Gathered, rules: readonly CompiledRule[], nowMs: number): ObjectHolds {
   const { brokenReferences } = gathered;
-  if (brokenReferences === undefined) return noObjectHolds;
+  const invalid = holdsOfInvalidObjects(gathered);
+  if (brokenReferences === undefined) return invalid;
   const { objects, existing } = brokenReferences;
   const renamed = existing === undefined ? new Map<string, BrokenReference>() : byPlainName(objects.values(), rules);
   return {
-    isEmpty: objects.size === 0 && renamed.size === 0,
+    isEmpty: objects.size === 0 && renamed.size === 0 && invalid.isEmpty,
     on(owner) {
       const ref = refOf(owner);
       const key = resourceKey(ref);
+      const ofInvalid = invalid.on(owner);
+      if (ofInvalid.length > 0) return ofInvalid;
       const broken = objects.get(key) ?? (existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined);
       if (broken === undefined || isOver(broken, nowMs)) return [];
       if (broken.isOfFormer !== true && !mayAttach(gathered, ref)) return [];

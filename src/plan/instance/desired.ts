@@ -23,7 +23,7 @@ import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
 import { readRuleEntries } from "../lists/rule-entries.ts";
-import { holdsOfBrokenReferences } from "./broken-references.ts";
+import { holdsOfInvalidObjects, holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -79,8 +79,10 @@ export function compileDesired(
   const sourceOf = sourcesOf(gathered);
   const settled = settleConflicts(drafts, holders, sourceOf);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
-  const heldFor = heldForOthers(holds, gathered, managed);
-  const rules = replaceCarved(protectOthers(settled.rules, { managed, sourceOf, heldFor }));
+  const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
+  const held = heldBlocks({ holds, ofObjects: holdsOfInvalidObjects(gathered) }, gathered, managed);
+  const { namespace: home } = instance.meta;
+  const rules = replaceCarved(protectOthers(settled.rules, { home, managed, sourceOf, held }));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -88,7 +90,7 @@ export function compileDesired(
     rules,
     compiledOrigins: origins.compiled,
     holds,
-    ofObjects: holdsOfBrokenReferences(gathered, drafts, nowMs),
+    ofObjects,
     dependsOnManaged: settled.hasConflicts || guestsAllow || holds.some(({ scope }) => scope.kind === "Source"),
     removalGuards: instance.guards,
     instanceFaults: guards.faults,
@@ -143,24 +145,21 @@ export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<str
   return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
 }
 
-/** What is on hold on the blocklist for objects of other namespaces than a guest's: no Allow entry of the guest may lift it. */
-function heldForOthers(
-  holds: readonly Hold[],
+/** What is on hold on the blocklist, with the namespaces that it is on hold for: no Allow entry of another one may lift it. */
+function heldBlocks(
+  held: Pick<DesiredState, "holds" | "ofObjects">,
   gathered: Gathered,
   managed: Inventory["entries"] | undefined,
-): Protection["heldFor"] {
-  if (managed === undefined || holds.length === 0) return () => ({ ofOwner: [], ofGuests: [] });
-  const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
-  const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
-  const home = gathered.instance.meta.namespace;
-  return (namespace) => {
-    const [ofOwner, ofGuests]: [Entry[], Entry[]] = [[], []];
-    for (const [entry, { owners }] of managed.blocklist) {
+): Protection["held"] {
+  if (managed === undefined || (held.holds.length === 0 && held.ofObjects.isEmpty)) return () => [];
+  return () => {
+    const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
+    const index = new HoldIndex(held, { entries: managed }, existing);
+    return [...managed.blocklist].flatMap(([entry, { owners }]) => {
       const names = readOwners(index.unreadable("blocklist", owners)).map(({ name }) => name);
-      if (names.some((name) => name.startsWith(`${home}/`))) ofOwner.push(entry);
-      else if (names.some((name) => !name.startsWith(`${namespace}/`))) ofGuests.push(entry);
-    }
-    return { ofOwner, ofGuests };
+      const namespaces = new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
+      return namespaces.size === 0 ? [] : [{ entry, namespaces }];
+    });
   };
 }
 

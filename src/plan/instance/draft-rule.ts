@@ -124,7 +124,8 @@ function verdictOf(
   { guarded, tooMany, beside }: Refused,
 ): { readonly verdict: RuleVerdict; readonly message: string } {
   if (missing.length > 0) {
-    return { verdict: "SourceMissing", message: missing.map(({ problem }) => problem).join(" ") };
+    const verdict = missing.some(({ isTooLarge }) => isTooLarge === true) ? "TooLarge" : "SourceMissing";
+    return { verdict, message: [...new Set(missing.map(({ problem }) => problem))].join(" ") };
   }
   const message = describeRejected([...invalid, ...guarded, ...tooMany]);
   if (invalid.length > 0) return { verdict: "InvalidEntries", message };

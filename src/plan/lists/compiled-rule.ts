@@ -13,6 +13,7 @@ export type RuleVerdict =
   | "NotGranted"
   | "QuotaExceeded"
   | "SourceMissing"
+  | "TooLarge"
   | "InvalidEntries"
   | "GuardRejected"
   | "Conflict"

@@ -8,49 +8,60 @@ import { NetworkIndex } from "../../model/entry-set.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { withoutEntries } from "./conflicts.ts";
+import { OthersIndex } from "./others-index.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 export interface Protection {
+  /** The namespace of the instance. */
+  readonly home: string;
   readonly managed: Inventory["entries"] | undefined;
   /** Where a rule says that it wants the entry. */
   readonly sourceOf: (rule: CompiledRule, entry: Entry) => string;
-  /** Managed Block entries that are on hold for objects of other namespaces than this one: of the owner, and of guests. */
-  readonly heldFor: (namespace: string) => { readonly ofOwner: readonly Entry[]; readonly ofGuests: readonly Entry[] };
+  /** Managed Block entries that are on hold, and for the objects of which namespaces. Asked at most once. */
+  readonly held: () => readonly { readonly entry: Entry; readonly namespaces: ReadonlySet<string> }[];
 }
 
 /** Takes refused entries out of guests' rules. The rules come oldest first and without conflicts about the same entry. */
 export function protectOthers(rules: readonly CompiledRule[], protection: Protection): readonly CompiledRule[] {
   if (rules.every(({ isOwners }) => isOwners)) return rules;
   const owners = new NetworkIndex(entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist")));
-  const blocked = new Map<string, BlockedByOthers>();
+  const allowed = entriesOf(rules.filter(({ isOwners, list }) => !isOwners && list === "allowlist"));
+  const blocked = allowed.length === 0 ? undefined : blockedNear(allowed, rules, protection);
   return rules.map((rule) => {
     if (rule.isOwners || rule.entries.size === 0) return rule;
     if (rule.list === "blocklist") {
       return refusing(rule, protection, (entry) => owners.containing(entry) !== undefined, "allowed");
     }
     const { namespace } = rule.rule.meta;
-    const others = blocked.get(namespace) ?? blockedByOthers(rules, namespace, protection);
-    blocked.set(namespace, others);
     const isHeld = (entry: Entry): boolean => protection.managed?.allowlist.has(entry) === true;
     const lifts = (entry: Entry): boolean =>
-      others.ofOwner.overlaps(entry) !== undefined || (!isHeld(entry) && others.ofGuests.overlaps(entry) !== undefined);
+      blocked?.ofOwner.overlaps(entry) !== undefined ||
+      (!isHeld(entry) && blocked?.ofGuests.overlapsOthers(entry, namespace) === true);
     return refusing(rule, protection, lifts, "blocked");
   });
 }
 
-/** What other namespaces than one have on the blocklist. */
-interface BlockedByOthers {
+interface Blocked {
   readonly ofOwner: NetworkIndex;
-  readonly ofGuests: NetworkIndex;
+  readonly ofGuests: OthersIndex;
 }
 
-function blockedByOthers(rules: readonly CompiledRule[], namespace: string, { heldFor }: Protection): BlockedByOthers {
-  const others = rules.filter(({ list, rule }) => list === "blocklist" && rule.meta.namespace !== namespace);
-  const held = heldFor(namespace);
-  return {
-    ofOwner: new NetworkIndex([...entriesOf(others.filter(({ isOwners }) => isOwners)), ...held.ofOwner]),
-    ofGuests: new NetworkIndex([...entriesOf(others.filter(({ isOwners }) => !isOwners)), ...held.ofGuests]),
+/** What is on the blocklist and overlaps any of what guests allow: little, whoever blocks how much. */
+function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], { home, held }: Protection): Blocked {
+  const near = new NetworkIndex(allowed);
+  const ofOwner: Entry[] = [];
+  const ofGuests: { entry: Entry; namespace: string }[] = [];
+  const add = (entry: Entry, namespace: string): void => {
+    if (near.overlaps(entry) === undefined) return;
+    if (namespace === home) ofOwner.push(entry);
+    else ofGuests.push({ entry, namespace });
   };
+  for (const { list, rule, entries } of rules) {
+    if (list !== "blocklist") continue;
+    for (const entry of entries) add(entry, rule.meta.namespace);
+  }
+  for (const { entry, namespaces } of held()) for (const namespace of namespaces) add(entry, namespace);
+  return { ofOwner: new NetworkIndex(ofOwner), ofGuests: new OthersIndex(ofGuests) };
 }
 
 function refusing(

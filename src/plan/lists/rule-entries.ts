@@ -2,7 +2,10 @@
 import type { AddressText, GatheredRule } from "../../model/gathered.ts";
 import type { Entry } from "../../model/entry.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
-import { readAddressLines } from "./address-lines.ts";
+import { type AddressLine, readAddressLines } from "./address-lines.ts";
+
+/** A millisecond or two. */
+const sliceLines = 500;
 
 export interface RejectedEntry {
   /** As the user wrote it. */
@@ -51,6 +54,22 @@ export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
   return { entries: mergeParts(parts), parts, invalid: parsed.flatMap(({ invalid }) => invalid), missing };
 }
 
+/**
+ * Parses what the rule says and remembers it, so that `readRuleEntries` has nothing left to parse. Yields now and then: whoever
+ * walks through it can let other work run in between.
+ */
+export function* parseInSlices({ rule, texts }: GatheredRule): Generator<undefined> {
+  if (!parsedInline.has(rule.addresses)) {
+    const inline = { source: undefined, ...(yield* parseLines(linesOf(rule.addresses))) };
+    parsedInline.set(rule.addresses, inline);
+  }
+  for (const text of texts) {
+    if (text.state !== "Read" || parsedTexts.has(text)) continue;
+    parsedTexts.set(text, yield* parseText(text.text, text.source));
+    yield undefined;
+  }
+}
+
 function mergeParts(parts: readonly RulePart[]): ReadonlyMap<Entry, string> {
   const [only] = parts;
   if (parts.length === 1 && only !== undefined) return only.entries;
@@ -74,29 +93,40 @@ function remembered<K extends object>(
 }
 
 function parseInline(addresses: readonly string[]): ParsedAddresses {
-  const lines = addresses.map((text, index) => ({ text, source: `spec.addresses[${index}]` }));
-  return { source: undefined, ...parseLines(lines) };
+  return { source: undefined, ...finished(parseLines(linesOf(addresses))) };
+}
+
+function linesOf(addresses: readonly string[]): readonly AddressLine[] {
+  return addresses.map((text, index) => ({ text, source: `spec.addresses[${index}]` }));
 }
 
 function readText(text: Exclude<AddressText, MissingText>): ParsedAddresses {
-  if (text.state === "Read") return parseText(text.text, text.source);
+  if (text.state === "Read") return finished(parseText(text.text, text.source));
   const { source } = text;
   return { source, entries: new Map(text.entries.map((entry) => [entry, source])), invalid: [] };
 }
 
-function parseText(text: string, source: string): ParsedAddresses {
-  return { source, ...parseLines(readAddressLines(text, source)) };
+function* parseText(text: string, source: string): Generator<undefined, ParsedAddresses> {
+  return { source, ...(yield* parseLines(readAddressLines(text, source))) };
 }
 
-function parseLines(
-  lines: readonly { readonly text: string; readonly source: string }[],
-): Omit<ParsedAddresses, "source"> {
+function* parseLines(lines: readonly AddressLine[]): Generator<undefined, Omit<ParsedAddresses, "source">> {
   const entries = new Map<Entry, string>();
   const invalid: RejectedEntry[] = [];
+  let count = 0;
   for (const { text, source } of lines) {
     const parsed = parseDeclaredEntry(text);
     if (!parsed.ok) invalid.push({ entry: text, source, message: parsed.fault.message });
     else if (!entries.has(parsed.entry)) entries.set(parsed.entry, source);
+    count += 1;
+    if (count % sliceLines === 0) yield undefined;
   }
   return { entries, invalid };
+}
+
+/** All slices at once. */
+function finished<T>(slices: Generator<undefined, T>): T {
+  let slice = slices.next();
+  while (slice.done !== true) slice = slices.next();
+  return slice.value;
 }

@@ -3,6 +3,7 @@
 import { backOffDelayMs } from "../../async/back-off.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { WafFault, WafResult, WriteAccepted } from "../../model/waf-result.ts";
+import { writesOf } from "../facts.ts";
 import type { CallOptions, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { clearDueCaches } from "./clear-caches.ts";
@@ -55,8 +56,15 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const ended = await applyOperation(run, operation, streak);
     if (ended !== undefined) return ended;
     await reportProgress(run);
+    // Let other instances go first, if any wait.
+    if (isTurnOver(run)) return { kind: "Yielded" };
   }
   return { kind: "Unsettled" };
+}
+
+function isTurnOver({ ledger, left, ports, startedMs }: Run): boolean {
+  const elapsedMs = ports.clock.nowMs() - startedMs;
+  return left > 0 && ports.isTurnOver?.({ writes: writesOf(ledger.done), elapsedMs }) === true;
 }
 
 async function applyOperation(run: Run, operation: Operation, streak: Streak): Promise<RunResult | undefined> {

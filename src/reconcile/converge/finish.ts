@@ -4,9 +4,10 @@ import { earliest } from "../../async/earliest.ts";
 import type { AdvancedClears } from "../cache-clear/advance-clears.ts";
 import { advanceClearsAtEnd, removeOutlived } from "../cache-clear/advance-clears.ts";
 import { factsWithoutRead } from "../facts.ts";
+import type { ObjectName } from "../../model/resource.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts } from "../ports.ts";
-import { isTransient } from "../run-result.ts";
+import { isCutOff, isTransient } from "../run-result.ts";
 import type { RunResult } from "../run-result.ts";
 import { emitEntryChanges } from "../status/emit-entry-changes.ts";
 import { emitOutcome } from "../status/emit-events.ts";
@@ -19,6 +20,8 @@ import { attemptIn } from "./view.ts";
 
 const retryBaseMs = 1_000;
 const retryMsMax = 300_000;
+/** For the last report of a run, even if another run follows at once. */
+const reportMsMin = 300;
 
 /** How far a run came: not at all, not to the WAF, or through its plan. */
 export type Ending =
@@ -55,8 +58,7 @@ export async function finishRun(
   const facts = factsAt(ports, ending, result, wakeAtMs);
   const { version } = ending.kind === "Ran" ? ending.run.view : ending.declared;
   if (result.kind !== "Gone") emitEntryChanges(ports.status, facts, facts.changes);
-  // A run that was cut off has nothing else to report.
-  if (result.kind === "Interrupted" || result.kind === "Gone" || result.kind === "Outdated") {
+  if (isCutOff(result)) {
     return { result, facts, wakeAtMs, pendingClears: 0, version };
   }
   const clears = advanceClearsAtEnd(ports, memory.cacheClears, facts);
@@ -64,9 +66,15 @@ export async function finishRun(
     forgetRulesBut(memory, new Set(facts.desired.rules.map(({ id }) => id)));
     emitOutcome(ports.status, memory.emitted, facts);
   }
-  await reportFacts(ports, memory, facts);
+  await reportFacts(ports, memory, facts, hasTime(ports, facts.gathered.instance.meta, version));
   await removeOutlived(ports, clears);
   return { result, facts, ...wakeWithClears(wakeAtMs, clears), version };
+}
+
+/** True for a while, and for as long as nothing has changed since: another run follows then, and may be urgent. */
+function hasTime({ source, clock }: ReconcilePorts, instance: ObjectName, version: number): () => boolean {
+  const untilMs = clock.monotonicMs() + reportMsMin;
+  return () => clock.monotonicMs() < untilMs || source.version(instance) === version;
 }
 
 function factsAt(
@@ -140,6 +148,7 @@ function wakeTime(
       return nowMs + Math.max(upwardBackOffDelayMs(options), askedMs);
     }
     case "Outdated":
+    case "Yielded":
       return nowMs;
     case "Interrupted":
     case "Gone":

@@ -133,6 +133,7 @@ function reasonOf(result: RunResult): string {
     case "Done":
     case "Unsettled":
     case "Outdated":
+    case "Yielded":
     case "Interrupted":
     case "Gone":
       return "they could not be removed in time";

@@ -1,5 +1,7 @@
 // Writes what a run knows to the status of the instance and of everything attached to it. The port writes only what differs.
 import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../async/clock.ts";
+import { TimeSlices } from "../../async/time-slices.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
@@ -19,18 +21,56 @@ const statusesAtOnceMax = 3;
 
 interface ReportPorts {
   readonly status: StatusPort;
+  readonly clock: Pick<Clock, "monotonicMs" | "sleep">;
 }
 
 /** Decides whether a status is written, from the one before and the one that would take its place. */
 type IsWorthWriting = (object: ResourceMeta, before: object, after: (before: object) => object) => boolean;
 
-/** Writes every status, at the beginning and at the end of a run. */
-export async function reportFacts(ports: ReportPorts, memory: InstanceMemory, facts: RunFacts): Promise<void> {
-  // What an earlier run reported stays true while the WAF is read again.
-  const isWorthWriting: IsWorthWriting = (object, before) =>
-    facts.phase !== "Started" || (before as Reported).observedGeneration !== object.generation;
-  await reportObjects(ports, memory, facts, isWorthWriting);
+/** Writes every status, at the end of a run. `goesOn` leaves what it has not written yet to the next run. */
+export async function reportFacts(
+  ports: ReportPorts,
+  memory: InstanceMemory,
+  facts: RunFacts,
+  goesOn: () => boolean = () => true,
+): Promise<void> {
+  await reportObjects(ports, memory, facts, ({ kind }) => kind === "WafInstance" || goesOn());
   await reportClears(ports, memory, facts, facts.gathered.cacheClears);
+}
+
+/**
+ * The report at the beginning of a run, on every object in a version that was not reported yet. What an earlier run reported
+ * stays true while the WAF is read again. Nobody waits for the rules and origins, of which there may be thousands.
+ */
+export class OpeningReport {
+  readonly #ports: ReportPorts;
+  readonly #memory: InstanceMemory;
+  #hasEnded = false;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(ports: ReportPorts, memory: InstanceMemory) {
+    this.#ports = ports;
+    this.#memory = memory;
+  }
+
+  /** Resolves when the instance and the cache clears are written. */
+  async begin(facts: RunFacts): Promise<void> {
+    const isNew: IsWorthWriting = (object, before) => (before as Reported).observedGeneration !== object.generation;
+    const ofInstance: IsWorthWriting = (object, ...rest) => object.kind === "WafInstance" && isNew(object, ...rest);
+    await reportObjects(this.#ports, this.#memory, facts, ofInstance);
+    await reportClears(this.#ports, this.#memory, facts, facts.gathered.cacheClears);
+    const ofOthers: IsWorthWriting = (object, ...rest) =>
+      !this.#hasEnded && object.kind !== "WafInstance" && isNew(object, ...rest);
+    this.#written = reportObjects(this.#ports, this.#memory, facts, ofOthers);
+    // Whoever ends it learns of a failure.
+    this.#written.catch(() => undefined);
+  }
+
+  /** From here on, no status is written by it. */
+  async end(): Promise<void> {
+    this.#hasEnded = true;
+    await this.#written;
+  }
 }
 
 /**
@@ -53,12 +93,15 @@ interface Reported {
 }
 
 async function reportObjects(
-  { status }: ReportPorts,
+  { status, clock }: ReportPorts,
   memory: InstanceMemory,
   facts: RunFacts,
   isWorthWriting: IsWorthWriting,
 ): Promise<void> {
+  // Mostly nothing is written, so nothing waits: what follows would be one piece.
+  const slices = new TimeSlices(clock);
   const report = async (meta: ResourceMeta, after: (before: object) => object): Promise<void> => {
+    if (slices.isOver) await slices.pause();
     if (isWorthWriting(meta, status.read(meta) ?? {}, after)) await writeStatus(status, meta, after);
   };
   await report(facts.gathered.instance.meta, (before) => ({
@@ -67,7 +110,8 @@ async function reportObjects(
   }));
   // What is attached to an instance that is being deleted belongs to no run any more.
   if (facts.gathered.instance.meta.deleting) return;
-  await mapConcurrently(facts.desired.rules, statusesAtOnceMax, async (rule) => {
+  const ownersFirst = facts.desired.rules.toSorted((a, b) => Number(b.isOwners) - Number(a.isOwners));
+  await mapConcurrently(ownersFirst, statusesAtOnceMax, async (rule) => {
     if (rule.rule.meta.deleting) return;
     const changedMs = memory.ruleChangedMs.get(rule.id);
     await report(rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));

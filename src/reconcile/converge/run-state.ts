@@ -53,7 +53,7 @@ export class Run {
   readonly domain: DomainCheck;
   readonly clears = new ClearSchedule();
   readonly progress: ProgressReporter;
-  readonly #startedMs: number;
+  readonly startedMs: number;
   readonly #followsSource: boolean;
   #view: View;
   #plan: Plan;
@@ -75,7 +75,7 @@ export class Run {
     this.ledger = new WriteLedger((refusal) => noteRefusal(memory, refusal, ports.clock.nowMs()));
     this.domain = new DomainCheck(waf);
     this.progress = new ProgressReporter(ports, memory, startedMs);
-    this.#startedMs = startedMs;
+    this.startedMs = startedMs;
     this.#followsSource = followsSource;
     this.#view = view;
     this.#stored = stored.inventory;
@@ -269,7 +269,7 @@ export class Run {
       changes: this.ledger.changes(),
       unrecorded: this.#unrecorded,
       drift,
-      pace: paceOf(this.ledger.done, left, this.ports.clock.nowMs() - this.#startedMs),
+      pace: paceOf(this.ledger.done, left, this.ports.clock.nowMs() - this.startedMs),
       waiting: this.progress.waiting,
       nowMs: this.ports.clock.nowMs(),
       retryAtMs: ended?.retryAtMs,

@@ -29,7 +29,7 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import { noteDrift } from "./note-history.ts";
 import { observeWaf } from "./observe-waf.ts";
 import { completeRelease, decideRelease, givesUp } from "./release.ts";
-import { reportFacts } from "./report.ts";
+import { OpeningReport, reportFacts } from "./report.ts";
 import { Run } from "./run-state.ts";
 import { takeOverRecord } from "./take-over.ts";
 import type { Declared, View } from "./view.ts";
@@ -49,9 +49,11 @@ export async function reconcileInstance(
   const version = ports.source.version(name);
   const declared = await gather(name, ports, memory, version);
   // Observe, plan, record, apply and verify.
+  const opening = new OpeningReport(ports, memory);
   const ending =
-    declared === undefined ? ({ kind: "Gone", version } as const) : await work(name, ports, memory, declared);
+    declared === undefined ? ({ kind: "Gone", version } as const) : await work(name, ports, memory, declared, opening);
   // Report.
+  await opening.end();
   return finishRun(ports, memory, ending);
 }
 
@@ -60,10 +62,11 @@ async function work(
   ports: ReconcilePorts,
   memory: InstanceMemory,
   declared: Declared,
+  opening: OpeningReport,
 ): Promise<Ending> {
   if (isBackingOff(memory, declared, ports.clock.nowMs())) return { kind: "BackedOff", declared };
-  if (declared.gathered.instance.meta.deleting) return release(name, ports, memory, declared);
-  const begun = await begin(name, ports, memory, declared, { followsSource: true });
+  if (declared.gathered.instance.meta.deleting) return release(name, ports, memory, declared, opening);
+  const begun = await begin(name, ports, memory, declared, { opening, followsSource: true });
   if (begun.kind === "Ended") return { kind: "Unread", declared: begun.declared, result: begun.result };
   return { kind: "Ran", run: begun.run, result: await carryOut(begun.run) };
 }
@@ -76,7 +79,9 @@ export async function previewInstance(
 ): Promise<RunFacts | undefined> {
   const declared = await gather(name, ports, memory, ports.source.version(name));
   if (declared === undefined) return undefined;
-  const begun = await begin(name, ports, memory, declared, { followsSource: true, isPreview: true });
+  const opening = new OpeningReport(ports, memory);
+  const begun = await begin(name, ports, memory, declared, { opening, followsSource: true, isPreview: true });
+  await opening.end();
   const facts =
     begun.kind === "Begun"
       ? begun.run.facts("Ended", { result: { kind: "Done" } })
@@ -103,6 +108,7 @@ async function release(
   ports: ReconcilePorts,
   memory: InstanceMemory,
   declared: Declared,
+  opening: OpeningReport,
 ): Promise<Ending> {
   const { meta } = declared.gathered.instance;
   const decided = await decideRelease(ports, memory, declared);
@@ -110,7 +116,7 @@ async function release(
   if (decided.kind === "Leave") {
     return { kind: "Unread", declared, result: await completeRelease(ports, meta, decided.stored, decided) };
   }
-  const begun = await begin(name, ports, memory, decided.nothing, { followsSource: false });
+  const begun = await begin(name, ports, memory, decided.nothing, { opening, followsSource: false });
   const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
   if (begun.kind === "Begun") emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
   // An entry that only an old read lacks would stay: the record goes after a second read.
@@ -128,13 +134,19 @@ type Begun =
   | { readonly kind: "Begun"; readonly run: Run }
   | { readonly kind: "Ended"; readonly result: RunResult; readonly declared: Declared };
 
+interface BeginOptions {
+  readonly opening: OpeningReport;
+  readonly followsSource: boolean;
+  readonly isPreview?: boolean;
+}
+
 /** Everything before the first write. */
 async function begin(
   name: ObjectName,
   givenPorts: ReconcilePorts,
   memory: InstanceMemory,
   gathered: Declared,
-  { followsSource, isPreview = false }: { readonly followsSource: boolean; readonly isPreview?: boolean },
+  { opening, followsSource, isPreview = false }: BeginOptions,
 ): Promise<Begun> {
   let ports = givenPorts;
   const startedMs = ports.clock.nowMs();
@@ -158,7 +170,7 @@ async function begin(
   declared = compiledFor(declared, memory, stored.inventory, memory.lastObserved, startedMs);
   const problem = followsSource ? await ports.lifecycle.ensureFinalizer(instance.meta) : undefined;
   if (problem !== undefined) return ended(blocked("InventoryUnwritable", problem));
-  await reportFacts(ports, memory, factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
+  await opening.begin(factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
   // Observe the WAF, and make sure that it is the right one.
   const waf = ports.openWaf(instance, admission.key);
   const read = await observeWaf(waf, declared.desired, ports.clock, { signal: ports.abandon });

@@ -1,4 +1,6 @@
-// The status of objects that no run covers: those whose instance does not exist or goes, and those with an invalid spec.
+// The status of objects that no run covers: those whose instance does not exist, goes or grants them nothing, and those with
+// an invalid spec.
+import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "../../api/conditions.ts";
 import { removeCondition, setCondition } from "../../api/conditions.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
@@ -9,29 +11,26 @@ const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected"
 
 export interface UnattachedObject {
   readonly meta: ResourceMeta;
-  /** Without an instance it may be over in a moment, when that is created; `InvalidSpec` takes a person. */
-  readonly reason: "InstanceNotFound" | "InstanceDeleting" | "InvalidSpec";
+  /** Without an instance it may be over in a moment, when that is created; the others take a person. */
+  readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
   readonly message: string;
 }
 
-/** Writes the status of each; the port writes only what differs. */
-export async function reportUnattached(
-  status: StatusPort,
-  objects: readonly UnattachedObject[],
-  nowMs: number,
-): Promise<void> {
-  for (const object of objects) {
-    if (object.meta.deleting && object.meta.kind !== "WafInstance") continue;
-    const before = status.read(object.meta) ?? {};
-    const known = (before["conditions"] ?? []) as readonly Condition[];
-    if (object.reason !== "InvalidSpec" && isFinished(object.meta, before, known)) continue;
-    await status.write(object.meta, {
-      ...(object.reason === "InvalidSpec" ? before : withoutWafState(before)),
-      ...handledRequest(object.meta),
-      observedGeneration: object.meta.generation,
-      conditions: unattachedConditions(known, object, nowMs),
-    });
-  }
+/** Writes the status of the object if that says something else. True if it does. */
+export async function reportUnattached(status: StatusPort, object: UnattachedObject, nowMs: number): Promise<boolean> {
+  if (object.meta.deleting && object.meta.kind !== "WafInstance") return false;
+  const before = status.read(object.meta) ?? {};
+  const known = (before["conditions"] ?? []) as readonly Condition[];
+  if (object.reason !== "InvalidSpec" && isFinished(object.meta, before, known)) return false;
+  const after = {
+    ...(object.reason === "InvalidSpec" ? before : withoutWafState(before)),
+    ...handledRequest(object.meta),
+    observedGeneration: object.meta.generation,
+    conditions: unattachedConditions(known, object, nowMs),
+  };
+  if (isDeepStrictEqual(after, before)) return false;
+  await status.write(object.meta, after);
+  return true;
 }
 
 /** A cache clear that is over stays as it ended: it wants nothing of the instance any more. */
@@ -59,6 +58,7 @@ function unattachedConditions(
   conditions = setCondition(conditions, { type: "Ready", status: "False", ...common }, nowMs);
   // What was true of the WAF when it was attached is not known any more.
   for (const type of ["Synced", "Reconciling"] as const) conditions = removeCondition(conditions, type);
-  if (reason === "InvalidSpec") return setCondition(conditions, { type: "Stalled", status: "True", ...common }, nowMs);
-  return removeCondition(conditions, "Stalled");
+  const mayPass = reason === "InstanceNotFound" || reason === "InstanceDeleting";
+  if (mayPass) return removeCondition(conditions, "Stalled");
+  return setCondition(conditions, { type: "Stalled", status: "True", ...common }, nowMs);
 }

@@ -1,22 +1,29 @@
-// The contents of the ConfigMaps that rules take addresses from. Labelled ConfigMaps come from the watch; the others are
-// read one at a time and cached for a while. The same text gives the same object, so that it is parsed only once. If a
-// ConfigMap cannot be read again, its last text is kept and a problem is reported, which blocks removals meanwhile.
+// The contents of the ConfigMaps that rules take addresses from: only the keys that rules name are kept. A ConfigMap with the
+// watch label is read again when the watch shows another version, the others after a while. The same text gives the same object,
+// so that it is parsed only once. If a ConfigMap cannot be read again, its last text is kept and a problem is reported, which
+// blocks removals meanwhile.
+import { createHash } from "node:crypto";
 import type { Clock } from "../../async/clock.ts";
+import { FairGate } from "../../async/fair-gate.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import { sameJson } from "../../kube/status-diff.ts";
 import type { ObjectView } from "../../kube/store.ts";
 import { getMetadata, getObject } from "../../kube/verbs.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { type ConfigMapObject, configMapType, slimConfigMap } from "./cluster-object.ts";
+import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
+import { linesIn } from "./source-budget.ts";
 
 const requestTimeoutMs = 10_000;
 const namesShownMax = 5;
+/** Fewer than there are connections to the API server. Namespaces take turns. */
+const readsAtOnceMax = 2;
 
 export interface ReadTexts {
   readonly texts: readonly AddressText[];
+  /** Lines of texts that were dropped, which read as missing. */
+  readonly linesDropped?: number;
   /** What could not be read, one sentence each. */
   readonly problems: readonly string[];
   /** Unwatched ConfigMaps that do not exist or lack a key. */
@@ -30,9 +37,22 @@ export interface Freshness {
   readonly bypassWatch: boolean;
 }
 
-/** `object` is undefined if the ConfigMap does not exist. */
+/** What is kept of a ConfigMap. */
+interface Content {
+  readonly uid: string;
+  readonly version: string;
+  /** The keys that rules named when it was read. */
+  readonly wanted: ReadonlySet<string>;
+  readonly data: Map<string, string>;
+  /** Keys whose text was too large to be kept. */
+  readonly dropped: Map<string, { readonly lines: number; readonly digest: string }>;
+  /** Which keys it has, in words. */
+  readonly has: string;
+}
+
+/** `content` is undefined if the ConfigMap does not exist. */
 interface Reading {
-  readonly object: ConfigMapObject | undefined;
+  readonly content: Content | undefined;
   readonly problem?: string;
 }
 
@@ -40,67 +60,104 @@ interface Known {
   reading: Reading | undefined;
   /** When the request for `reading` started. */
   readAtMs: number;
+  /** What was read before this moment is out of date. */
+  changedAtMs: number;
   underWay: { readonly startedMs: number; readonly reading: Promise<Reading> } | undefined;
   /** By data key. */
   readonly texts: Map<string, Extract<AddressText, { state: "Read" }>>;
 }
 
-export class AddressTexts {
-  readonly #api: ApiServer;
-  readonly #clock: Pick<Clock, "monotonicMs">;
-  readonly #watched: ObjectView<ConfigMapObject>;
-  readonly #known = new Map<string, Known>();
+export interface AddressTextsOptions {
+  readonly api: ApiServer;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  /** The ConfigMaps with the watch label. */
+  readonly watched: ObjectView<KubeObject>;
+  /** The keys of the ConfigMap that rules name. */
+  readonly wantedOf: (mapKey: string) => ReadonlySet<string>;
+  /** Called when a read shows other data than the one before. */
+  readonly onChanged: (mapKey: string) => void;
+}
 
-  constructor(options: {
-    readonly api: ApiServer;
-    readonly clock: Pick<Clock, "monotonicMs">;
-    /** The ConfigMaps with the watch label. */
-    readonly watched: ObjectView<ConfigMapObject>;
-  }) {
-    this.#api = options.api;
-    this.#clock = options.clock;
-    this.#watched = options.watched;
+export class AddressTexts {
+  readonly #options: AddressTextsOptions;
+  readonly #known = new Map<string, Known>();
+  readonly #gate = new FairGate(readsAtOnceMax);
+
+  constructor(options: AddressTextsOptions) {
+    this.#options = options;
   }
 
   /** One text for each of the rule's `addressesFrom`. Never rejects. */
-  async read({ meta, addressesFrom }: DeclaredRule, freshness: Freshness): Promise<ReadTexts> {
+  async read(
+    { meta, addressesFrom }: Pick<DeclaredRule, "meta" | "addressesFrom">,
+    freshness: Freshness,
+  ): Promise<ReadTexts> {
     const problems = new Set<string>();
     const missing = new Map<string, ObjectName>();
+    let linesDropped = 0;
     const texts = await Promise.all(
       addressesFrom.map(async ({ name, key }) => {
         const mapName = { namespace: meta.namespace, name };
-        const { object, problem } = await this.#object(mapName, freshness);
+        const { content, problem } = await this.#content(mapName, key, freshness);
         if (problem !== undefined) problems.add(problem);
-        const text = this.#textOf(mapName, key, object, problem);
-        if (text.state === "Missing" && !this.isWatched(mapName)) missing.set(nameKey(mapName), mapName);
+        linesDropped += content?.dropped.get(key)?.lines ?? 0;
+        const text = this.#textOf(mapName, key, content, problem);
+        if (text.state === "Missing" && text.isTooLarge !== true && !this.isWatched(mapName))
+          missing.set(nameKey(mapName), mapName);
         return text;
       }),
     );
-    return { texts, problems: [...problems], missing: [...missing.values()] };
+    return { texts, linesDropped, problems: [...problems], missing: [...missing.values()] };
+  }
+
+  /** Frees the memory of texts that are not used. A later `read` gives their lines, and not their entries. */
+  drop(
+    { meta, addressesFrom }: Pick<DeclaredRule, "meta" | "addressesFrom">,
+    isUsed: (source: string) => boolean,
+  ): void {
+    for (const { name, key } of addressesFrom) {
+      const mapName = { namespace: meta.namespace, name };
+      const known = this.#known.get(nameKey(mapName));
+      const { data, dropped } = known?.reading?.content ?? {};
+      const text = data?.get(key);
+      if (text === undefined || isUsed(sourceOf(mapName, key))) continue;
+      dropped?.set(key, { lines: linesIn(text), digest: digestOf(text) });
+      data?.delete(key);
+      known?.texts.delete(key);
+    }
   }
 
   /**
-   * True if the ConfigMap has other data than when it was last read. Reads its metadata, and the rest only if the version is
-   * another one. False if it can't be read.
+   * Reads the ConfigMap again if it has another version, so that `onChanged` is called if its data differs. Reads its metadata
+   * first, unless a watch showed that it changed. Returns false if it can't be read.
    */
-  async hasChanged(name: ObjectName): Promise<boolean> {
-    const before = this.#known.get(nameKey(name))?.reading?.object;
-    const seen = await getMetadata(this.#api, configMapType, name, { timeoutMs: requestTimeoutMs });
-    if (!seen.ok && seen.fault.code !== "NotFound") return false;
-    if (versionOf(seen.ok ? seen.value : undefined) === versionOf(before)) return false;
-    const { object, problem } = await this.#object(name, { notBeforeMs: this.#clock.monotonicMs(), bypassWatch: true });
-    return problem === undefined && !(sameUid(object, before) && sameJson(object?.data, before?.data));
+  async check(name: ObjectName): Promise<boolean> {
+    const before = this.#known.get(nameKey(name))?.reading?.content;
+    if (!this.isWatched(name)) {
+      const seen = await getMetadata(this.#options.api, configMapType, name, { timeoutMs: requestTimeoutMs });
+      if (!seen.ok && seen.fault.code !== "NotFound") return false;
+      if ((seen.ok ? versionOf(seen.value) : undefined) === before?.version) return true;
+    }
+    const notBeforeMs = this.#options.clock.monotonicMs();
+    const { problem } = await this.#content(name, undefined, { notBeforeMs, bypassWatch: true });
+    return problem === undefined;
+  }
+
+  /** Whether anybody has read the ConfigMap, or does just now. */
+  isUsed(mapKey: string): boolean {
+    const known = this.#known.get(mapKey);
+    return known?.reading !== undefined || known?.underWay !== undefined;
   }
 
   /** Whether a watch covers the ConfigMap. */
   isWatched(name: ObjectName): boolean {
-    return this.#watched.get(nameKey(name)) !== undefined;
+    return this.#options.watched.get(nameKey(name)) !== undefined;
   }
 
   /** The next `read` asks the API server. */
   refresh(mapKey: string): void {
     const known = this.#known.get(mapKey);
-    if (known !== undefined) known.readAtMs = Number.NEGATIVE_INFINITY;
+    if (known !== undefined) known.changedAtMs = this.#options.clock.monotonicMs();
   }
 
   /** Call this when no rule uses the ConfigMap any longer. */
@@ -108,13 +165,18 @@ export class AddressTexts {
     this.#known.delete(mapKey);
   }
 
-  async #object(name: ObjectName, { notBeforeMs, bypassWatch }: Freshness): Promise<Reading> {
-    const watched = this.#watched.get(nameKey(name));
-    if (watched !== undefined && !bypassWatch) return { object: watched };
+  async #content(name: ObjectName, key: string | undefined, freshness: Freshness): Promise<Reading> {
     const known = this.#knownOf(name);
-    if (known.reading !== undefined && known.readAtMs >= notBeforeMs) return known.reading;
-    if (known.underWay !== undefined && known.underWay.startedMs >= notBeforeMs) return await known.underWay.reading;
-    const startedMs = this.#clock.monotonicMs();
+    const isCovered = this.isWatched(name) && !freshness.bypassWatch;
+    const notBeforeMs = Math.max(known.changedAtMs, isCovered ? Number.NEGATIVE_INFINITY : freshness.notBeforeMs);
+    if (known.reading !== undefined && known.readAtMs >= notBeforeMs && isKept(known.reading, key)) {
+      return known.reading;
+    }
+    if (known.underWay !== undefined && known.underWay.startedMs >= notBeforeMs) {
+      const reading = await known.underWay.reading;
+      if (isKept(reading, key)) return reading;
+    }
+    const startedMs = this.#options.clock.monotonicMs();
     const reading = this.#readAnew(name, known, startedMs);
     const underWay = { startedMs, reading };
     known.underWay = underWay;
@@ -124,33 +186,38 @@ export class AddressTexts {
   }
 
   async #readAnew(name: ObjectName, known: Known, startedMs: number): Promise<Reading> {
-    const former = known.reading?.object;
-    const read = await getObject<ConfigMapObject>(this.#api, configMapType, name, { timeoutMs: requestTimeoutMs });
+    const { api, wantedOf, onChanged } = this.#options;
+    const mapKey = nameKey(name);
+    const read = await this.#gate.run(name.namespace, async () => {
+      return await getObject<ConfigMapObject>(api, configMapType, name, { timeoutMs: requestTimeoutMs });
+    });
+    const former = known.reading;
     if (!read.ok && read.fault.code !== "NotFound") {
-      return { object: former, problem: `ConfigMap ${nameKey(name)} could not be read: ${read.fault.message}` };
+      const problem = `ConfigMap ${mapKey} could not be read: ${read.fault.message}`;
+      return { content: former?.content, problem };
     }
-    const reading = { object: read.ok ? slimConfigMap(read.value) : undefined };
-    if (known.reading === undefined || startedMs >= known.readAtMs) {
+    const reading = { content: read.ok ? contentOf(read.value, wantedOf(mapKey)) : undefined };
+    if (former === undefined || startedMs >= known.readAtMs) {
       known.reading = reading;
       known.readAtMs = startedMs;
+      if (former !== undefined && !sameContent(former.content, reading.content)) onChanged(mapKey);
     }
     return reading;
   }
 
-  #textOf(
-    name: ObjectName,
-    key: string,
-    object: ConfigMapObject | undefined,
-    problem: string | undefined,
-  ): AddressText {
-    const source = `ConfigMap ${nameKey(name)}, key ${key}`;
-    if (object === undefined) {
+  #textOf(name: ObjectName, key: string, content: Content | undefined, problem: string | undefined): AddressText {
+    const source = sourceOf(name, key);
+    if (content === undefined) {
       const is = problem ?? `There is no ConfigMap ${nameKey(name)}: create it, or correct spec.addressesFrom.`;
       return { state: "Missing", source, problem: is };
     }
-    const data = object.data ?? {};
-    const text = Object.hasOwn(data, key) ? data[key] : undefined;
-    if (text === undefined) return { state: "Missing", source, problem: lacksKey(name, key, Object.keys(data)) };
+    const text = content.data.get(key);
+    if (text === undefined && content.dropped.has(key)) {
+      return { state: "Missing", source, problem: `ConfigMap ${nameKey(name)} is too large.`, isTooLarge: true };
+    }
+    if (text === undefined) {
+      return { state: "Missing", source, problem: `ConfigMap ${nameKey(name)} has no key ${key}: ${content.has}.` };
+    }
     const { texts } = this.#knownOf(name);
     const former = texts.get(key);
     if (former?.text === text) return former;
@@ -163,24 +230,53 @@ export class AddressTexts {
     const key = nameKey(name);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const fresh: Known = { reading: undefined, readAtMs: 0, underWay: undefined, texts: new Map() };
+    const never = Number.NEGATIVE_INFINITY;
+    const fresh: Known = {
+      reading: undefined,
+      readAtMs: never,
+      changedAtMs: never,
+      underWay: undefined,
+      texts: new Map(),
+    };
     this.#known.set(key, fresh);
     return fresh;
   }
 }
 
-function versionOf(object: KubeObject | undefined): string {
-  return object === undefined ? "" : `${object.metadata.uid} ${object.metadata.resourceVersion}`;
-}
-
-/** Also if there is none. */
-function sameUid(left: KubeObject | undefined, right: KubeObject | undefined): boolean {
-  return left?.metadata.uid === right?.metadata.uid;
-}
-
-function lacksKey(name: ObjectName, key: string, keys: readonly string[]): string {
-  const names = keys.toSorted();
+function contentOf({ metadata, data }: ConfigMapObject, wanted: ReadonlySet<string>): Content {
+  const all = data ?? {};
+  const kept = new Map([...wanted].flatMap((key) => (Object.hasOwn(all, key) ? [[key, all[key] ?? ""]] : [])));
+  const names = Object.keys(all).toSorted();
   const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
   const has = names.length === 0 ? "it has no data" : `it has ${names.slice(0, namesShownMax).join(", ")}${more}`;
-  return `ConfigMap ${nameKey(name)} has no key ${key}: ${has}.`;
+  return { uid: metadata.uid, version: versionOf({ metadata }), wanted, data: kept, dropped: new Map(), has };
+}
+
+/** Whether what was read says anything about the key. */
+function isKept({ content }: Reading, key: string | undefined): boolean {
+  return key === undefined || content === undefined || content.wanted.has(key);
+}
+
+function versionOf({ metadata }: KubeObject): string {
+  return `${metadata.uid} ${metadata.resourceVersion}`;
+}
+
+/** As far as both were kept. */
+function sameContent(left: Content | undefined, right: Content | undefined): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  if (left.uid !== right.uid) return false;
+  return [...right.wanted].every((key) => {
+    const dropped = left.dropped.get(key)?.digest;
+    const text = right.data.get(key);
+    if (dropped !== undefined) return text !== undefined && digestOf(text) === dropped;
+    return !left.wanted.has(key) || left.data.get(key) === text;
+  });
+}
+
+function sourceOf(name: ObjectName, key: string): string {
+  return `ConfigMap ${nameKey(name)}, key ${key}`;
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
 }

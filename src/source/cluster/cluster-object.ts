@@ -40,15 +40,16 @@ export function slimObject(
   return { apiVersion, kind, metadata: slimMetadata(metadata), spec: isSame ? former.spec : spec, status };
 }
 
-/** Only the metadata of a Namespace matters, and only the data of a ConfigMap. */
+/** Only the metadata of a Namespace matters. */
 export function slimNamespace({ metadata }: KubeObject): KubeObject {
   const { annotations: _annotations, ...rest } = slimMetadata(metadata);
   return { metadata: rest };
 }
 
-export function slimConfigMap({ metadata, data }: ConfigMapObject): ConfigMapObject {
+/** Which object it is, in which version. */
+export function slimIdentity({ metadata }: KubeObject): KubeObject {
   const { namespace = "", name, uid, resourceVersion } = metadata;
-  return { metadata: { namespace, name, uid, resourceVersion }, data: data ?? {} };
+  return { metadata: { namespace, name, uid, resourceVersion } };
 }
 
 /** Of the managed fields only who set the annotation that approves removals is kept. */
@@ -69,18 +70,31 @@ export function instanceNameOf({ metadata, spec }: ClusterObject): ObjectName | 
 }
 
 /** `namespace/name` of every ConfigMap that a rule takes addresses from. */
-export function configMapKeysOf({ metadata, spec }: ClusterObject): string[] {
-  const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
-  if (!Array.isArray(sources)) return [];
-  const names = sources.flatMap((source: unknown) => {
-    const reference = isRecord(source) ? source["configMapKeyRef"] : undefined;
-    const name = isRecord(reference) ? reference["name"] : undefined;
-    return typeof name === "string" ? [`${metadata.namespace ?? ""}/${name}`] : [];
-  });
-  return [...new Set(names)];
+export function configMapKeysOf(rule: ClusterObject): string[] {
+  return [...new Set(sourcesOf(rule).map(({ mapKey }) => mapKey))];
 }
 
-/** Whether a change may require a reconcile. A change of only the status does not, unless the status was wiped. */
+/** The keys that rules name of this ConfigMap, given as `namespace/name`. */
+export function dataKeysOf(rules: readonly ClusterObject[], wanted: string): ReadonlySet<string> {
+  const sources = rules.flatMap(sourcesOf).filter(({ mapKey }) => mapKey === wanted);
+  return new Set(sources.map(({ dataKey }) => dataKey));
+}
+
+function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string; readonly dataKey: string }[] {
+  const sources = isRecord(spec) ? spec["addressesFrom"] : undefined;
+  if (!Array.isArray(sources)) return [];
+  return sources.flatMap((source: unknown) => {
+    const reference = isRecord(source) ? source["configMapKeyRef"] : undefined;
+    const { name, key } = isRecord(reference) ? reference : {};
+    if (typeof name !== "string" || typeof key !== "string") return [];
+    return [{ mapKey: `${metadata.namespace ?? ""}/${name}`, dataKey: key }];
+  });
+}
+
+/**
+ * Whether a change may require a reconcile. A change of labels, of annotations that wafsync does not know or of only the status
+ * does not, unless the status was wiped.
+ */
 export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
   const { metadata: before, spec } = old;
   const { metadata: after } = next;
@@ -89,12 +103,17 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
     before.generation !== after.generation ||
     spec !== next.spec ||
     before.deletionTimestamp !== after.deletionTimestamp ||
-    !sameJson(before.annotations ?? {}, after.annotations ?? {}) ||
-    !sameJson(before.labels ?? {}, after.labels ?? {}) ||
+    !sameJson(ownAnnotations(before), ownAnnotations(after)) ||
     // Only the removal of our finalizer matters: wafsync itself added it, and other finalizers do not concern it.
     (hasFinalizer(before) && !hasFinalizer(after)) ||
     isStatusWiped(old.status, next.status)
   );
+}
+
+/** In the order of their names. */
+function ownAnnotations({ annotations = {} }: KubeObjectMeta): [string, string | undefined][] {
+  const names = Object.keys(annotations).filter((name) => name.startsWith(`${apiGroup}/`));
+  return names.toSorted().map((name) => [name, annotations[name]]);
 }
 
 function hasFinalizer({ finalizers = [] }: KubeObjectMeta): boolean {

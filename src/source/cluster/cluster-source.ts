@@ -10,18 +10,18 @@ import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName, type ResourceMeta, type ResourceRef } from "../../model/resource.ts";
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
-import { type ClusterObject, instanceNameOf, typeOfKind } from "./cluster-object.ts";
+import { type ClusterObject, dataKeysOf, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
-import { ClusterWatches, unreadableInstance, type WatchHealth } from "./cluster-watches.ts";
-import { type ConfirmContext, findTerminatingCrd, readInstance, readNamespaceLabels } from "./confirm-instance.ts";
+import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
+import { findTerminatingCrd } from "./confirm-instance.ts";
 import { FeedObjects } from "./feed-objects.ts";
-import { assembleGathered, namespacesOf, parseObjects } from "./gather-instance.ts";
 import { InstanceChanges } from "./instance-changes.ts";
+import { InstanceGathering } from "./instance-gathering.ts";
 import { InstanceReferences } from "./instance-references.ts";
 import { parseInstance } from "./parse-object.ts";
 import { removeObject } from "./remove-object.ts";
 import { RolloutWatches } from "./rollout-watches.ts";
-import { type InvalidObject, invalidObjects, type Unattached, unattachedObjects } from "./unattached-objects.ts";
+import { type Unattached, UnattachedLookup } from "./unattached-objects.ts";
 
 export interface ClusterSourceOptions {
   readonly api: ApiServer;
@@ -32,6 +32,8 @@ export interface ClusterSourceOptions {
   readonly namespace: string | undefined;
   /** Called when something that concerns the instance has changed, even if it does not exist. Must return at once. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
+  /** Called when an object has changed that no run covers. Must return at once. */
+  readonly onUnattachedChange?: () => void;
   /** Called when a feed has changed. Must return at once. */
   readonly onFeedChange?: () => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
@@ -49,6 +51,8 @@ export interface ClusterSource {
   /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
   notReadyBecause(): string | undefined;
   health(): readonly WatchHealth[];
+  /** The instance as last seen; undefined if there is none, or if it is invalid. */
+  declared(instance: ObjectName): DeclaredInstance | undefined;
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
   readonly feeds: FeedObjects;
@@ -62,10 +66,10 @@ export interface ClusterSource {
   instanceOf(ref: ResourceRef): ObjectName | undefined;
   /** Deletes an object if it is still the same one. Never rejects. */
   remove(object: ResourceMeta): Promise<void>;
-  /** Rules, origins and cache clears whose instance does not exist: those that name this instance, or all. */
-  unattached(instance?: ObjectName): Unattached[];
-  /** Objects that are invalid for this version of wafsync. Invalid rules and origins block removals. */
-  invalid(): InvalidObject[];
+  /** Every object that no run covers, and undefined in place of every other, so that the walk can be interrupted. */
+  unattached(): Iterable<Unattached | undefined>;
+  /** The same of one object, as it is now. */
+  unattachedNow(object: ResourceRef): Unattached | undefined;
   /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
   secretRefused(instance: ObjectName): void;
   /** Makes the next `gather` read the Secret and the ConfigMaps of the instance again. */
@@ -90,11 +94,11 @@ class WatchedCluster implements ClusterSource {
   readonly #keys: ApiKeys;
   readonly #references: InstanceReferences;
   readonly #rollouts: RolloutWatches;
-  readonly #broken: BrokenReferenceIndex;
+  readonly #gathering: InstanceGathering;
 
   constructor(options: ClusterSourceOptions) {
     this.#options = options;
-    const { api, clock, random, namespace, onChange, onProblem } = options;
+    const { api, clock, random, namespace, onProblem } = options;
     this.#watches = new ClusterWatches({
       api,
       clock,
@@ -103,7 +107,7 @@ class WatchedCluster implements ClusterSource {
       onObject: (kind, change) => {
         if (kind === "WafFeed") return this.feeds.changed(change);
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
-        this.#broken.objectChanged(change);
+        broken.objectChanged(change);
         this.#changes.objectChanged(kind, change);
       },
       onConfigMap: (change) => this.#changes.configMapChanged(change),
@@ -111,11 +115,17 @@ class WatchedCluster implements ClusterSource {
       onProblem: (plural, problem) => onProblem?.(plural, problem),
     });
     const { stores } = this.#watches;
-    this.#broken = new BrokenReferenceIndex(stores, namespace);
+    const broken = new BrokenReferenceIndex(stores, namespace);
     this.feeds = new FeedObjects(stores, () => options.onFeedChange?.());
     this.#keys = new ApiKeys({ api, clock, onKey: (instance, former) => this.#changes.keyChanged(instance, former) });
-    const texts = new AddressTexts({ api, clock, watched: stores.configMaps });
-    this.#changes = new InstanceChanges({ stores, keys: this.#keys, texts, onChange });
+    const texts = new AddressTexts({
+      api,
+      clock,
+      watched: stores.configMaps,
+      wantedOf: (mapKey) => dataKeysOf(stores.byKind.WafIpRule.listBy("configMap", mapKey), mapKey),
+      onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),
+    });
+    this.#changes = new InstanceChanges({ ...options, stores, keys: this.#keys, texts });
     this.#references = new InstanceReferences({
       clock,
       random,
@@ -123,7 +133,7 @@ class WatchedCluster implements ClusterSource {
       keys: this.#keys,
       texts,
       changes: this.#changes,
-      instanceOf: (name) => this.#instance(name),
+      instanceOf: (name) => this.declared(name),
     });
     this.#rollouts = new RolloutWatches({
       api,
@@ -133,6 +143,15 @@ class WatchedCluster implements ClusterSource {
       instances: () => this.#declaredInstances(),
       onRollout: (instance, reason) => this.#changes.touch(instance, reason),
       onProblem: (plural, problem) => onProblem?.(plural, problem),
+    });
+    this.#gathering = new InstanceGathering({
+      api,
+      clock,
+      namespace,
+      broken,
+      watches: this.#watches,
+      references: this.#references,
+      rollouts: this.#rollouts,
     });
   }
 
@@ -160,6 +179,10 @@ class WatchedCluster implements ClusterSource {
     return this.#watches.health();
   }
 
+  declared(name: ObjectName): DeclaredInstance | undefined {
+    return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
+  }
+
   instances(): ObjectName[] {
     return this.#declaredInstances()
       .map(({ meta: { namespace, name } }) => ({ namespace, name }))
@@ -167,53 +190,11 @@ class WatchedCluster implements ClusterSource {
   }
 
   async gather(name: ObjectName): Promise<Gathered | undefined> {
-    const instance = this.#instance(name);
-    if (instance === undefined) return undefined;
-    const { WafIpRule, WafOrigin, WafCacheClear } = this.#stores.byKind;
-    const key = nameKey(name);
-    const declared = parseObjects({
-      instance,
-      rules: WafIpRule.listBy("instance", key),
-      origins: WafOrigin.listBy("instance", key),
-      cacheClears: WafCacheClear.listBy("instance", key),
-      unreadable: this.#unreadable(),
-    });
-    const notBeforeMs = this.#options.clock.monotonicMs() - instance.resyncIntervalMs;
-    const freshness = { notBeforeMs, bypassWatch: false };
-    const read = await this.#references.read(instance, declared.rules, freshness);
-    const references = this.#references.follow(instance, read);
-    const { namespaces } = this.#stores;
-    const namespaceLabels = new Map<string, Readonly<Record<string, string>>>();
-    for (const namespace of namespacesOf(declared)) {
-      const object = namespaces?.get(namespace);
-      if (object !== undefined) namespaceLabels.set(namespace, object.metadata.labels ?? {});
-    }
-    return assembleGathered(instance, declared, references, { namespaceLabels, ...this.#surroundingsOf(instance) });
+    return await this.#gathering.gather(name);
   }
 
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
-    const { api, clock, namespace } = this.#options;
-    const startMs = clock.monotonicMs();
-    const context: ConfirmContext = {
-      api,
-      namespace,
-      stores: this.#stores,
-      onCrdTerminating: (kind) => this.#watches.markCrdTerminating(kind),
-    };
-    const confirmed = await readInstance(context, name);
-    if (!confirmed.ok) return { state: "Failed", problem: confirmed.problem };
-    if (confirmed.value === undefined) return { state: "Read", gathered: undefined };
-    const { instance } = confirmed.value;
-    const declared = parseObjects({ ...confirmed.value, unreadable: this.#unreadable() });
-    const freshness = { notBeforeMs: startMs, bypassWatch: true };
-    const read = await this.#references.read(instance, declared.rules, freshness);
-    const references = this.#references.follow(instance, read);
-    const [problem] = references.problems;
-    if (problem !== undefined) return { state: "Failed", problem };
-    const labels = await readNamespaceLabels(context, namespacesOf(declared));
-    if (!labels.ok) return { state: "Failed", problem: labels.problem };
-    const rest = { namespaceLabels: labels.value, ...this.#surroundingsOf(instance) };
-    return { state: "Read", gathered: assembleGathered(instance, declared, references, rest) };
+    return await this.#gathering.confirm(name);
   }
 
   version(instance: ObjectName): number {
@@ -239,12 +220,13 @@ class WatchedCluster implements ClusterSource {
     if (fault !== undefined) this.#options.onProblem?.(typeOfKind(object.kind).plural, fault);
   }
 
-  unattached(instance?: ObjectName): Unattached[] {
-    return unattachedObjects(this.#stores, this.#options.namespace, instance);
+  unattached(): Iterable<Unattached | undefined> {
+    return this.#unattachedLookup().all();
   }
 
-  invalid(): InvalidObject[] {
-    return invalidObjects(this.#stores);
+  unattachedNow(ref: ResourceRef): Unattached | undefined {
+    const object = this.objectOf(ref);
+    return object === undefined ? undefined : this.#unattachedLookup().find(ref.kind, object);
   }
 
   secretRefused(instance: ObjectName): void {
@@ -274,27 +256,13 @@ class WatchedCluster implements ClusterSource {
     return this.#watches.stores;
   }
 
-  /** What is only watched, never read afresh. */
-  #surroundingsOf(instance: DeclaredInstance) {
-    return {
-      workloads: this.#rollouts.sightsOf(instance),
-      gaps: this.#watches.gaps(),
-      brokenReferences: this.#broken.references(instance),
-    };
+  #unattachedLookup(): UnattachedLookup {
+    return new UnattachedLookup(this.#stores, this.#options.namespace);
   }
 
   #declaredInstances(): DeclaredInstance[] {
     return this.#stores.byKind.WafInstance.list()
       .map(parseInstance)
       .filter((instance) => instance !== undefined);
-  }
-
-  #instance(name: ObjectName): DeclaredInstance | undefined {
-    return parseInstance(this.#stores.byKind.WafInstance.get(nameKey(name)));
-  }
-
-  #unreadable(): ClusterObject[] {
-    const { WafIpRule, WafOrigin } = this.#stores.byKind;
-    return [WafIpRule, WafOrigin].flatMap((store) => store.listBy("instance", unreadableInstance));
   }
 }

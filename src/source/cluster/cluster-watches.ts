@@ -11,12 +11,11 @@ import { createObjectStore, type ObjectStore, type ObjectView } from "../../kube
 import { nameKey, type ResourceKind, resourceKinds } from "../../model/resource.ts";
 import {
   type ClusterObject,
-  type ConfigMapObject,
   configMapKeysOf,
   configMapType,
   instanceNameOf,
   namespaceType,
-  slimConfigMap,
+  slimIdentity,
   slimNamespace,
   slimObject,
   typeOfKind,
@@ -29,7 +28,8 @@ export const unreadableInstance = "";
 
 export interface ClusterStores {
   readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
-  readonly configMaps: ObjectView<ConfigMapObject>;
+  /** Of those with the watch label, only the metadata. */
+  readonly configMaps: ObjectView<KubeObject>;
   /** Undefined where only one namespace is watched: wafsync may not read the labels of namespaces then. */
   readonly namespaces: ObjectView<KubeObject> | undefined;
 }
@@ -46,7 +46,7 @@ export interface ClusterWatchesOptions {
   /** All namespaces if undefined. */
   readonly namespace: string | undefined;
   readonly onObject: (kind: ResourceKind, change: ObjectChange<ClusterObject>) => void;
-  readonly onConfigMap: (change: ObjectChange<ConfigMapObject>) => void;
+  readonly onConfigMap: (change: ObjectChange<KubeObject>) => void;
   readonly onNamespace: (change: ObjectChange<KubeObject>) => void;
   readonly onProblem: (plural: string, problem: ListWatchProblem) => void;
 }
@@ -68,13 +68,14 @@ export class ClusterWatches {
     this.#options = options;
     const { namespace, onConfigMap, onNamespace } = options;
     const byKind = Object.fromEntries(resourceKinds.map((kind) => [kind, this.#watchKind(kind)]));
-    const configMaps = createObjectStore<ConfigMapObject>();
+    const configMaps = createObjectStore<KubeObject>();
     this.#watch({
       type: configMapType,
       kind: undefined,
       store: configMaps,
       labelSelector: `${watchLabel}=true`,
-      transform: slimConfigMap,
+      metadataOnly: true,
+      transform: slimIdentity,
       onChange: onConfigMap,
     });
     const namespaces = namespace === undefined ? createObjectStore<KubeObject>() : undefined;
@@ -135,7 +136,7 @@ export class ClusterWatches {
   }
 
   #watchKind(kind: ResourceKind): ObjectStore<ClusterObject> {
-    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? {} : attachedIndexes);
+    const store = createObjectStore<ClusterObject>(kind === "WafInstance" ? instanceIndexes : attachedIndexes);
     this.#watch({
       type: typeOfKind(kind),
       kind,
@@ -151,6 +152,7 @@ export class ClusterWatches {
     readonly kind: ResourceKind | undefined;
     readonly store: ObjectStore<T>;
     readonly labelSelector?: string;
+    readonly metadataOnly?: boolean;
     readonly transform: (object: T) => T;
     readonly onChange: (change: ObjectChange<T>) => void;
   }): void {
@@ -184,4 +186,8 @@ const attachedIndexes = {
   },
   namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
   configMap: configMapKeysOf,
+};
+
+const instanceIndexes = {
+  namespace: ({ metadata }: ClusterObject): string[] => [metadata.namespace ?? ""],
 };

@@ -1,20 +1,29 @@
-// Reads what belongs to an instance from the API server instead of the caches, with one consistent list for each kind. This
-// happens before anything is removed, so that neither a stale cache nor a CRD that is being deleted can unblock anyone.
+// Reads what belongs to an instance from the API server instead of the caches: one consistent read for each kind, of the
+// namespaces that the instance grants access to. This happens before anything is removed, so that neither a stale cache nor
+// a CRD that is being deleted can unblock anyone.
 import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
-import type { ApiFault } from "../../kube/api-result.ts";
+import type { ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
-import { getObject, type ListOptions, listObjects } from "../../kube/verbs.ts";
+import { isRecord } from "../../kube/kube-object.ts";
+import { getObject, type ReadListOptions, listObjects } from "../../kube/verbs.ts";
+import { mapConcurrently } from "../../async/map-concurrently.ts";
+import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
 import { nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
-import { type ClusterObject, instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
+import { AttachedNamespaces, type LabelsOf } from "./attached-namespaces.ts";
+import { type ClusterObject, instanceNameOf, slimObject, typeOfKind } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
+import { type ConfirmScope, labelsFor, scopeOf } from "./confirm-scope.ts";
+import { type Confirmed, failedRead } from "./confirmed.ts";
 import type { InstanceObjects } from "./gather-instance.ts";
 import { parseObject } from "./parse-object.ts";
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
-
-export type Confirmed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
+/** Of one page: several times what an object can have, and parsed in well below 100 ms. */
+const pageBytesMax = 16 * 1024 * 1024;
+const listsAtOnceMax = 4;
+/** A version that several lists are read at may be compacted meanwhile. */
+const attemptsMax = 3;
 
 export interface ConfirmContext {
   readonly api: ApiServer;
@@ -25,50 +34,42 @@ export interface ConfirmContext {
   readonly onCrdTerminating: (kind: ResourceKind) => void;
 }
 
+export interface ConfirmedInstance extends Omit<InstanceObjects, "unreadable"> {
+  /** The labels of the namespaces that its access depends on, as they are now. */
+  readonly labelsOf: LabelsOf;
+}
+
 /** The current objects of the instance; undefined if the instance no longer exists. Never rejects. */
 export async function readInstance(
   context: ConfirmContext,
   name: ObjectName,
-): Promise<Confirmed<Omit<InstanceObjects, "unreadable"> | undefined>> {
-  const [served, instance, rules, origins, cacheClears] = await Promise.all([
-    checkKinds(context),
-    readInstanceObject(context, name),
-    listAttached(context, "WafIpRule", name),
-    listAttached(context, "WafOrigin", name),
-    listAttached(context, "WafCacheClear", name),
-  ]);
+): Promise<Confirmed<ConfirmedInstance | undefined>> {
+  const [served, read] = await Promise.all([checkKinds(context), readInstanceObject(context, name)]);
   if (!served.ok) return served;
-  if (!instance.ok) return instance;
+  if (!read.ok) return read;
+  if (read.value === undefined) return { ok: true, value: undefined };
+  const parsed = parseObject("WafInstance", read.value);
+  if (!parsed.ok) return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` };
+  const instance = parsed.declared;
+  const scope = await scopeOf(context, instance);
+  if (!scope.ok) return scope;
+  const known = await labelsFor(context, instance, new Set(scope.value.namespaces ?? []), scope.value.labels);
+  if (!known.ok) return known;
+  const reading: Reading = { context, instance, scope: scope.value, labelsOf: known.value };
+  const [rules, origins, cacheClears] = await Promise.all([
+    listAttached(reading, "WafIpRule"),
+    listAttached(reading, "WafOrigin"),
+    listAttached(reading, "WafCacheClear"),
+  ]);
   if (!rules.ok) return rules;
   if (!origins.ok) return origins;
   if (!cacheClears.ok) return cacheClears;
-  if (instance.value === undefined) return { ok: true, value: undefined };
-  const parsed = parseObject("WafInstance", instance.value);
-  if (!parsed.ok) return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` };
-  const value = {
-    instance: parsed.declared,
-    rules: rules.value,
-    origins: origins.value,
-    cacheClears: cacheClears.value,
-  };
-  return { ok: true, value };
-}
-
-/** The current labels of the namespaces, without those that no longer exist. Never rejects. */
-export async function readNamespaceLabels(
-  { api, namespace: own }: ConfirmContext,
-  namespaces: ReadonlySet<string>,
-): Promise<Confirmed<Map<string, Readonly<Record<string, string>>>>> {
-  const labels = new Map<string, Readonly<Record<string, string>>>();
-  if (own !== undefined) return { ok: true, value: labels };
-  const reads = await Promise.all(
-    [...namespaces].map(async (name) => {
-      const read = await getObject<KubeObject>(api, namespaceType, { name }, { timeoutMs: requestTimeoutMs });
-      if (read.ok) labels.set(name, read.value.metadata.labels ?? {});
-      return read.ok || read.fault.code === "NotFound" ? undefined : failed(`Namespace ${name}`, read.fault);
-    }),
-  );
-  return reads.find((fault) => fault !== undefined) ?? { ok: true, value: labels };
+  const objects = [...rules.value, ...origins.value, ...cacheClears.value];
+  const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace ?? ""));
+  const labels = await labelsFor(context, instance, namespaces, scope.value.labels);
+  if (!labels.ok) return labels;
+  const value = { instance, rules: rules.value, origins: origins.value, cacheClears: cacheClears.value };
+  return { ok: true, value: { ...value, labelsOf: labels.value } };
 }
 
 /**
@@ -93,7 +94,7 @@ export async function findTerminatingCrd({
   const path = `/apis/${apiGroup}/${apiVersionName}`;
   const read = await api.request<unknown>({ method: "GET", path, timeoutMs: requestTimeoutMs });
   if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
-  if (!read.ok) return failed(`The kinds of ${apiGroup}`, read.fault);
+  if (!read.ok) return failedRead(`The kinds of ${apiGroup}`, read.fault);
   const resources = isRecord(read.value) && Array.isArray(read.value["resources"]) ? read.value["resources"] : [];
   const terminating = (["WafInstance", "WafIpRule", "WafOrigin"] as const).find((kind) => {
     const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
@@ -109,7 +110,8 @@ async function readInstanceObject(
   const subject = `WafInstance ${nameKey(name)}`;
   const options = { timeoutMs: requestTimeoutMs };
   const read = await getObject<ClusterObject>(api, typeOfKind("WafInstance"), name, options);
-  if (!read.ok) return read.fault.code === "NotFound" ? { ok: true, value: undefined } : failed(subject, read.fault);
+  if (!read.ok)
+    return read.fault.code === "NotFound" ? { ok: true, value: undefined } : failedRead(subject, read.fault);
   const stored = stores.byKind.WafInstance.get(nameKey(name));
   if (stored !== undefined && stored.metadata.uid !== read.value.metadata.uid) {
     return { ok: false, problem: `${subject} has been deleted and created again.` };
@@ -117,25 +119,66 @@ async function readInstanceObject(
   return { ok: true, value: known("WafInstance", read.value, stored) };
 }
 
-async function listAttached(
-  { api, namespace, stores }: ConfirmContext,
-  kind: ResourceKind,
-  instance: ObjectName,
-): Promise<Confirmed<readonly ClusterObject[]>> {
-  const type = typeOfKind(kind);
-  const scope: ListOptions = { timeoutMs: listTimeoutMs, ...(namespace === undefined ? {} : { namespace }) };
-  const fieldSelector = `spec.instanceRef.name=${instance.name}`;
-  let listed = await listObjects<ClusterObject>(api, type, { ...scope, fieldSelector });
-  // CRDs of an older version may not declare this field as selectable.
-  if (!listed.ok && listed.fault.code === "Invalid") listed = await listObjects<ClusterObject>(api, type, scope);
-  if (!listed.ok) return failed(`The ${kinds[kind].plural} of ${nameKey(instance)}`, listed.fault);
-  const attached = listed.value.items.flatMap((object) => {
-    const of = instanceNameOf(object);
-    if (of === undefined || nameKey(of) !== nameKey(instance)) return [];
-    const { namespace: home = "", name } = object.metadata;
-    return [known(kind, object, stores.byKind[kind].get(nameKey({ namespace: home, name })))];
+interface Reading {
+  readonly context: ConfirmContext;
+  readonly instance: DeclaredInstance;
+  readonly scope: ConfirmScope;
+  readonly labelsOf: LabelsOf;
+}
+
+/** The objects of a kind that refer to the instance, in the namespaces that may attach them: all as of one moment. */
+async function listAttached(reading: Reading, kind: GuestKind): Promise<Confirmed<readonly ClusterObject[]>> {
+  let listed = await listNamespaces(reading, kind);
+  for (let attempt = 1; attempt < attemptsMax && !listed.ok && listed.fault.code === "Gone"; attempt += 1) {
+    listed = await listNamespaces(reading, kind);
+  }
+  if (!listed.ok) return failedRead(`The ${kinds[kind].plural} of ${nameKey(reading.instance.meta)}`, listed.fault);
+  return { ok: true, value: listed.value };
+}
+
+async function listNamespaces(reading: Reading, kind: GuestKind): Promise<ApiResult<readonly ClusterObject[]>> {
+  const { instance, scope, labelsOf } = reading;
+  const attached = new AttachedNamespaces(instance, labelsOf);
+  const [own, ...others] = scope.namespaces?.filter((namespace) => attached.mayAttach(kind, namespace)) ?? [undefined];
+  const first = await listIn(reading, kind, own === undefined ? {} : { namespace: own });
+  if (!first.ok) return first;
+  const { items, resourceVersion } = first.value;
+  const objects = [...items];
+  let failure: ApiResult<never> | undefined;
+  await mapConcurrently(others, listsAtOnceMax, async (namespace) => {
+    if (failure !== undefined || namespace === undefined) return;
+    const listed = await listIn(reading, kind, { namespace, exactVersion: resourceVersion });
+    if (listed.ok) objects.push(...listed.value.items);
+    else failure = listed;
   });
-  return { ok: true, value: attached };
+  return failure ?? { ok: true, value: objects, status: first.status };
+}
+
+async function listIn(
+  { context, instance }: Reading,
+  kind: GuestKind,
+  where: Pick<ReadListOptions<ClusterObject>, "namespace" | "exactVersion">,
+) {
+  const { api, stores } = context;
+  const type = typeOfKind(kind);
+  const stored = ({ metadata: { namespace = "", name } }: ClusterObject): ClusterObject | undefined =>
+    stores.byKind[kind].get(nameKey({ namespace, name }));
+  const options = {
+    ...where,
+    timeoutMs: listTimeoutMs,
+    bodyBytesMax: pageBytesMax,
+    slim: (object: ClusterObject) => known(kind, object, stored(object)),
+  };
+  const fieldSelector = `spec.instanceRef.name=${instance.meta.name}`;
+  let listed = await listObjects<ClusterObject>(api, type, { ...options, fieldSelector });
+  // CRDs of an older version may not declare this field as selectable.
+  if (!listed.ok && listed.fault.code === "Invalid") listed = await listObjects<ClusterObject>(api, type, options);
+  if (!listed.ok) return listed;
+  const items = listed.value.items.filter((object) => {
+    const of = instanceNameOf(object);
+    return of !== undefined && nameKey(of) === nameKey(instance.meta);
+  });
+  return { ...listed, value: { ...listed.value, items } };
 }
 
 /** The stored object if it is the same version, so that it is not parsed again. */
@@ -143,8 +186,4 @@ function known(kind: ResourceKind, read: ClusterObject, stored: ClusterObject | 
   const isSame =
     stored?.metadata.uid === read.metadata.uid && stored.metadata.resourceVersion === read.metadata.resourceVersion;
   return isSame ? stored : slimObject(kind, read, stored);
-}
-
-function failed(subject: string, fault: ApiFault): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem: `${subject} could not be read again: ${fault.message}` };
 }

@@ -1,11 +1,18 @@
-// Assembles what belongs to one instance, from objects out of the stores or from fresh reads. Invalid objects are left out
-// and named in the result, so that no entry is removed that they might declare.
-import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+// Assembles what belongs to one instance, from objects out of the stores or from fresh reads. Objects of namespaces without
+// access are left out. So are invalid objects, but these are named in the result, so that nothing is removed that they owned.
+import type {
+  DeclaredCacheClear,
+  DeclaredInstance,
+  DeclaredOrigin,
+  DeclaredRule,
+  GuestKind,
+} from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import { nameKey, type ResourceKind } from "../../model/resource.ts";
+import { resourceKey } from "../../model/resource.ts";
+import type { AttachedNamespaces } from "./attached-namespaces.ts";
 import type { ClusterObject } from "./cluster-object.ts";
 import type { References } from "./instance-references.ts";
-import { type DeclaredByKind, parseObject } from "./parse-object.ts";
+import { type DeclaredByKind, metaOfObject, parseObject } from "./parse-object.ts";
 
 /** The objects of one instance. */
 export interface InstanceObjects {
@@ -14,7 +21,7 @@ export interface InstanceObjects {
   readonly origins: readonly ClusterObject[];
   readonly cacheClears: readonly ClusterObject[];
   /** Rules and origins whose `spec.instanceRef` cannot be read. */
-  readonly unreadable: readonly ClusterObject[];
+  readonly unreadable: Readonly<Record<"WafIpRule" | "WafOrigin", readonly ClusterObject[]>>;
 }
 
 /** What the objects of one instance declare. */
@@ -22,29 +29,43 @@ export interface DeclaredObjects {
   readonly rules: readonly DeclaredRule[];
   readonly origins: readonly DeclaredOrigin[];
   readonly cacheClears: readonly DeclaredCacheClear[];
-  /** One sentence for each invalid rule or origin. */
-  readonly broken: readonly string[];
+  /** Why rules and origins are invalid, by `resourceKey`. */
+  readonly invalid: ReadonlyMap<string, string>;
 }
 
-export function parseObjects({ rules, origins, cacheClears, unreadable }: InstanceObjects): DeclaredObjects {
-  const broken: string[] = [];
-  const parsedRules = parseAll("WafIpRule", rules, broken);
-  const parsedOrigins = parseAll("WafOrigin", origins, broken);
-  // An invalid cache clear is not reported here, because it declares no entry.
-  const parsedClears = parseAll("WafCacheClear", cacheClears, []);
-  for (const object of unreadable) broken.push(`${describe(object)} names no instance that can be read.`);
-  return { rules: parsedRules, origins: parsedOrigins, cacheClears: parsedClears, broken };
+export function parseObjects(
+  { rules, origins, cacheClears, unreadable }: Omit<InstanceObjects, "instance">,
+  attached: AttachedNamespaces,
+): DeclaredObjects {
+  const invalid = new Map<string, string>();
+  const parsed = {
+    rules: parseAll("WafIpRule", rules, attached, invalid),
+    origins: parseAll("WafOrigin", origins, attached, invalid),
+    // An invalid cache clear is not reported here, because it declares no entry.
+    cacheClears: parseAll("WafCacheClear", cacheClears, attached, new Map()),
+  };
+  for (const kind of ["WafIpRule", "WafOrigin"] as const) {
+    for (const object of attached.only(kind, unreadable[kind])) {
+      const key = resourceKey(metaOfObject(kind, object));
+      invalid.set(key, `${key} names no instance that can be read.`);
+    }
+  }
+  return { ...parsed, invalid };
 }
 
 /** The namespaces of everything that is attached to the instance. */
-export function namespacesOf({ rules, origins, cacheClears }: DeclaredObjects): Set<string> {
+export function namespacesOf({
+  rules,
+  origins,
+  cacheClears,
+}: Pick<DeclaredObjects, "rules" | "origins" | "cacheClears">): Set<string> {
   return new Set([...rules, ...origins, ...cacheClears].map(({ meta }) => meta.namespace));
 }
 
 /** @param gaps Why objects may be missing although nobody deleted them, one sentence each. */
 export function assembleGathered(
   instance: DeclaredInstance,
-  { origins, cacheClears, broken }: DeclaredObjects,
+  { origins, cacheClears, invalid }: DeclaredObjects,
   { key, rules, sameKey, problems }: References,
   {
     gaps,
@@ -53,23 +74,22 @@ export function assembleGathered(
     readonly gaps: readonly string[];
   },
 ): Gathered {
-  const brokenSources = [...gaps, ...broken, ...problems];
-  return { instance, key, rules, origins, cacheClears, brokenSources, sameKey, ...rest };
+  const invalidObjects = invalid.size === 0 ? {} : { invalidObjects: invalid };
+  const brokenSources = [...gaps, ...problems];
+  return { instance, key, rules, origins, cacheClears, brokenSources, sameKey, ...invalidObjects, ...rest };
 }
 
-function parseAll<Kind extends ResourceKind>(
+function parseAll<Kind extends GuestKind>(
   kind: Kind,
   objects: readonly ClusterObject[],
-  broken: string[],
+  attached: AttachedNamespaces,
+  invalid: Map<string, string>,
 ): DeclaredByKind[Kind][] {
-  return objects.flatMap((object) => {
+  return attached.only(kind, objects).flatMap((object) => {
     const parsed = parseObject(kind, object);
     if (parsed.ok) return [parsed.declared];
-    broken.push(`${describe(object)} is invalid: ${parsed.problem}`);
+    const key = resourceKey(metaOfObject(kind, object));
+    invalid.set(key, `${key} is invalid: ${parsed.problem}`);
     return [];
   });
-}
-
-function describe({ kind = "object", metadata: { namespace = "", name } }: ClusterObject): string {
-  return `${kind} ${nameKey({ namespace, name })}`;
 }

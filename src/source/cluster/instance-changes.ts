@@ -1,25 +1,21 @@
 // Maps changes of objects to the instances that they concern: increases the version of each and calls `onChange`, which
-// wakes the reconcile runs. Decides and reads nothing, so the handler of a watch returns at once.
+// wakes the reconcile runs. What a namespace without access does concerns no instance. Reads nothing, so the handler of a
+// watch returns at once.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
 import { sameJson } from "../../kube/status-diff.ts";
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiKey } from "../../model/api-key.ts";
-import type { DeclaredInstance } from "../../model/declared.ts";
+import { decideAttachment, dependsOnLabels } from "../../model/attachment.ts";
 import { continuedBy } from "../../model/continues.ts";
-import { byAge, nameKey, type ObjectName, type ResourceKind } from "../../model/resource.ts";
+import { type DeclaredInstance, type GuestKind, guestKinds } from "../../model/declared.ts";
+import { byAge, nameKey, type ObjectName } from "../../model/resource.ts";
 import type { AddressTexts } from "./address-texts.ts";
 import type { ApiKeys } from "./api-keys.ts";
-import {
-  type ClusterObject,
-  configMapKeysOf,
-  type ConfigMapObject,
-  instanceNameOf,
-  isMeaningfulChange,
-} from "./cluster-object.ts";
+import { type ClusterObject, configMapKeysOf, instanceNameOf, isMeaningfulChange } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
-import { dependsOnLabels } from "../../model/attachment.ts";
+import { AttachedNamespaces, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
 import { parseInstance } from "./parse-object.ts";
 
 /** Beyond it, an instance learns at its next resync that an object came back with a broken reference. */
@@ -30,12 +26,16 @@ export interface InstanceChangesOptions {
   readonly keys: ApiKeys;
   readonly texts: AddressTexts;
   readonly onChange: (instance: ObjectName, reason: string) => void;
+  /** An object that no run covers has changed, or become one. */
+  readonly onUnattachedChange?: () => void;
 }
 
 export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
   #changes = 0;
+  /** The ConfigMaps that are read just now, and whether they changed once more meanwhile. */
+  readonly #checking = new Map<string, boolean>();
   /** The former instance of deleted objects, by `resourceKey`: one that comes back with a broken reference concerns it, too. */
   readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
   /** The common version of all instances that do not exist. */
@@ -60,33 +60,63 @@ export class InstanceChanges {
     this.#options.onChange({ namespace: instance.namespace, name: instance.name }, reason);
   }
 
-  objectChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+  objectChanged(kind: "WafInstance" | GuestKind, change: ObjectChange<ClusterObject>): void {
     if (change.type === "Changed" && !isMeaningfulChange(change.old, change.object)) return;
     if (kind === "WafInstance") this.#instanceChanged(change);
     else this.#attachedChanged(kind, change);
   }
 
-  configMapChanged(change: ObjectChange<ConfigMapObject>): void {
-    if (change.type === "Changed" && sameJson(change.old.data, change.object.data)) return;
+  /** A watched ConfigMap has another version. Whether its data differs is found out by a read, and only if rules use it. */
+  configMapChanged(change: ObjectChange<KubeObject>): void {
     const key = keyOf(change.object);
-    // It is no longer watched, but it may still exist without the label.
-    if (change.type === "Deleted") this.#options.texts.refresh(key);
-    this.touchUsersOf(key);
+    this.#options.texts.refresh(key);
+    // How further changes are noticed is another matter from now on.
+    if (change.type !== "Changed") this.touchUsersOf(key);
+    void this.#checkConfigMap(key, change.object);
+  }
+
+  async #checkConfigMap(key: string, { metadata: { namespace = "", name } }: KubeObject): Promise<void> {
+    const { texts } = this.#options;
+    if (!texts.isUsed(key)) return;
+    if (this.#checking.has(key)) return void this.#checking.set(key, true);
+    do {
+      this.#checking.set(key, false);
+      // If it can't be read now, the next run says so.
+      if (!(await texts.check({ namespace, name }))) this.touchUsersOf(key);
+    } while (this.#checking.get(key) === true);
+    this.#checking.delete(key);
   }
 
   /** The content of the ConfigMap has changed. */
   touchUsersOf(mapKey: string): void {
-    const users = this.#options.stores.byKind.WafIpRule.listBy("configMap", mapKey);
-    this.#touchAll(users.map(instanceNameOf), `ConfigMap ${mapKey} changed`);
+    this.#touchAll(this.#usersOf(mapKey), `ConfigMap ${mapKey} changed`);
+  }
+
+  #usersOf(mapKey: string): ObjectName[] {
+    const rules = this.#options.stores.byKind.WafIpRule.listBy("configMap", mapKey);
+    return rules.flatMap((rule) => this.#concernedBy("WafIpRule", rule));
   }
 
   namespaceChanged(change: ObjectChange<KubeObject>): void {
     const { metadata } = change.object;
-    if (change.type === "Changed" && sameJson(change.old.metadata.labels ?? {}, metadata.labels ?? {})) return;
-    const { WafIpRule, WafOrigin, WafCacheClear } = this.#options.stores.byKind;
-    const inside = [WafIpRule, WafOrigin, WafCacheClear].flatMap((store) => store.listBy("namespace", metadata.name));
-    const names = inside.map(instanceNameOf).filter((name) => name !== undefined && this.#selects(name));
-    this.#touchAll(names, `Namespace ${metadata.name} changed`);
+    const former = change.type === "Added" ? undefined : (change.old.metadata.labels ?? {});
+    const labels = change.type === "Deleted" ? undefined : (metadata.labels ?? {});
+    if (change.type === "Changed" && sameJson(former, labels)) return;
+    const { byKind } = this.#options.stores;
+    const names = new Map<string, ObjectName>();
+    for (const kind of guestKinds) {
+      for (const object of byKind[kind].listBy("namespace", metadata.name)) {
+        const name = instanceNameOf(object);
+        if (name !== undefined) names.set(nameKey(name), name);
+      }
+    }
+    if (names.size === 0) return;
+    const concerned = [...names.values()].filter((name) => {
+      const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
+      return instance !== undefined && accessDiffers(instance, metadata.name, former, labels);
+    });
+    this.#touchAll(concerned, `Namespace ${metadata.name} changed`);
+    this.#options.onUnattachedChange?.();
   }
 
   /** The key of the instance has changed: this concerns all instances that had the former key or have the new one. */
@@ -139,7 +169,7 @@ export class InstanceChanges {
     this.touch(instance, `WafInstance ${change.type.toLowerCase()}`);
   }
 
-  #attachedChanged(kind: ResourceKind, change: ObjectChange<ClusterObject>): void {
+  #attachedChanged(kind: GuestKind, change: ObjectChange<ClusterObject>): void {
     const versions = change.type === "Added" ? [change.object] : [change.object, change.old];
     if (kind === "WafIpRule") {
       const { stores, texts } = this.#options;
@@ -148,22 +178,32 @@ export class InstanceChanges {
       }
     }
     const key = `${kind} ${keyOf(change.object)}`;
-    const names = versions.map(instanceNameOf);
+    const names = versions.flatMap((version) => this.#concernedBy(kind, version));
     const [last] = names;
-    const isAttached = last !== undefined && this.#instanceStore.get(nameKey(last)) !== undefined;
     const former = this.#formerInstances.get(key);
-    if (isAttached && change.type === "Deleted") this.#formerInstances.set(key, last);
-    else if (!isAttached && former !== undefined) names.push(former);
+    if (last !== undefined && change.type === "Deleted") this.#formerInstances.set(key, last);
+    else if (last === undefined && former !== undefined) names.push(former);
     this.#touchAll(names, `${key} ${change.type.toLowerCase()}`);
+    this.#options.onUnattachedChange?.();
   }
 
-  /** Undefined stands for a name that cannot be read: then the change may concern every instance. */
-  #touchAll(names: readonly (ObjectName | undefined)[], reason: string): void {
-    const concernsAll = names.includes(undefined);
-    const all = concernsAll ? this.#instanceStore.list().map(({ metadata }) => ({ namespace: "", ...metadata })) : [];
-    const concerned = new Map(
-      [...names, ...all].flatMap((name) => (name === undefined ? [] : [[nameKey(name), name]])),
-    );
+  /** The existing instances that the object is attached to, or may be: all of them if its reference cannot be read. */
+  #concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
+    const name = instanceNameOf(object);
+    const instances = name === undefined ? this.#instanceStore.list() : [this.#instanceStore.get(nameKey(name))];
+    const namespace = object.metadata.namespace ?? "";
+    return instances.flatMap((stored) => {
+      if (stored === undefined) return [];
+      const instance = parseInstance(stored);
+      const { namespace: home = "", name: own } = stored.metadata;
+      if (instance === undefined) return [{ namespace: home, name: own }];
+      const attached = new AttachedNamespaces(instance, watchedLabels(this.#options.stores));
+      return attached.mayAttach(kind, namespace) ? [{ namespace: home, name: own }] : [];
+    });
+  }
+
+  #touchAll(names: readonly ObjectName[], reason: string): void {
+    const concerned = new Map(names.map((name) => [nameKey(name), name]));
     for (const name of concerned.values()) this.touch(name, reason);
   }
 
@@ -171,11 +211,21 @@ export class InstanceChanges {
     if (key === undefined) return;
     for (const { meta } of this.sharing(instance, key)) this.touch(meta, "API key shared");
   }
+}
 
-  #selects(name: ObjectName): boolean {
-    const instance = parseInstance(this.#instanceStore.get(nameKey(name)));
-    return instance !== undefined && dependsOnLabels(instance);
-  }
+/** Whether the other labels attach the namespace, detach it or give it another grant. */
+function accessDiffers(
+  instance: DeclaredInstance,
+  namespace: string,
+  before: NamespaceLabels | undefined,
+  after: NamespaceLabels | undefined,
+): boolean {
+  if (!dependsOnLabels(instance)) return false;
+  return guestKinds.some((kind) => {
+    const [old, next] = [before, after].map((labels) => decideAttachment(instance, kind, namespace, labels));
+    if (old?.state !== next?.state) return true;
+    return old?.state === "Allowed" && next?.state === "Allowed" && old.grant !== next.grant;
+  });
 }
 
 function requestOf({ metadata }: ClusterObject): string | undefined {

@@ -1,14 +1,27 @@
 // Reads what an instance and its rules refer to and no watch covers: the Secret with the API key, and ConfigMaps with
 // addresses. A Secret that is missing and ConfigMaps are polled for, and the instance is touched when they change.
 import type { Clock } from "../../async/clock.ts";
+import { TimeSlices } from "../../async/time-slices.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { Gathered, TextRefresh } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import type { AddressTexts, Freshness } from "./address-texts.ts";
+import { parseInSlices } from "../../plan/lists/rule-entries.ts";
+import type { AddressTexts, Freshness, ReadTexts } from "./address-texts.ts";
 import type { ApiKeys } from "./api-keys.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import type { InstanceChanges } from "./instance-changes.ts";
 import { ReferencePoller } from "./reference-poller.ts";
+import { type BudgetedRule, inBudgetOrder, SourceBudget, tooLarge } from "./source-budget.ts";
+
+/** The larger, the more is read beyond a limit; the smaller, the longer it takes. */
+const rulesAtOnceMax = 8;
+interface RuleRead extends ReadTexts {
+  readonly rule: DeclaredRule;
+  /** Its ConfigMaps were not read at all: they count for nothing, or are too many. */
+  readonly isRefused?: true;
+}
+
+const nothingRead: ReadTexts = { texts: [], problems: [], missing: [] };
 
 /** The API key and the address texts of an instance. */
 export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> {
@@ -16,6 +29,8 @@ export interface References extends Pick<Gathered, "key" | "rules" | "sameKey"> 
   readonly problems: readonly string[];
   /** Unwatched ConfigMaps that do not exist or lack a key, by `namespace/name`. */
   readonly missing: ReadonlyMap<string, ObjectName>;
+  /** Rules whose ConfigMaps were not read. */
+  readonly refused: ReadonlySet<DeclaredRule>;
 }
 
 export interface InstanceReferencesOptions {
@@ -45,11 +60,11 @@ export class InstanceReferences {
   }
 
   /** Also tries once to read the keys of the other instances that could make this one a duplicate. */
-  async read(instance: DeclaredInstance, rules: readonly DeclaredRule[], freshness: Freshness): Promise<References> {
-    const { keys, texts, changes } = this.#options;
+  async read(instance: DeclaredInstance, rules: readonly BudgetedRule[], freshness: Freshness): Promise<References> {
+    const { keys, changes } = this.#options;
     const [key, reads] = await Promise.all([
       keys.read(instance, instance.resyncIntervalMs),
-      Promise.all(rules.map(async (rule) => ({ rule, ...(await texts.read(rule, freshness)) }))),
+      this.#readTexts(rules, freshness),
       Promise.all(changes.unreadRivals(instance).map(async (peer) => await keys.ensureTried(peer))),
     ]);
     return {
@@ -57,8 +72,56 @@ export class InstanceReferences {
       rules: reads.map(({ rule, texts: ofRule }) => ({ rule, texts: ofRule })),
       problems: [...new Set(reads.flatMap(({ problems }) => problems))],
       missing: new Map(reads.flatMap(({ missing }) => missing.map((name) => [nameKey(name), name]))),
+      refused: new Set(reads.flatMap(({ rule, isRefused }) => (isRefused === true ? [rule] : []))),
       sameKey: key.state === "Present" ? changes.sharing(instance.meta, key.key).map(({ meta }) => meta) : [],
     };
+  }
+
+  /** A few rules at a time, until the budget is used up. What is read is parsed here, in slices. */
+  async #readTexts(rules: readonly BudgetedRule[], freshness: Freshness): Promise<RuleRead[]> {
+    const { clock, texts } = this.#options;
+    const budget = new SourceBudget();
+    const slices = new TimeSlices(clock);
+    const order = inBudgetOrder(rules);
+    const reads: RuleRead[] = [];
+    for (let start = 0; start < order.length; start += rulesAtOnceMax) {
+      const some = order.slice(start, start + rulesAtOnceMax);
+      const begun = some.map(async (budgeted): Promise<RuleRead> => {
+        const { rule, isAttached } = budgeted;
+        if (rule.addressesFrom.length === 0) return { rule, ...nothingRead };
+        if (!isAttached) return { rule, ...nothingRead, isRefused: true };
+        const refused = budget.admit(budgeted);
+        if (refused === undefined) return { rule, ...(await texts.read(rule, freshness)) };
+        return { rule, ...nothingRead, texts: tooLarge(rule, refused), isRefused: true };
+      });
+      for (const [index, read] of (await Promise.all(begun)).entries()) {
+        const budgeted = some[index];
+        if (budgeted === undefined) continue;
+        const taken = await this.#take(budget, budgeted, read);
+        for (const _ of parseInSlices(taken)) if (slices.isOver) await slices.pause();
+        reads.push(taken);
+      }
+    }
+    const used = new Set(
+      reads.flatMap((read) => read.texts.flatMap((text) => (text.state === "Read" ? [text.source] : []))),
+    );
+    for (const { rule, texts: ofRule } of reads) {
+      if (ofRule.some((text) => text.state === "Missing" && text.isTooLarge))
+        texts.drop(rule, (source) => used.has(source));
+    }
+    return reads;
+  }
+
+  /** The texts if they are within the budget. Those that were dropped when they were not are read once more. */
+  async #take(budget: SourceBudget, budgeted: BudgetedRule, read: RuleRead): Promise<RuleRead> {
+    const { rule } = budgeted;
+    if (read.isRefused === true) return read;
+    const isDropped = (read.linesDropped ?? 0) > 0;
+    const excess = budget.take(budgeted, read.texts, read.linesDropped);
+    if (excess !== undefined) return { ...read, texts: tooLarge(rule, excess) };
+    if (!isDropped) return read;
+    const notBeforeMs = this.#options.clock.monotonicMs();
+    return { rule, ...(await this.#options.texts.read(rule, { notBeforeMs, bypassWatch: true })) };
   }
 
   /** Begins and ends polling for what these references need, and tells of each text how its changes are noticed. */
@@ -74,7 +137,7 @@ export class InstanceReferences {
     }
     const rules = references.rules.map((gathered) => {
       const { meta: home, addressesFrom } = gathered.rule;
-      if (addressesFrom.length === 0) return gathered;
+      if (addressesFrom.length === 0 || references.refused.has(gathered.rule)) return gathered;
       const names = addressesFrom.map((source) => ({ namespace: home.namespace, name: source.name }));
       return { ...gathered, refresh: names.map((map) => this.#followConfigMap(map, missing.has(nameKey(map)))) };
     });
@@ -104,10 +167,10 @@ export class InstanceReferences {
   }
 
   async #pollConfigMap(name: ObjectName): Promise<boolean> {
-    const { stores, texts, changes } = this.#options;
+    const { stores, texts } = this.#options;
     const isUsed = stores.byKind.WafIpRule.listBy("configMap", nameKey(name)).length > 0;
     if (!isUsed || stores.configMaps.get(nameKey(name)) !== undefined) return true;
-    if (await texts.hasChanged(name)) changes.touchUsersOf(nameKey(name));
+    await texts.check(name);
     return false;
   }
 }

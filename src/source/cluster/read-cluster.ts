@@ -13,7 +13,7 @@ import { nameKey, resourceKey } from "../../model/resource.ts";
 import { AddressTexts } from "./address-texts.ts";
 import { ApiKeys } from "./api-keys.ts";
 import type { ClusterObject } from "./cluster-object.ts";
-import { instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
+import { dataKeysOf, instanceNameOf, namespaceType, slimObject, typeOfKind } from "./cluster-object.ts";
 import { setterOfSpec } from "./managed-fields.ts";
 import { parseObject } from "./parse-object.ts";
 
@@ -67,11 +67,18 @@ class Reader {
   readonly #texts: AddressTexts;
   readonly #gaps = new Set<string>();
   readonly #objects = new Map<string, ClusterObject>();
+  #ruleObjects: readonly ClusterObject[] = [];
 
   constructor(api: ApiServer, clock: Clock) {
     this.#api = api;
     this.#keys = new ApiKeys({ api, clock, onKey: () => undefined });
-    this.#texts = new AddressTexts({ api, clock, watched: createObjectStore() });
+    this.#texts = new AddressTexts({
+      api,
+      clock,
+      watched: createObjectStore(),
+      wantedOf: (mapKey) => dataKeysOf(this.#ruleObjects, mapKey),
+      onChanged: () => undefined,
+    });
   }
 
   async read(name: ObjectName) {
@@ -87,6 +94,7 @@ class Reader {
       await this.#attached("WafIpRule", name),
       await this.#attached("WafOrigin", name),
     ];
+    this.#ruleObjects = ruleObjects;
     const declaredRules = ruleObjects.flatMap((object) => this.#parsed("WafIpRule", object));
     const origins = originObjects.flatMap((object) => this.#parsed("WafOrigin", object));
     const rules: GatheredRule[] = [];

@@ -1,70 +1,88 @@
-// Objects outside every reconcile run, whose status still has to say why: those whose instance does not exist or is being deleted,
-// and those that are invalid.
+// Objects outside every reconcile run, whose status still has to say why: those whose instance does not exist, is being deleted
+// or grants nothing to their namespace, and those that are invalid.
 import { nearestName } from "../../api/nearest-name.ts";
+import type { GuestKind } from "../../model/declared.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
+import { AttachedNamespaces, refusalOf, watchedLabels } from "./attached-namespaces.ts";
 import { type ClusterObject, instanceNameOf } from "./cluster-object.ts";
 import type { ClusterStores } from "./cluster-watches.ts";
 import { metaOfObject, parseInstance, parseObject } from "./parse-object.ts";
 
-/** A rule, origin or cache clear whose instance does not exist or is being deleted. */
+/** An object that no run reports on. */
 export interface Unattached {
   readonly meta: ResourceMeta;
-  readonly reason: "InstanceNotFound" | "InstanceDeleting";
-  readonly instance: ObjectName;
-  /** One sentence that names the instance and, if a similar name exists, suggests it. */
-  readonly problem: string;
-}
-
-export interface InvalidObject {
-  readonly meta: ResourceMeta;
-  /** The instance that it refers to; undefined for instances, and if the reference itself cannot be read. */
+  readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
+  /** Undefined for instances and feeds, and if the reference itself cannot be read. */
   readonly instance: ObjectName | undefined;
-  /** Which field is wrong, why, and what to write instead. */
+  /** What is wrong, why, and what to do about it. */
   readonly problem: string;
+  /** The object as stored: another one after each change. */
+  readonly stored: object;
 }
 
-const attachedKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"] as const;
+type Problem = Pick<Unattached, "reason" | "problem">;
 
-/** Every valid object without a valid instance that stays; only those that refer to `only`, if it is given. */
-export function unattachedObjects(
-  stores: ClusterStores,
-  watchedNamespace: string | undefined,
-  only: ObjectName | undefined,
-): Unattached[] {
-  const problems = new Map<string, Pick<Unattached, "reason" | "problem"> | undefined>();
-  return attachedKinds.flatMap((kind) => {
-    const store = stores.byKind[kind];
-    const objects = only === undefined ? store.list() : store.listBy("instance", nameKey(only));
-    return objects.flatMap((object) => {
-      const parsed = parseObject(kind, object);
-      if (!parsed.ok) return [];
-      const { meta, instance } = parsed.declared;
-      const key = nameKey(instance);
-      if (!problems.has(key)) problems.set(key, problemOf(stores, watchedNamespace, instance));
-      const problem = problems.get(key);
-      return problem === undefined ? [] : [{ meta, instance, ...problem }];
-    });
-  });
+/** Looks objects up; made for one walk through them, since it remembers what it found out about instances. */
+export class UnattachedLookup {
+  readonly #stores: ClusterStores;
+  readonly #watchedNamespace: string | undefined;
+  readonly #problems = new Map<string, Problem | undefined>();
+  readonly #attached = new Map<string, AttachedNamespaces | undefined>();
+
+  constructor(stores: ClusterStores, watchedNamespace: string | undefined) {
+    this.#stores = stores;
+    this.#watchedNamespace = watchedNamespace;
+  }
+
+  /** Undefined for an object that a run reports on, so that a walk through many objects can be interrupted. */
+  *all(): Generator<Unattached | undefined> {
+    for (const kind of resourceKinds) {
+      for (const object of this.#stores.byKind[kind].list()) yield this.find(kind, object);
+    }
+  }
+
+  find(kind: ResourceKind, stored: ClusterObject): Unattached | undefined {
+    const parsed = parseObject(kind, stored);
+    if (kind === "WafInstance" || kind === "WafFeed") {
+      if (parsed.ok) return undefined;
+      return { ...invalid(kind, stored, parsed.problem), instance: undefined };
+    }
+    const instance = instanceNameOf(stored);
+    if (!parsed.ok) return { ...invalid(kind, stored, parsed.problem), instance };
+    if (instance === undefined) return undefined;
+    const key = nameKey(instance);
+    if (!this.#problems.has(key)) this.#problems.set(key, problemOf(this.#stores, this.#watchedNamespace, instance));
+    const problem = this.#problems.get(key) ?? this.#refusalOf(kind, stored, instance);
+    return problem === undefined ? undefined : { meta: parsed.declared.meta, instance, stored, ...problem };
+  }
+
+  #refusalOf(kind: GuestKind, { metadata }: ClusterObject, instance: ObjectName): Problem | undefined {
+    const key = nameKey(instance);
+    if (!this.#attached.has(key)) {
+      const declared = parseInstance(this.#stores.byKind.WafInstance.get(key));
+      const labelsOf = watchedLabels(this.#stores);
+      this.#attached.set(key, declared === undefined ? undefined : new AttachedNamespaces(declared, labelsOf));
+    }
+    const attachment = this.#attached.get(key)?.of(kind, metadata.namespace ?? "");
+    const refusal = attachment === undefined ? undefined : refusalOf(attachment);
+    return refusal === undefined ? undefined : { reason: refusal.state, problem: refusal.message };
+  }
 }
 
-/** Every invalid object. */
-export function invalidObjects(stores: ClusterStores): InvalidObject[] {
-  return resourceKinds.flatMap((kind) => stores.byKind[kind].list().flatMap((object) => invalidObject(kind, object)));
+function invalid(
+  kind: ResourceKind,
+  stored: ClusterObject,
+  problem: string,
+): Pick<Unattached, "meta" | "reason" | "problem" | "stored"> {
+  return { meta: metaOfObject(kind, stored), reason: "InvalidSpec", problem, stored };
 }
 
-function invalidObject(kind: ResourceKind, object: ClusterObject): InvalidObject[] {
-  const parsed = parseObject(kind, object);
-  if (parsed.ok) return [];
-  const instance = kind === "WafInstance" ? undefined : instanceNameOf(object);
-  return [{ meta: metaOfObject(kind, object), instance, problem: parsed.problem }];
-}
-
-/** Why an object can't attach to the instance; undefined if the instance exists and is valid. */
+/** Why an object can't attach to the instance, whatever its namespace; undefined if the instance exists and is valid. */
 export function problemOf(
   stores: ClusterStores,
   watchedNamespace: string | undefined,
   instance: ObjectName,
-): Pick<Unattached, "reason" | "problem"> | undefined {
+): Problem | undefined {
   const name = nameKey(instance);
   const object = stores.byKind.WafInstance.get(name);
   if (object === undefined) {
@@ -86,10 +104,9 @@ function describeMissing(
   if (watchedNamespace !== undefined && instance.namespace !== watchedNamespace) {
     return `This wafsync watches only namespace ${watchedNamespace}, so it cannot see WafInstance ${name}.`;
   }
-  const known = WafInstance.list().map(({ metadata }) => metadata);
   const near = nearestName(
     instance.name,
-    known.filter(({ namespace }) => namespace === instance.namespace).map((metadata) => metadata.name),
+    WafInstance.listBy("namespace", instance.namespace).map(({ metadata }) => metadata.name),
   );
   const problem = `There is no WafInstance ${name}`;
   return near === undefined ? `${problem}.` : `${problem}; did you mean ${near}?`;

@@ -2,9 +2,10 @@ import { describe, expect, test } from "@jest/globals";
 import type { BrokenReferences, Gathered } from "../../../src/model/gathered.ts";
 import { resourceKey } from "../../../src/model/resource.ts";
 import { operationKey } from "../../../src/model/operation.ts";
-import { anInstance, anOrigin, blocking, openGrant } from "../../support/builders/declare.ts";
+import { anInstance, anOrigin, aRule, blocking, openGrant } from "../../support/builders/declare.ts";
 import type { DeclaredOrigin, DeclaredRule } from "../../../src/model/declared.ts";
-import { nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import { anInventory, gathered, nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { anOwnedOrigin } from "../../support/builders/owned.ts";
 import { writeOwners } from "../../../src/model/entry-owners.ts";
 import { approvalAnnotation } from "../../../src/model/approval-annotation.ts";
@@ -26,8 +27,8 @@ const owned = [
   ownedBy(three, ["edge/scanners", "edge/x"]),
 ];
 
-function outcome(gathered: Partial<Gathered>) {
-  const plan = planOf({ gathered, observed: { blocklist: [one, two, three] }, inventory: { blocklist: owned } });
+function outcome(given: Partial<Gathered>) {
+  const plan = planOf({ gathered: given, observed: { blocklist: [one, two, three] }, inventory: { blocklist: owned } });
   return {
     removed: plan.operations.map(operationKey),
     held: (plan.held?.removals.blocklist ?? []).map(({ entry }) => entry),
@@ -153,5 +154,29 @@ describe("A WafOrigin whose reference names no instance", () => {
       "origins -b.example Alternate",
     ]);
     expect([...(approved.inventory.approval?.origins ?? [])]).toEqual(["a.example"]);
+  });
+});
+
+describe("An object that this version does not understand", () => {
+  const invalid = (key: string) => ({
+    invalidObjects: new Map([[key, `${key} is invalid: spec.reputation: unknown.`]]),
+  });
+
+  test("holds what it owned, and nothing of others", () => {
+    const { reasons, ...rest } = outcome(invalid("WafIpRule edge/scanners"));
+    expect(rest).toEqual({ ...held, managed: [one, two, three] });
+    expect(reasons).toEqual(["WafIpRule edge/scanners is invalid: spec.reputation: unknown."]);
+  });
+
+  test("holds nothing if it owned nothing", () => {
+    expect(outcome(invalid("WafIpRule guest/new")).held).toEqual([]);
+  });
+
+  test("lets no guest allow what it blocks", () => {
+    const guestsAllowed = anInstance({ access: [openGrant] });
+    const guest = aRule("guest/lift", { action: "Allow", addresses: [one] });
+    const declared = gathered({ ...invalid("WafIpRule edge/scanners"), rules: [guest], instance: guestsAllowed });
+    const { entries } = anInventory({ blocklist: [ownedBy(one, ["edge/scanners"])] });
+    expect(compileDesired(declared, nowMs, entries).lists.allowlist.size).toBe(0);
   });
 });

@@ -21,7 +21,7 @@ async function written(
     },
     event: () => undefined,
   };
-  await reportUnattached(port, [{ meta, reason, message }], 0);
+  await reportUnattached(port, { meta, reason, message }, 0);
   return conditions;
 }
 

@@ -8,6 +8,7 @@ import type { ObjectName, ResourceKind, ResourceRef } from "../../../src/model/r
 import { nameKey } from "../../../src/model/resource.ts";
 import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import type { Unattached } from "../../../src/source/cluster/unattached-objects.ts";
 import { createInstanceFinalizers } from "../../../src/source/cluster/instance-finalizer.ts";
 import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
 import type { WatchedClient } from "../../support/fakes/api-clients.ts";
@@ -71,6 +72,10 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const gathered = await source.gather(of);
     if (gathered === undefined) throw new Error(`there is no ${nameKey(of)}`);
     return gathered;
+  }
+
+  function unattached(): Unattached[] {
+    return [...source.unattached()].filter((object) => object !== undefined);
   }
 
   async function keyOf(of: ObjectName): Promise<string | undefined> {
@@ -264,10 +269,10 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     await createAll(cluster, lost, early);
     await seen(lost);
     await seen(early);
-    const problems = source.unattached().map(({ meta, problem }) => [meta.name, problem]);
+    const problems = unattached().map(({ meta, problem }) => [meta.name, problem]);
     expect(problems).toContainEqual(["lost", `There is no WafInstance ${namespace}/wav; did you mean waf?`]);
     expect(problems).toContainEqual(["early", `There is no WafInstance ${namespace}/nothing-like-it.`]);
-    expect(source.invalid()).toEqual([]);
+    expect(unattached().filter(({ reason }) => reason === "InvalidSpec")).toEqual([]);
     await deleteManifest(cluster, lost);
     await deleteManifest(cluster, early);
   });
@@ -306,7 +311,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     const late = rule(home, "late", ["198.51.100.9"]);
     await createAll(cluster, late);
     await seen(late);
-    const told = async () => source.unattached({ namespace: home, name: "waf" });
+    const told = async () => unattached().filter(({ meta }) => meta.namespace === home);
     await waitFor("the deletion", waitMs, async () => ((await told()).length > 0 ? true : undefined));
     expect(await told()).toMatchObject([
       { meta: { name: "late" }, reason: "InstanceDeleting", problem: `WafInstance ${home}/waf is being deleted.` },
@@ -351,7 +356,7 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
     }
   });
 
-  test("an object that only a newer wafsync understands holds removals, and is told so", async () => {
+  test("an object that only a newer wafsync understands holds what it owned, and is told so", async () => {
     const path = `${definition}/wafiprules.wafsync.dev`;
     const field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/reputation";
     const body = [{ op: "add", path: field, value: { type: "integer" } }];
@@ -369,15 +374,16 @@ await describeWithOwnControlPlane("desired state from a cluster", (cluster) => {
       if (stored !== undefined) await deleteManifest(cluster, newer);
       return undefined;
     });
-    expect(source.invalid()).toMatchObject([
+    expect(unattached().filter(({ reason }) => reason === "InvalidSpec")).toMatchObject([
       { meta: { name: "newer" }, instance: name, problem: expect.stringContaining("reputation") },
     ]);
-    const { brokenSources, rules } = await gather();
+    const { brokenSources, invalidObjects, rules } = await gather();
     expect(rules.map(({ rule: { meta } }) => meta.name)).not.toContain("newer");
-    expect(brokenSources.join()).toContain(`${namespace}/newer`);
+    expect(brokenSources).toEqual([]);
+    expect(invalidObjects?.get(`WafIpRule ${namespace}/newer`)).toContain("reputation");
     await deleteManifest(cluster, newer);
     await waitFor("the end of it", waitMs, async () =>
-      (await gather()).brokenSources.length === 0 ? true : undefined,
+      (await gather()).invalidObjects === undefined ? true : undefined,
     );
   });
 

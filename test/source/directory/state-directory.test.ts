@@ -229,6 +229,7 @@ describe("the lock of the state directory", () => {
     expect(await firstLine(first)).toEqual({ ok: true });
     expect(await open(scratch.path)).toEqual({
       ok: false,
+      isInUse: true,
       problem: `The state directory ${scratch.path} is in use by process ${first.pid}: stop that one, or give this one another state directory.`,
     });
     await end(first);

@@ -75,6 +75,7 @@ const acceptedVerdicts: Readonly<Record<Exclude<AcceptedReason, "Accepted" | "Pe
   GuardRejected: failed,
   NoEntries: failed,
   SourceMissing: failed,
+  TooLarge: failed,
   BaseUrlNotAllowed: failed,
 };
 

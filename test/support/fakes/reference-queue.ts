@@ -1,6 +1,6 @@
 // What the keyed queue should do, written as slowly and plainly as possible: one list, searched from end to end.
-import { ageingMs, queuePriorities } from "../../../src/async/keyed-queue.ts";
-import type { QueuePriority } from "../../../src/async/keyed-queue.ts";
+import { ageingMs, queuePriorities } from "../../../src/async/queue-rank.ts";
+import type { QueuePriority } from "../../../src/async/queue-rank.ts";
 
 interface Row {
   key: string;

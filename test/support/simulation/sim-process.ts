@@ -247,9 +247,12 @@ export class SimProcess {
   /** As the program does it: one client for each instance, and one lane for each base URL and key. */
   #open(instance: DeclaredInstance, key: ApiKey): WafPort {
     const name = nameKey(instance.meta);
-    const identity = `${instance.baseUrl} ${key.fingerprint()} ${instance.minRequestIntervalMs}`;
+    const identity = `${instance.baseUrl} ${key.fingerprint()}`;
     const before = this.#opened.get(name);
-    if (before?.identity === identity) return before.port;
+    if (before?.identity === identity) {
+      before.lane.pace(instance.minRequestIntervalMs);
+      return before.port;
+    }
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
     const held = this.#lanes.acquire({ baseUrl, key, minRequestIntervalMs });
     const lane: HeldLane = {
@@ -259,6 +262,7 @@ export class SimProcess {
           return await act(connection);
         }),
       pauseUntil: (timeMs) => held.pauseUntil(timeMs),
+      pace: (intervalMs) => held.pace(intervalMs),
       release: async () => await held.release(),
     };
     const port = createWafClient({

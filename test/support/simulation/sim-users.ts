@@ -152,7 +152,8 @@ export class SimUsers {
       const isAttached = cluster.now.instances.has(nameKey(rule.instance));
       const instance = isAttached ? rule.instance : shopName;
       const addresses = rule.addresses.filter((text) => text !== "nonsense");
-      const meta = { ...rule.meta, ...this.#touched(rule.meta), namespace: shopName.namespace };
+      const namespace = isMisplaced ? shopName.namespace : rule.meta.namespace;
+      const meta = { ...rule.meta, ...this.#touched(rule.meta), namespace };
       cluster.put("rules", { rule: { ...rule, instance, addresses, meta }, texts: [] });
     }
     for (const origin of cluster.now.origins.values()) {

@@ -90,7 +90,7 @@ export const layers: readonly Layer[] = [
       { name: "source/*.ts", mayImport: ["model", "plan/feeds"], duty: "the inventory and feeds as text" },
       {
         name: "source/cluster",
-        mayImport: ["model", "async", "api", "plan/cache-clear", "plan/feeds", "kube", "source/*.ts"],
+        mayImport: ["model", "async", "api", "plan/lists", "plan/cache-clear", "plan/feeds", "kube", "source/*.ts"],
         duty: "custom resources by list and watch, records in WafRecords",
       },
       {

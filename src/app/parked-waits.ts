@@ -1,0 +1,51 @@
+// A run that waits for a WAF gives up its place among the workers, so that WAFs that hang hold up nobody else.
+import type { Clock } from "../async/clock.ts";
+import { sleepBy } from "../async/clock.ts";
+import type { Park } from "../async/workers.ts";
+import type { ReconcilePorts, WafPort } from "../reconcile/ports.ts";
+
+/** Shorter waits, as most calls are, keep the place. */
+export const parkAfterMs = 500;
+
+/** The same ports; every wait of theirs for a WAF or for a time parks. */
+export function parkingPorts(ports: ReconcilePorts, park: Park): ReconcilePorts {
+  const { clock } = ports;
+  const waiting = async <T>(act: () => Promise<T>): Promise<T> => {
+    let unpark: (() => void) | undefined;
+    const cancel = clock.schedule(parkAfterMs, () => void (unpark = park()));
+    try {
+      return await act();
+    } finally {
+      cancel();
+      unpark?.();
+    }
+  };
+  return {
+    ...ports,
+    clock: parkingClock(clock, waiting),
+    openWaf: (instance, key) => parkingWaf(ports.openWaf(instance, key), waiting),
+  };
+}
+
+type Waiting = <T>(act: () => Promise<T>) => Promise<T>;
+
+function parkingClock(clock: Clock, waiting: Waiting): Clock {
+  return {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    sleep: async (delayMs, signal) => await waiting(async () => await sleepBy(clock, delayMs, signal)),
+    schedule: (delayMs, act) => clock.schedule(delayMs, act),
+  };
+}
+
+function parkingWaf(waf: WafPort, waiting: Waiting): WafPort {
+  return {
+    readOrigins: async (options) => await waiting(async () => await waf.readOrigins(options)),
+    readList: async (list, options) => await waiting(async () => await waf.readList(list, options)),
+    addEntry: async (list, text, options) => await waiting(async () => await waf.addEntry(list, text, options)),
+    removeEntry: async (list, text, options) => await waiting(async () => await waf.removeEntry(list, text, options)),
+    addOrigin: async (host, type, options) => await waiting(async () => await waf.addOrigin(host, type, options)),
+    removeOrigin: async (host, options) => await waiting(async () => await waf.removeOrigin(host, options)),
+    clearCache: async (options) => await waiting(async () => await waf.clearCache(options)),
+  };
+}

@@ -1,0 +1,53 @@
+// Finds entries of other namespaces that overlap an entry. An index for each namespace would take the square of their number.
+// Instead, namespaces are numbered, and for each binary digit there is one index of those with a 0 and one of those with a 1:
+// another namespace differs in some digit, so it is in an index that one's own namespace is not in.
+import type { Entry } from "../../model/entry.ts";
+import { NetworkIndex } from "../../model/entry-set.ts";
+
+export interface EntryOf {
+  readonly entry: Entry;
+  readonly namespace: string;
+}
+
+interface DigitIndex {
+  readonly zeros: NetworkIndex;
+  readonly ones: NetworkIndex;
+}
+
+export class OthersIndex {
+  readonly #numbers = new Map<string, number>();
+  /** By digit, the lowest first. */
+  readonly #digits: readonly DigitIndex[];
+  readonly #all: NetworkIndex;
+
+  constructor(entries: readonly EntryOf[]) {
+    for (const { namespace } of entries) {
+      if (!this.#numbers.has(namespace)) this.#numbers.set(namespace, this.#numbers.size);
+    }
+    const digits = Math.ceil(Math.log2(Math.max(this.#numbers.size, 1)));
+    const indexOf = (digit: number, value: number): NetworkIndex => {
+      const isIn = ({ namespace }: EntryOf): boolean => digitOf(this.#numbers.get(namespace) ?? 0, digit) === value;
+      return new NetworkIndex(entries.filter(isIn).map(({ entry }) => entry));
+    };
+    this.#all = new NetworkIndex(entries.map(({ entry }) => entry));
+    this.#digits = Array.from({ length: digits }, (_, digit) => ({
+      zeros: indexOf(digit, 0),
+      ones: indexOf(digit, 1),
+    }));
+  }
+
+  /** Whether an entry of another namespace than this one shares an address with the entry. */
+  overlapsOthers(entry: Entry, namespace: string): boolean {
+    if (this.#all.overlaps(entry) === undefined) return false;
+    const number = this.#numbers.get(namespace);
+    if (number === undefined) return true;
+    return this.#digits.some(({ zeros, ones }, digit) => {
+      const others = digitOf(number, digit) === 0 ? ones : zeros;
+      return others.overlaps(entry) !== undefined;
+    });
+  }
+}
+
+function digitOf(number: number, digit: number): number {
+  return (number >> digit) & 1;
+}

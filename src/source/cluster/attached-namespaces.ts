@@ -1,0 +1,57 @@
+// Which objects are attached to an instance, by kind and namespace. Everything else is left out before anything is read for
+// it: strangers cost the instance nothing.
+import { type Attachment, decideAttachment } from "../../model/attachment.ts";
+import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
+import type { ClusterObject } from "./cluster-object.ts";
+import type { ClusterStores } from "./cluster-watches.ts";
+
+export type NamespaceLabels = Readonly<Record<string, string>>;
+
+/** The labels of a namespace; undefined if they are not known. */
+export type LabelsOf = (namespace: string) => NamespaceLabels | undefined;
+
+/** The labels as the watch last saw them. */
+export function watchedLabels({ namespaces }: Pick<ClusterStores, "namespaces">): LabelsOf {
+  return (namespace) => {
+    const object = namespaces?.get(namespace);
+    return object === undefined ? undefined : (object.metadata.labels ?? {});
+  };
+}
+
+/** What a stranger is told; undefined for what is attached, or may be. */
+export function refusalOf(
+  attachment: Attachment,
+): Extract<Attachment, { state: "NotAllowed" | "NotGranted" }> | undefined {
+  return attachment.state === "NotAllowed" || attachment.state === "NotGranted" ? attachment : undefined;
+}
+
+/** Decides once for each kind and namespace. */
+export class AttachedNamespaces {
+  readonly #instance: DeclaredInstance;
+  readonly #labelsOf: LabelsOf;
+  readonly #known = new Map<string, Attachment>();
+
+  constructor(instance: DeclaredInstance, labelsOf: LabelsOf) {
+    this.#instance = instance;
+    this.#labelsOf = labelsOf;
+  }
+
+  of(kind: GuestKind, namespace: string): Attachment {
+    const key = `${kind} ${namespace}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const attachment = decideAttachment(this.#instance, kind, namespace, this.#labelsOf(namespace));
+    this.#known.set(key, attachment);
+    return attachment;
+  }
+
+  /** True also for a namespace whose labels are not known. */
+  mayAttach(kind: GuestKind, namespace: string): boolean {
+    return refusalOf(this.of(kind, namespace)) === undefined;
+  }
+
+  /** The objects that are attached, or may be. */
+  only(kind: GuestKind, objects: readonly ClusterObject[]): ClusterObject[] {
+    return objects.filter(({ metadata }) => this.mayAttach(kind, metadata.namespace ?? ""));
+  }
+}

@@ -1,0 +1,121 @@
+// Gathers what belongs to an instance: from the stores, or confirmed by fresh reads. Objects of namespaces that the instance
+// grants nothing to are left out first, so no Secret and no ConfigMap is ever read for them.
+import type { Clock } from "../../async/clock.ts";
+import type { ApiServer } from "../../kube/api-server.ts";
+import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
+import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { AttachedNamespaces, type LabelsOf, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
+import type { BrokenReferenceIndex } from "./broken-reference-index.ts";
+import { type ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
+import { readInstance } from "./confirm-instance.ts";
+import {
+  assembleGathered,
+  type DeclaredObjects,
+  type InstanceObjects,
+  namespacesOf,
+  parseObjects,
+} from "./gather-instance.ts";
+import type { InstanceReferences } from "./instance-references.ts";
+import { parseInstance } from "./parse-object.ts";
+import type { RolloutWatches } from "./rollout-watches.ts";
+import type { BudgetedRule } from "./source-budget.ts";
+
+export interface InstanceGatheringOptions {
+  readonly api: ApiServer;
+  readonly clock: Clock;
+  /** The only namespace to watch; all namespaces if undefined. */
+  readonly namespace: string | undefined;
+  readonly watches: ClusterWatches;
+  readonly references: InstanceReferences;
+  readonly rollouts: RolloutWatches;
+  readonly broken: BrokenReferenceIndex;
+}
+
+export class InstanceGathering {
+  readonly #options: InstanceGatheringOptions;
+
+  constructor(options: InstanceGatheringOptions) {
+    this.#options = options;
+  }
+
+  /** As the stores have it; undefined if there is no such instance. */
+  async gather(name: ObjectName): Promise<Gathered | undefined> {
+    const { clock, references, watches } = this.#options;
+    const { WafInstance, WafIpRule, WafOrigin, WafCacheClear } = watches.stores.byKind;
+    const key = nameKey(name);
+    const instance = parseInstance(WafInstance.get(key));
+    if (instance === undefined) return undefined;
+    const labelsOf = watchedLabels(watches.stores);
+    const objects = {
+      rules: WafIpRule.listBy("instance", key),
+      origins: WafOrigin.listBy("instance", key),
+      cacheClears: WafCacheClear.listBy("instance", key),
+      unreadable: this.#unreadable(),
+    };
+    const attached = new AttachedNamespaces(instance, labelsOf);
+    const declared = parseObjects(objects, attached);
+    const notBeforeMs = clock.monotonicMs() - instance.resyncIntervalMs;
+    const rules = budgeted(declared.rules, attached);
+    const read = await references.read(instance, rules, { notBeforeMs, bypassWatch: false });
+    return this.#assemble(instance, declared, references.follow(instance, read), labelsOf);
+  }
+
+  /** As the API server has it. */
+  async confirm(name: ObjectName): Promise<ConfirmedGathering> {
+    const { api, clock, namespace, references, watches } = this.#options;
+    const startMs = clock.monotonicMs();
+    const confirmed = await readInstance(
+      { api, namespace, stores: watches.stores, onCrdTerminating: (kind) => watches.markCrdTerminating(kind) },
+      name,
+    );
+    if (!confirmed.ok) return { state: "Failed", problem: confirmed.problem };
+    if (confirmed.value === undefined) return { state: "Read", gathered: undefined };
+    const { instance, labelsOf, ...objects } = confirmed.value;
+    const attached = new AttachedNamespaces(instance, labelsOf);
+    const declared = parseObjects({ ...objects, unreadable: this.#unreadable() }, attached);
+    const rules = budgeted(declared.rules, attached);
+    const read = await references.read(instance, rules, { notBeforeMs: startMs, bypassWatch: true });
+    const followed = references.follow(instance, read);
+    const [problem] = followed.problems;
+    if (problem !== undefined) return { state: "Failed", problem };
+    return { state: "Read", gathered: this.#assemble(instance, declared, followed, labelsOf) };
+  }
+
+  #assemble(
+    instance: DeclaredInstance,
+    declared: DeclaredObjects,
+    references: Parameters<typeof assembleGathered>[2],
+    labelsOf: LabelsOf,
+  ): Gathered {
+    const { broken, rollouts, watches } = this.#options;
+    const namespaceLabels = new Map<string, NamespaceLabels>();
+    for (const namespace of namespacesOf(declared)) {
+      const labels = labelsOf(namespace);
+      if (labels !== undefined) namespaceLabels.set(namespace, labels);
+    }
+    // What is only watched, never read afresh.
+    const watched = {
+      workloads: rollouts.sightsOf(instance),
+      gaps: watches.gaps(),
+      brokenReferences: broken.references(instance),
+    };
+    return assembleGathered(instance, declared, references, { namespaceLabels, ...watched });
+  }
+
+  #unreadable(): InstanceObjects["unreadable"] {
+    const { WafIpRule, WafOrigin } = this.#options.watches.stores.byKind;
+    return {
+      WafIpRule: WafIpRule.listBy("instance", unreadableInstance),
+      WafOrigin: WafOrigin.listBy("instance", unreadableInstance),
+    };
+  }
+}
+
+function budgeted(rules: readonly DeclaredRule[], attached: AttachedNamespaces): BudgetedRule[] {
+  return rules.map((rule) => {
+    const attachment = attached.of("WafIpRule", rule.meta.namespace);
+    const isAttached = attachment.state === "Allowed";
+    return { rule, isAttached, grant: isAttached ? attachment.grant : undefined };
+  });
+}

@@ -1,0 +1,142 @@
+// Many instances share one process: those that wait for a WAF hold up nobody, and long runs let others go first.
+import { afterEach, expect, test } from "@jest/globals";
+import { InstanceController, turnWritesMax } from "../../src/app/instance-controller.ts";
+import type { ObjectName } from "../../src/model/resource.ts";
+import { nameKey } from "../../src/model/resource.ts";
+import type { RunResult } from "../../src/reconcile/run-result.ts";
+import { addresses } from "../support/builders/manifests.ts";
+import { anInstance, aRule } from "../support/builders/declare.ts";
+import { gathered } from "../support/builders/gathered.ts";
+import { seededRandom } from "../support/builders/seeded-random.ts";
+import { FakeWaf } from "../support/fakes/fake-waf.ts";
+import { MemoryInventory } from "../support/fakes/memory-inventory.ts";
+import { MemoryLifecycle } from "../support/fakes/memory-lifecycle.ts";
+import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { ScriptedSource } from "../support/fakes/scripted-source.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await Promise.all(ends.splice(0).map(async (end) => await end()));
+});
+
+interface Ended {
+  readonly instance: string;
+  readonly kind: RunResult["kind"];
+  readonly atMs: number;
+}
+
+function stage({ workers }: { readonly workers: number }) {
+  const clock = createVirtualClock();
+  const source = new ScriptedSource();
+  const stop = new AbortController();
+  const random = seededRandom(7);
+  const wafs = new Map<string, FakeWaf>();
+  const inventories = new Map<string, MemoryInventory>();
+  const runs: Ended[] = [];
+  const controller = new InstanceController({
+    startRun: (name) => ({
+      ports: {
+        source,
+        status: new RecordedStatus(),
+        clock,
+        random,
+        observer: {},
+        lifecycle: new MemoryLifecycle(),
+        inventory: inventories.get(nameKey(name)) ?? new MemoryInventory(),
+        openWaf: (instance, key) => {
+          const waf = wafs.get(nameKey(instance.meta));
+          if (waf === undefined) throw new Error("no such WAF");
+          return waf.port(key);
+        },
+        baseUrlObjection: () => undefined,
+        stopping: stop.signal,
+        abandon: stop.signal,
+      },
+      onOutcome: ({ result }) => void runs.push({ instance: nameKey(name), kind: result.kind, atMs: clock.nowMs() }),
+    }),
+    version: (name) => source.version(name),
+    clock,
+    random,
+    workers,
+  });
+  const running = controller.run(stop.signal);
+  ends.push(async () => {
+    stop.abort();
+    await clock.advance(600_000);
+    await running;
+  });
+  return {
+    clock,
+    runs,
+    declare: (key: string, count: number, latencyMs: number): FakeWaf => {
+      const [namespace = "", name = ""] = key.split("/");
+      const waf = new FakeWaf({ clock, latencyMs });
+      wafs.set(key, waf);
+      inventories.set(key, new MemoryInventory());
+      const instance = anInstance({ name: key });
+      const scanners = aRule(`${namespace}/scanners`, { addresses: addresses(count), instance: { namespace, name } });
+      source.declare(gathered({ instance, rules: [scanners] }));
+      return waf;
+    },
+    wake: (key: string) => controller.wake(nameOf(key), "test"),
+  };
+}
+
+function nameOf(key: string): ObjectName {
+  const [namespace = "", name = ""] = key.split("/");
+  return { namespace, name };
+}
+
+test("70 WAFs that hang do not delay another instance, with fewer places than that", async () => {
+  const { clock, declare, wake } = stage({ workers: 64 });
+  const hanging = Array.from({ length: 70 }, (_, index) => `tenant/waf-${index}`);
+  for (const key of hanging) {
+    declare(key, 1, 300_000);
+    wake(key);
+  }
+  await clock.advance(10);
+  const waf = declare("owner/waf", 1, 5);
+  wake("owner/waf");
+  await clock.advance(2_000);
+  expect(waf.lists.blocklist).toHaveLength(1);
+});
+
+test("a long run lets others go first after its writes, and continues behind them without a report of its own", async () => {
+  const { clock, declare, wake, runs } = stage({ workers: 1 });
+  const long = declare("tenant/long", 1_000, 5);
+  wake("tenant/long");
+  await clock.advance(100);
+  const waf = declare("owner/waf", 1, 5);
+  wake("owner/waf");
+  await clock.advance(turnWritesMax * 5);
+  expect(runs.map(({ instance, kind }) => `${instance} ${kind}`)).toEqual(["tenant/long Yielded", "owner/waf Done"]);
+  expect(waf.lists.blocklist).toHaveLength(1);
+  expect(long.lists.blocklist.length).toBeLessThan(1_000);
+  await clock.advance(60_000);
+  expect(long.lists.blocklist).toHaveLength(1_000);
+  expect(runs.filter(({ kind }) => kind === "Yielded")).toHaveLength(1);
+  expect(long.calls.filter(({ name }) => name === "AddEntry")).toHaveLength(1_000);
+});
+
+test("a run that nobody waits for does all its writes in one go", async () => {
+  const { clock, declare, wake, runs } = stage({ workers: 1 });
+  const waf = declare("owner/waf", 1_000, 5);
+  wake("owner/waf");
+  await clock.advance(30_000);
+  expect(runs.map(({ kind }) => kind)).toEqual(["Done"]);
+  expect(waf.lists.blocklist).toHaveLength(1_000);
+});
+
+test("an instance of another namespace is next, however many of one namespace wait", async () => {
+  const { clock, declare, wake, runs } = stage({ workers: 1 });
+  const many = Array.from({ length: 50 }, (_, index) => `tenant/waf-${index}`);
+  for (const key of many) {
+    declare(key, 10, 5);
+    wake(key);
+  }
+  declare("owner/waf", 1, 5);
+  wake("owner/waf");
+  await clock.advance(5_000);
+  expect(runs.findIndex(({ instance }) => instance === "owner/waf")).toBeLessThanOrEqual(1);
+});

@@ -1,0 +1,100 @@
+// What is reported of objects outside every run: all of them in the end, in turns by namespace, and no faster than is good.
+import { expect, test } from "@jest/globals";
+import { UnattachedLoop } from "../../src/app/unattached-loop.ts";
+import { ChangeSignal } from "../../src/async/change-signal.ts";
+import type { ResourceMeta, ResourceRef } from "../../src/model/resource.ts";
+import { nameKey, resourceKey } from "../../src/model/resource.ts";
+import type { Unattached } from "../../src/source/cluster/unattached-objects.ts";
+import { aMeta } from "../support/builders/declare.ts";
+import { MemoryLifecycle } from "../support/fakes/memory-lifecycle.ts";
+import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
+
+function stage() {
+  const clock = createVirtualClock();
+  const changed = new ChangeSignal();
+  const objects = new Map<string, Unattached>();
+  const written: string[] = [];
+  const statuses = new Map<string, Readonly<Record<string, unknown>>>();
+  const failing = new Set<string>();
+  const loop = new UnattachedLoop({
+    clock,
+    changed,
+    lifecycle: new MemoryLifecycle(),
+    source: {
+      unattached: () => objects.values(),
+      unattachedNow: (ref: ResourceRef) => objects.get(resourceKey(ref)),
+    },
+    status: (onUnwritten) => ({
+      read: (meta: ResourceMeta) => statuses.get(resourceKey(meta)),
+      write: async (meta, status) => {
+        written.push(nameKey(meta));
+        if (failing.has(nameKey(meta))) onUnwritten(meta);
+        else statuses.set(resourceKey(meta), status);
+      },
+      event: () => undefined,
+    }),
+  });
+  return {
+    clock,
+    changed,
+    objects,
+    written,
+    failing,
+    loop,
+    add: (name: string): void => {
+      const meta = aMeta("WafIpRule", name);
+      const problem = "No access.";
+      objects.set(resourceKey(meta), { meta, reason: "NotAllowed", instance: undefined, problem, stored: {} });
+    },
+  };
+}
+
+test("a flood of one namespace delays the status of another by one write, and is paced", async () => {
+  const { clock, loop, add, written } = stage();
+  for (let index = 0; index < 3_000; index += 1) add(`flood/rule-${index}`);
+  add("other/rule");
+  const stop = new AbortController();
+  const running = loop.run(stop.signal);
+  await clock.advance(100);
+  expect(written.slice(0, 2)).toEqual(["flood/rule-0", "other/rule"]);
+  expect(written.length).toBeLessThanOrEqual(6);
+  await clock.advance(120_000);
+  expect(new Set(written).size).toBe(3_001);
+  expect(written).toHaveLength(3_001);
+  stop.abort();
+  await running;
+});
+
+test("what is new during a flood comes to its turn within seconds", async () => {
+  const { clock, loop, add, written, changed } = stage();
+  for (let index = 0; index < 3_000; index += 1) add(`flood/rule-${index}`);
+  const stop = new AbortController();
+  const running = loop.run(stop.signal);
+  await clock.advance(1_000);
+  add("late/rule");
+  changed.notify();
+  await clock.advance(3_000);
+  expect(written).toContain("late/rule");
+  stop.abort();
+  await running;
+});
+
+test("a status that could not be written is retried in the next round, and what has attached meanwhile is left alone", async () => {
+  const { clock, loop, add, written, failing, objects } = stage();
+  add("a/fails");
+  add("b/attaches");
+  failing.add("a/fails");
+  const { signal } = new AbortController();
+  const round = loop.round(signal);
+  objects.delete("WafIpRule b/attaches");
+  await clock.advance(1_000);
+  await round;
+  expect(written).toEqual(["a/fails"]);
+  failing.clear();
+  const next = loop.round(signal);
+  await clock.advance(1_000);
+  await next;
+  expect(written).toEqual(["a/fails", "a/fails"]);
+  await loop.round(signal);
+  expect(written).toHaveLength(2);
+});

@@ -1,0 +1,24 @@
+import { expect, test } from "@jest/globals";
+import { FairGate } from "../../src/async/fair-gate.ts";
+
+test("groups take turns, so many actions run at once, and a failure frees its place", async () => {
+  const gate = new FairGate(2);
+  const begun: string[] = [];
+  let [running, most] = [0, 0];
+  const act = (name: string) => async (): Promise<void> => {
+    begun.push(name);
+    running += 1;
+    most = Math.max(most, running);
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+    running -= 1;
+    if (name === "a1") throw new Error("failed");
+  };
+  const many = ["a0", "a1", "a2", "a3", "a4"].map(async (name) => await gate.run("a", act(name)));
+  const other = gate.run("b", act("b0"));
+  const ended = await Promise.allSettled([...many, other]);
+  expect(begun).toEqual(["a0", "a1", "a2", "b0", "a3", "a4"]);
+  expect(most).toBe(2);
+  expect(ended.filter(({ status }) => status === "rejected")).toHaveLength(1);
+  await gate.run("c", act("c0"));
+  expect(begun.at(-1)).toBe("c0");
+});

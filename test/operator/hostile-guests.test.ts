@@ -1,0 +1,176 @@
+// Many hostile guests and strangers at once. They may get nothing done, but they must not delay the owner's urgent addresses,
+// fill the memory, block the event loop or unblock anything of the owner's. `WAFSYNC_HOSTILE=large` takes 200 guests and 3,000 rules.
+import type { AddressInfo, Socket } from "node:net";
+import { createServer } from "node:net";
+import { setTimeout as realDelay } from "node:timers/promises";
+import { afterEach, expect, test } from "@jest/globals";
+import type { Manifest } from "../support/builders/manifests.ts";
+import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
+import { expectShortDelay, loopDelay } from "../support/processes/loop-delay.ts";
+import { slow } from "../support/processes/slowness.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+
+const isLarge = process.env["WAFSYNC_HOSTILE"] === "large";
+const guestCount = isLarge ? 200 : 40;
+const rulesOfGuest = 15;
+const strangerCount = isLarge ? 50 : 10;
+const hangingCount = 70;
+const urgentCount = isLarge ? 50 : 20;
+const memoryMax = 512 * 1024 * 1024;
+const urgentMsMax = 2_000;
+
+const cleanUp: (() => void)[] = [];
+afterEach(() => {
+  for (const act of cleanUp.splice(0)) act();
+});
+
+await describeOperator("hostile guests", (world) => {
+  test("an urgent address of the owner is called within 2 s, and nothing of the owner's is unblocked", async () => {
+    const access = [
+      {
+        namespaces: { from: "Selector", selector: { matchLabels: { waf: "guest" } } },
+        kinds: ["WafIpRule", "WafOrigin"],
+        actions: ["Block", "Allow"],
+        maxEntries: 100,
+      },
+    ];
+    const { namespace: owner, waf } = await world().newInstance("owner", { access });
+    await world().startOperator();
+    const kept = addresses(20);
+    await world().apply(rule(owner, "kept", kept));
+    await world().allReady(owner);
+    // What the start took does not count.
+    await loopDelay(world().operator);
+
+    const hanging = await aHangingWaf();
+    const guests = await namespaces("hostile", guestCount, { waf: "guest" });
+    const strangers = await namespaces("stranger", strangerCount, {});
+    const instanceRef = { name: "waf", namespace: owner };
+    const attack = world().apply(
+      ...guests.flatMap((guest, index) => guestObjects(guest, index, instanceRef, kept)),
+      ...strangers.flatMap((stranger) => strangerObjects(stranger, instanceRef)),
+      ...hangingInstances(strangers[0] ?? "", hanging.port),
+    );
+    const storm = new AbortController();
+    cleanUp.push(() => storm.abort(), hanging.close);
+    const storming = Promise.all([attack, labelStorm(guests, storm.signal), labelStorm(strangers, storm.signal)]);
+
+    const delaysMs: number[] = [];
+    for (let index = 0; index < urgentCount; index += 1) {
+      const address = `203.0.113.${index + 1}`;
+      await world().apply(rule(owner, `urgent-${index}`, [address], { priority: 100 }));
+      const startMs = performance.now();
+      await world().eventually(`the urgent address ${address}`, () => waf.view.has("blocklist", address));
+      delaysMs.push(performance.now() - startMs);
+      await realDelay(100);
+    }
+    storm.abort();
+    await storming;
+    const operator = world().operator;
+    const delay = await loopDelay(operator);
+    const memory = (await operator.metric("process_resident_memory_bytes")) ?? Number.NaN;
+    const slowest = delaysMs.toSorted((a, b) => b - a);
+    console.log(
+      `${guestCount} guests: slowest ${slowest.slice(0, 5).map(Math.round).join(", ")} ms, ${Math.round(memory / 1024 / 1024)} MiB, event loop ${Math.round(delay.mostMs)} ms (99 of 100), ${Math.round(delay.longestMs)} ms (longest)`,
+    );
+    expect(slowest[Math.floor(urgentCount / 100)]).toBeLessThan(slow(urgentMsMax));
+    expect(memory).toBeLessThan(memoryMax);
+    expect(kept.filter((address) => !waf.view.has("blocklist", address))).toEqual([]);
+    expect(waf.view.allowlist).toEqual([]);
+    await world().eventually("a stranger is told", async () => {
+      const told = conditionOf(await world().read("WafIpRule", strangers[1] ?? "", "rule-0"), "Accepted");
+      return told?.reason === "NotAllowed";
+    });
+    expectShortDelay(delay);
+  }, 600_000);
+
+  async function namespaces(
+    prefix: string,
+    count: number,
+    labels: Readonly<Record<string, string>>,
+  ): Promise<string[]> {
+    const names: string[] = [];
+    for (let begun = 0; begun < count; begun += 10) {
+      const some = Array.from(
+        { length: Math.min(10, count - begun) },
+        async () => await world().newNamespace(prefix, labels),
+      );
+      names.push(...(await Promise.all(some)));
+    }
+    return names;
+  }
+
+  /** Changes labels and annotations of what is there, again and again. */
+  async function labelStorm(attackers: readonly string[], signal: AbortSignal): Promise<void> {
+    for (let round = 0; !signal.aborted; round += 1) {
+      const attacker = attackers[round % attackers.length] ?? "";
+      const metadata = { labels: { storm: String(round) }, annotations: { storm: String(round) } };
+      await world()
+        .patch(rule(attacker, "rule-0", []), { metadata })
+        .catch(() => undefined);
+      await realDelay(10);
+    }
+  }
+});
+
+function guestObjects(guest: string, index: number, instanceRef: object, kept: readonly string[]): Manifest[] {
+  const missing = Array.from({ length: 64 }, (_, place) => ({
+    configMapKeyRef: { name: `missing-${place}`, key: "list.txt" },
+  }));
+  const huge = [{ configMapKeyRef: { name: "huge", key: "list.txt" } }];
+  const small = Array.from({ length: rulesOfGuest - 4 }, (_, place) =>
+    rule(guest, `rule-${place}`, addresses(10, (index * rulesOfGuest + place) * 10 + 1_000), {
+      instanceRef,
+      priority: 1_000_000,
+    }),
+  );
+  return [
+    configMap(guest, "huge", addresses(60_000, index * 60_000).join("\n"), { "wafsync.dev/watch": "true" }),
+    ...small,
+    rule(guest, "wide", ["11.0.0.0/8", "2000::/16"], { instanceRef }),
+    rule(guest, "broken", ["198.51.100.1"], { instanceRef, addressesFrom: missing }),
+    rule(guest, "huge", [], { instanceRef, addressesFrom: huge }),
+    rule(guest, "lift", kept.slice(0, 5), { instanceRef, action: "Allow" }),
+    origin(guest, "lift", kept[6] ?? "", { instanceRef }),
+  ];
+}
+
+function strangerObjects(stranger: string, instanceRef: object): Manifest[] {
+  const addressesFrom = Array.from({ length: 64 }, (_, place) => ({
+    configMapKeyRef: { name: `missing-${place}`, key: "list.txt" },
+  }));
+  return [
+    ...Array.from({ length: 10 }, (_, place) =>
+      rule(stranger, `rule-${place}`, addresses(100, place * 100), { instanceRef, addressesFrom }),
+    ),
+    cacheClear(stranger, "clear", { instanceRef }),
+  ];
+}
+
+function hangingInstances(namespace: string, port: number): Manifest[] {
+  return [
+    keySecret(namespace, "a-key-of-a-stranger-0123"),
+    ...Array.from({ length: hangingCount }, (_, index) => {
+      const hanging = instance(namespace, `http://127.0.0.1:${port}/waf-${index}`, { requestTimeout: "30s" });
+      return { ...hanging, metadata: { ...hanging.metadata, name: `waf-${index}` } };
+    }),
+  ];
+}
+
+/** Accepts connections and never answers. */
+async function aHangingWaf(): Promise<{ readonly port: number; readonly close: () => void }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "@jest/globals";
+import type { AddressText } from "../../../src/model/gathered.ts";
+import {
+  type BudgetedRule,
+  inBudgetOrder,
+  linesOfInstanceMax,
+  linesOfRuleMax,
+  mapsOfGuestMax,
+  mapsOfInstanceMax,
+  SourceBudget,
+} from "../../../src/source/cluster/source-budget.ts";
+import { aRule, createdMs, openGrant } from "../../support/builders/declare.ts";
+
+function budgeted(name: string, maps: readonly string[], { ageMs = 0, maxEntries = 500 } = {}): BudgetedRule {
+  const addressesFrom = maps.map((map) => ({ name: map, key: "list.txt" }));
+  const { rule } = aRule(name, { addressesFrom, meta: { createdAtMs: createdMs - ageMs } });
+  const grant = name.startsWith("edge/") ? undefined : { ...openGrant, maxEntries };
+  return { rule, grant, isAttached: true };
+}
+
+function text(lines: number): AddressText {
+  return { state: "Read", source: "a text", text: "192.0.2.1\n".repeat(lines) };
+}
+
+test("the owner comes first, and guests take turns, whatever their age and number", () => {
+  const rules = [
+    budgeted("hog/1", [], { ageMs: 9 }),
+    budgeted("hog/2", [], { ageMs: 8 }),
+    budgeted("guest/1", [], { ageMs: 7 }),
+    budgeted("edge/1", [], { ageMs: 1 }),
+    budgeted("edge/2", [], { ageMs: 2 }),
+  ];
+  const order = inBudgetOrder(rules).map(({ rule: { meta } }) => `${meta.namespace}/${meta.name}`);
+  expect(order).toEqual(["edge/2", "edge/1", "hog/1", "guest/1", "hog/2"]);
+});
+
+describe("a budget", () => {
+  test("takes so many lines of one rule and of one instance, and says how many there are", () => {
+    const budget = new SourceBudget();
+    const rule = budgeted("edge/rule", ["a"]);
+    expect(budget.take(rule, [text(linesOfRuleMax), text(1)])).toContain("have 100,001 lines together");
+    for (let lines = 0; lines < linesOfInstanceMax; lines += 50_000) {
+      expect(budget.take(rule, [text(50_000)])).toBeUndefined();
+    }
+    expect(budget.take(rule, [text(1)])).toContain("more than 250,000 lines with the 1 of this rule");
+    expect(budget.lines).toBe(linesOfInstanceMax);
+  });
+
+  test("takes lines of a guest by what it is granted, over all its rules", () => {
+    const budget = new SourceBudget();
+    expect(budget.take(budgeted("guest/a", ["a"]), [text(9_999)])).toBeUndefined();
+    expect(budget.take(budgeted("guest/b", ["b"]), [text(2)])).toContain("at most 10,000 are read");
+    expect(budget.take(budgeted("other/a", ["a"], { maxEntries: 5_000 }), [text(50_000)])).toBeUndefined();
+  });
+
+  test("admits so many ConfigMaps of a guest and of an instance, however often they are named", () => {
+    const budget = new SourceBudget();
+    const maps = (count: number, prefix = "m"): string[] =>
+      Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+    expect(budget.admit(budgeted("guest/a", maps(mapsOfGuestMax)))).toBeUndefined();
+    expect(budget.admit(budgeted("guest/b", maps(mapsOfGuestMax)))).toBeUndefined();
+    expect(budget.admit(budgeted("guest/c", ["one-more"]))).toContain("more than 50 ConfigMaps");
+    expect(budget.admit(budgeted("edge/a", maps(mapsOfInstanceMax - mapsOfGuestMax)))).toBeUndefined();
+    expect(budget.admit(budgeted("edge/b", ["one-more"]))).toContain("more than 1,000 ConfigMaps");
+  });
+});

@@ -1,0 +1,241 @@
+// What namespaces that an instance grants nothing to can do to it, on a real API server: nothing is read for them, nothing of
+// theirs is a change of the instance, and a fresh read does not ask for what they have.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { realClock } from "../../../src/async/clock.ts";
+import type { ApiServer } from "../../../src/kube/api-server.ts";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import type { ObjectName, ResourceKind } from "../../../src/model/resource.ts";
+import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
+import type { Manifest } from "../../support/builders/manifests.ts";
+import {
+  addresses,
+  cacheClear,
+  configMap,
+  instance,
+  keySecret,
+  origin,
+  rule,
+} from "../../support/builders/manifests.ts";
+import { describeWithOwnControlPlane } from "../../support/control-plane/suite.ts";
+import type { WatchedClient } from "../../support/fakes/api-clients.ts";
+import { apiClient, createAll, deleteManifest, patchObject, watchedClient } from "../../support/fakes/api-clients.ts";
+
+const waitMs = 30_000;
+
+await describeWithOwnControlPlane("strangers", (cluster) => {
+  let api: ApiServer;
+  let client: WatchedClient;
+  let source: ClusterSource;
+  let running: Promise<void>;
+  const end = new AbortController();
+  let unattachedChanges = 0;
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    api = apiClient(cluster);
+    client = watchedClient(api);
+    source = createClusterSource({ ...quiet(client), onUnattachedChange: () => void (unattachedChanges += 1) });
+    running = source.run(end.signal);
+    await source.whenSynced();
+  });
+  afterAll(async () => {
+    end.abort();
+    await running;
+    await api.close();
+  });
+
+  /** The watch shows the object at this version. */
+  async function seen({ kind, metadata }: Manifest, written: unknown): Promise<void> {
+    const { resourceVersion } = (written as { metadata: { resourceVersion: string } }).metadata;
+    const ref = { kind: kind as ResourceKind, ...metadata };
+    await waitFor(`${kind} ${metadata.name}`, waitMs, async () =>
+      source.objectOf(ref)?.metadata.resourceVersion === resourceVersion ? true : undefined,
+    );
+  }
+
+  async function created(...manifests: readonly Manifest[]): Promise<void> {
+    await createAll(cluster, ...manifests);
+    for (const manifest of manifests.filter(({ apiVersion }) => apiVersion.includes("wafsync"))) {
+      const ref = { kind: manifest.kind as ResourceKind, ...manifest.metadata };
+      await waitFor(manifest.metadata.name, waitMs, async () => source.objectOf(ref));
+    }
+  }
+
+  async function anInstance(prefix: string, spec: object = {}): Promise<ObjectName> {
+    const namespace = await createNamespace(cluster, prefix);
+    const home = instance(namespace, `https://${prefix}.example`, { ...spec });
+    await created(keySecret(namespace, `a-key-of-${prefix}`), home);
+    return { namespace, name: "waf" };
+  }
+
+  async function gather(name: ObjectName): Promise<Gathered> {
+    const gathered = await source.gather(name);
+    if (gathered === undefined) throw new Error("there is no such instance");
+    return gathered;
+  }
+
+  function readsOf(text: string): number {
+    return client.sent.filter((request) => request.includes(text)).length;
+  }
+
+  test("what a stranger declares is left out and said so, and none of its ConfigMaps is ever read", async () => {
+    const name = await anInstance("owner");
+    const stranger = await createNamespace(cluster, "stranger");
+    const instanceRef = { name: "waf", namespace: name.namespace };
+    const addressesFrom = [{ configMapKeyRef: { name: "huge", key: "list.txt" } }];
+    await created(
+      configMap(stranger, "huge", "198.51.100.1\n", { "wafsync.dev/watch": "true" }),
+      rule(stranger, "theirs", ["198.51.100.2"], { instanceRef, addressesFrom }),
+      origin(stranger, "theirs", "b.example", { instanceRef }),
+      cacheClear(stranger, "theirs", { instanceRef }),
+    );
+    const { rules, origins, cacheClears } = await gather(name);
+    expect([rules, origins, cacheClears]).toEqual([[], [], []]);
+    const confirmed = await source.confirm(name);
+    expect(confirmed).toMatchObject({ state: "Read", gathered: { rules: [], origins: [], cacheClears: [] } });
+    expect(readsOf("/configmaps/huge")).toBe(0);
+    expect(readsOf(`/namespaces/${stranger}/`)).toBe(0);
+    const told = [...source.unattached()].filter((object) => object?.meta.namespace === stranger);
+    expect(told.map((object) => object?.reason)).toEqual(["NotAllowed", "NotAllowed", "NotAllowed"]);
+    expect(told[0]?.problem).toContain(`does not grant access to namespace ${stranger}`);
+  });
+
+  test("nothing that a stranger changes is a change of the instance", async () => {
+    const name = await anInstance("quiet");
+    const stranger = await createNamespace(cluster, "busy");
+    const spec = { instanceRef: { name: "waf", namespace: name.namespace } };
+    const theirs = rule(stranger, "theirs", ["198.51.100.2"], spec);
+    const version = source.version(name);
+    await created(theirs);
+    await seen(theirs, await patchObject(cluster, theirs, { metadata: { labels: { storm: "1" } } }));
+    const annotations = { "wafsync.dev/requested-at": "now" };
+    await seen(theirs, await patchObject(cluster, theirs, { metadata: { annotations } }));
+    const before = unattachedChanges;
+    await seen(theirs, await patchObject(cluster, theirs, { spec: { addresses: ["198.51.100.3"] } }));
+    await deleteManifest(cluster, theirs);
+    await waitFor("the end of it", waitMs, async () =>
+      source.objectOf({ kind: "WafIpRule", ...theirs.metadata }) === undefined ? true : undefined,
+    );
+    expect(source.version(name)).toBe(version);
+    expect(unattachedChanges).toBe(before + 2);
+  });
+
+  test("of attached objects, labels and annotations of other programs are no change", async () => {
+    const name = await anInstance("labelled");
+    const mine = rule(name.namespace, "mine", ["198.51.100.2"]);
+    await created(mine);
+    const version = source.version(name);
+    await seen(mine, await patchObject(cluster, mine, { metadata: { labels: { storm: "1" } } }));
+    await seen(mine, await patchObject(cluster, mine, { metadata: { annotations: { "example.com/note": "1" } } }));
+    expect(source.version(name)).toBe(version);
+    const adopting = { metadata: { annotations: { "wafsync.dev/adopt": "true" } } };
+    await seen(mine, await patchObject(cluster, mine, adopting));
+    expect(source.version(name)).toBeGreaterThan(version);
+  });
+
+  test("a label of a namespace is a change only if it attaches the namespace or detaches it", async () => {
+    const selector = { matchLabels: { waf: "yes" } };
+    const name = await anInstance("select", { access: [{ namespaces: { from: "Selector", selector } }] });
+    const guest = await createNamespace(cluster, "guest");
+    await created(rule(guest, "theirs", ["198.51.100.2"], { instanceRef: { name: "waf", namespace: name.namespace } }));
+    const labelled = async (label: string): Promise<void> => {
+      const before = unattachedChanges;
+      await cluster.expectKubectl(["label", "namespace", guest, label, "--overwrite"]);
+      await waitFor(`the label ${label}`, waitMs, async () => (unattachedChanges > before ? true : undefined));
+    };
+    const version = source.version(name);
+    await labelled("team=shop");
+    expect(source.version(name)).toBe(version);
+    await labelled("waf=yes");
+    expect(source.version(name)).toBeGreaterThan(version);
+    expect((await gather(name)).rules).toHaveLength(1);
+    expect(await source.confirm(name)).toMatchObject({
+      gathered: { rules: [{ rule: { meta: { namespace: guest } } }] },
+    });
+    const attached = source.version(name);
+    await labelled("team=other");
+    expect(source.version(name)).toBe(attached);
+    await labelled("waf=no");
+    expect(source.version(name)).toBeGreaterThan(attached);
+    expect((await gather(name)).rules).toEqual([]);
+  });
+
+  test("a rule whose ConfigMaps have too many lines says so with their number, and the others count", async () => {
+    const name = await anInstance("lines");
+    const { namespace } = name;
+    const maps = ["one", "two", "three"];
+    const list = (place: number): string => addresses(40_000, place * 40_000).join("\n");
+    const labels = { "wafsync.dev/watch": "true" };
+    const addressesFrom = maps.map((map) => ({ configMapKeyRef: { name: map, key: "list.txt" } }));
+    await created(
+      ...maps.map((map, place) => configMap(namespace, map, list(place), labels)),
+      rule(namespace, "large", [], { addressesFrom }),
+      rule(namespace, "small", [], { addressesFrom: addressesFrom.slice(0, 1) }),
+    );
+    const textsOf = async (wanted: string) =>
+      (await gather(name)).rules.find(({ rule: { meta } }) => meta.name === wanted)?.texts ?? [];
+    expect(await textsOf("small")).toMatchObject([{ state: "Read" }]);
+    const large = await textsOf("large");
+    expect(large.map((text) => text.state === "Missing" && text.isTooLarge)).toEqual([true, true, true]);
+    expect(large[0]).toMatchObject({ problem: expect.stringContaining("120,000 lines together") });
+    const version = source.version(name);
+    await patchObject(cluster, configMap(namespace, "three", ""), { data: { "list.txt": "198.51.100.1" } });
+    await waitFor("the smaller source", waitMs, async () => (source.version(name) > version ? true : undefined));
+    expect(await textsOf("large")).toMatchObject([{ state: "Read" }, { state: "Read" }, { state: "Read" }]);
+  });
+
+  test("of a watched ConfigMap, what no rule uses is not read, and another annotation is no change", async () => {
+    const name = await anInstance("watched");
+    const { namespace } = name;
+    const labels = { "wafsync.dev/watch": "true" };
+    const addressesFrom = [{ configMapKeyRef: { name: "used", key: "list.txt" } }];
+    const used = configMap(namespace, "used", "198.51.100.1", labels);
+    await created(used, configMap(namespace, "unused", "198.51.100.2", labels));
+    await created(rule(namespace, "fed", [], { addressesFrom }));
+    expect((await gather(name)).rules).toMatchObject([{ texts: [{ text: "198.51.100.1" }], refresh: ["Watched"] }]);
+    const before = source.version(name);
+    const reads = readsOf("/configmaps/used");
+    await patchObject(cluster, used, { metadata: { annotations: { note: "1" } } });
+    await waitFor("one more read", waitMs, async () => (readsOf("/configmaps/used") > reads ? true : undefined));
+    await gather(name);
+    expect(source.version(name)).toBe(before);
+    await patchObject(cluster, used, { data: { "list.txt": "198.51.100.3" } });
+    await waitFor("the change", waitMs, async () => (source.version(name) > before ? true : undefined));
+    expect((await gather(name)).rules).toMatchObject([{ texts: [{ text: "198.51.100.3" }] }]);
+    expect(readsOf("/configmaps/unused")).toBe(0);
+  });
+
+  test("a fresh read takes smaller pages where answers are too long, and asks only namespaces with access", async () => {
+    const guest = await createNamespace(cluster, "granted");
+    const name = await anInstance("named", { access: [{ namespaces: { from: "Names", names: [guest] } }] });
+    const stranger = await createNamespace(cluster, "huge");
+    const instanceRef = { name: "waf", namespace: name.namespace };
+    const long = (place: number): string[] =>
+      addresses(10_000, place * 10_000).map((address) => `2001:0db8:0000:0000:0000:0000:${toIpv6(address)}`);
+    const many = Array.from({ length: 44 }, (_, place) => place);
+    await created(...many.map((place) => rule(guest, `guest-${place}`, long(place), { instanceRef })));
+    await created(
+      ...many.slice(0, 2).map((place) => rule(stranger, `stranger-${place}`, long(place), { instanceRef })),
+    );
+    const blind = createClusterSource(quiet(client));
+    const sent = client.sent.length;
+    const confirmed = await blind.confirm(name);
+    if (confirmed.state !== "Read") throw new Error(confirmed.problem);
+    expect(confirmed.gathered?.rules).toHaveLength(44);
+    const lists = client.sent.slice(sent).filter((request) => request.endsWith("/wafiprules"));
+    expect(new Set(lists.map((request) => request.split("/")[5]))).toEqual(new Set([name.namespace, guest]));
+    expect(lists.length).toBeGreaterThan(2);
+  });
+});
+
+function quiet(api: ApiServer) {
+  return { api, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined };
+}
+
+function toIpv6(address: string): string {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split(".").map(Number);
+  const group = (high: number, low: number): string => ((high << 8) | low).toString(16).padStart(4, "0");
+  return `${group(a, b)}:${group(c, d)}`;
+}
