@@ -44,11 +44,14 @@ export const fastTests: readonly string[] = [
  */
 export const thoroughTests: readonly string[] = [
   "test/async/keyed-queue.test.ts",
+  "test/cli/command-rule.test.ts",
+  "test/cli/import-documents.test.ts",
   "test/feed/read/plain-reader.test.ts",
   "test/kube/lease-simulation.test.ts",
   "test/kube/list-watch-model.test.ts",
   "test/model/api-key.test.ts",
   "test/model/entry.test.ts",
+  "test/plan/instance/explain.test.ts",
   "test/plan/instance/plan.property.test.ts",
   "test/reconcile/logs/forward-logs-walk.test.ts",
 ];

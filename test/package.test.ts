@@ -54,7 +54,7 @@ describe("the npm package", () => {
     packed = packedOf(report);
     tarball = inScratch(packed.filename);
     await npm("install", "--global", "--prefix", inScratch("prefix"), tarball);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await scratch[Symbol.asyncDispose]();

@@ -55,7 +55,7 @@ describe("the single executable", () => {
   beforeAll(async () => {
     scratch = await scratchDirectory();
     await execute(process.execPath, ["scripts/build-executable.ts", inScratch("release")], { cwd: root });
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await scratch[Symbol.asyncDispose]();

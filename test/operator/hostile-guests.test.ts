@@ -60,9 +60,9 @@ await describeOperator("hostile guests", (world) => {
     for (let index = 0; index < urgentCount; index += 1) {
       const address = `203.0.113.${index + 1}`;
       await world().apply(rule(owner, `urgent-${index}`, [address], { priority: 100 }));
-      const startMs = performance.now();
+      const startMs = Date.now();
       await world().eventually(`the urgent address ${address}`, () => waf.view.has("blocklist", address));
-      delaysMs.push(performance.now() - startMs);
+      delaysMs.push(Date.now() - startMs);
       await realDelay(100);
     }
     storm.abort();
@@ -83,7 +83,7 @@ await describeOperator("hostile guests", (world) => {
       return told?.reason === "NotAllowed";
     });
     expectShortDelay(delay);
-  }, 600_000);
+  });
 
   async function namespaces(
     prefix: string,
