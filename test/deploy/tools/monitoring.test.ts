@@ -41,6 +41,9 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
       metrics.planMade(instance, [{ kind: "AddEntry" }]);
       metrics.entryWritten(instance, "blocklist", "Added");
       metrics.synced(instance, realClock.nowMs() - 5000);
+      metrics.feedSeen("edge/ipsum", { entries: 7, confirmedAtMs: realClock.nowMs() - 5000, isStale: false });
+      metrics.feedFetched("edge/ipsum", "Fetched");
+      metrics.feedFetched("edge/ipsum", "Unavailable");
       reconciles.ended("success", 7);
       queue.added();
       queue.waited(3);
