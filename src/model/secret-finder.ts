@@ -21,7 +21,7 @@ interface Search {
   readonly wanted: string;
   /** A part of it: where that is missing, so is the whole. */
   readonly hint: string;
-  /** The longest part of ASCII letters and digits, which encoders leave as they are. */
+  /** The longest part, in lower case, of what are ASCII letters and digits in the secret: encoders leave those as they are. */
   readonly run: string;
   readonly places: LinearSearch;
 }
@@ -36,8 +36,9 @@ export interface SecretFinder {
 
 /** What finds `secret` in a text: nothing if the secret is empty. */
 export function createSecretFinder(secret: string): SecretFinder {
-  const plain = formsOf(secret).map(searchFor);
-  const encoded = secret.length >= base64LengthMin ? base64Of(secret).map(searchFor) : [];
+  const plain = formsOf(secret).map((form) => searchFor(foldCase(form), longestRun(form).toLowerCase()));
+  const encoded =
+    secret.length >= base64LengthMin ? base64Of(secret).map((part) => searchFor(part, longestRun(part))) : [];
   const findIn = function* (text: DecodedText): Generator<TextRange, void> {
     const { plain: outermost, hidesLetters } = text;
     // Nearly every text ends here. A secret that looks escaped can lose its letters by being decoded.
@@ -74,13 +75,13 @@ export function replaceRanges(text: string, ranges: readonly TextRange[], by: st
 function formsOf(secret: string): readonly string[] {
   const forms: string[] = [];
   for (let form: string | undefined = secret; form !== undefined && forms.length < formsMax; form = decode(form)) {
-    if (form === secret ? secret !== "" : form.length >= distinctiveLengthMin) forms.push(foldCase(form));
+    if (form === secret ? secret !== "" : form.length >= distinctiveLengthMin) forms.push(form);
   }
   return forms;
 }
 
-function searchFor(wanted: string): Search {
-  return { wanted, hint: hintOf(wanted), run: longestRun(wanted), places: new LinearSearch(wanted) };
+function searchFor(wanted: string, run: string): Search {
+  return { wanted, hint: hintOf(wanted), run, places: new LinearSearch(wanted) };
 }
 
 function longestRun(text: string): string {

@@ -97,6 +97,13 @@ describe("redaction", () => {
     expect(short.redact(String.raw`%20test%20 \ntest\n`)).toBe(String.raw`%20[api key]%20 \n[api key]\n`);
   });
 
+  test("finds a letter that is ASCII only in lower case, as the Kelvin sign is", () => {
+    const kelvin = new ApiKey("\u{212a}ey\u{212a}~ab9~\u{212a}xyz");
+    for (const spell of Object.values(spellings)) {
+      expect(kelvin.redact(spell("\u{212a}ey\u{212a}~ab9~\u{212a}xyz"))).toContain("[api key]");
+    }
+  });
+
   test("does nothing for an empty key", () => {
     expect(new ApiKey("").redact("some text")).toBe("some text");
   });
