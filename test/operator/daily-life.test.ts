@@ -24,12 +24,6 @@ await describeOperator("the life of a WAF", (world) => {
     return (await world().events(namespace)).map(({ reason }) => reason);
   }
 
-  /** True if no instance is about to read its lists a second time. */
-  async function recordsAreClean(): Promise<boolean> {
-    const records = await world().requests.expect({ path: "/apis/wafsync.dev/v1alpha1/wafrecords" });
-    return !JSON.stringify(records).includes("missing-since");
-  }
-
   test("a rule of a namespace that is not allowed waits, and attaches as soon as the label of its namespace says so", async () => {
     const namespaces = { from: "Selector", selector: { matchLabels: { team: "shop" } } };
     const { namespace, waf } = await world().newInstance("allowed", { access: [{ namespaces }] });
@@ -220,7 +214,7 @@ await describeOperator("the life of a WAF", (world) => {
     });
 
     test("a namespace that is deleted in one go ends, and its entries leave the WAF, while nothing else is touched", async () => {
-      await world().eventually("what earlier tests removed has left the records", recordsAreClean);
+      await world().atRest();
       const { namespace, waf } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
       await world().apply(
         rule(namespace, "block", addresses(50)),

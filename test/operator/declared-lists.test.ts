@@ -112,6 +112,7 @@ await describeOperator("declared lists", (world) => {
       });
 
       test("once all is synced, nothing is written any more", async () => {
+        await world().atRest();
         expect(await world().restless()).toEqual([]);
       });
     }

@@ -212,6 +212,17 @@ export class OperatorWorld {
     await this.eventually(`everything in ${namespace ?? "all namespaces"} is ready`, look, timeoutMs);
   }
 
+  /** Waits until no instance is being reconciled, and none is about to read its lists a second time to confirm a removal. */
+  async atRest(): Promise<void> {
+    const path = `/apis/${apiVersion}/wafrecords`;
+    await this.eventually("nothing is left to do", async () => {
+      const records = JSON.stringify(await this.requests.expect({ path }));
+      const figures = ["depth", "unfinished_work_seconds"].map((name) => `workqueue_${name}{name="instances"}`);
+      const left = await Promise.all(figures.map(async (figure) => await this.operator.metric(figure)));
+      return !records.includes("missing-since=") && left.every((count) => count === 0);
+    });
+  }
+
   /** The objects whose resourceVersion does not stand still for ten seconds, and the WAFs that are written to. */
   async restless(): Promise<string[]> {
     const before = await this.#versions();
