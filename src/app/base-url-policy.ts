@@ -32,10 +32,10 @@ export function baseUrlObjection(policy: BaseUrlPolicy, baseUrl: string): string
   }
   const allowed = policy.allowedBaseUrls;
   if (allowed !== undefined && !isAllowedBaseUrl(allowed, baseUrl)) {
-    return `spec.baseUrl ${baseUrl} is not among the base URLs that wafsync was started with (--allowed-base-urls ${allowed.join(",")}).`;
+    return `spec.baseUrl ${baseUrl} is not one of the allowed base URLs (--allowed-base-urls ${allowed.join(",")}).`;
   }
   if (mayBeInner(policy) || !namesInnerHost(baseUrl)) return undefined;
-  return `spec.baseUrl ${baseUrl} is an address of an inner network: set the public URL of the WAF's API, or start wafsync with --allowed-base-urls ${normalized.value.origin} or --allow-private-networks.`;
+  return `spec.baseUrl ${baseUrl} is an internal address: set the public URL of the WAF's API, or start wafsync with --allowed-base-urls ${normalized.value.origin} or --allow-private-networks.`;
 }
 
 /** A base URL that `--allowed-base-urls` names was chosen by whoever runs wafsync, and may be anywhere. */

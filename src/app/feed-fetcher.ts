@@ -110,7 +110,7 @@ async function readHeaders(
     redactor.add(secret.value);
     const value = secret.value.reveal().replace(/\r?\n$/u, "");
     if (!/^[\x20-\x7e]+$/u.test(value))
-      return missing(`The Secret ${secretKeyRef.name} has a value that fits in no header.`);
+      return missing(`The Secret ${secretKeyRef.name} has a value that is not valid in an HTTP header.`);
     headers[name.toLowerCase()] = value;
   }
   return { ok: true, headers };

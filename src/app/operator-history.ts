@@ -24,5 +24,5 @@ export function operatorHistory({ api, clock, leadership, source, log }: History
     mayWrite: () => leadership.mayRecord(),
     nowMs: () => clock.nowMs(),
   });
-  return new HistoryKeeper(records, clock, (problem) => log.warn("history not written", { problem }));
+  return new HistoryKeeper(records, clock, (problem) => log.warn("could not write history", { problem }));
 }

@@ -112,7 +112,7 @@ export class UnattachedLoop {
   /** A deleted instance that is invalid loses its finalizer, so that it does not stay in Terminating for ever. */
   async #release({ meta, problem }: Unattached): Promise<boolean> {
     if ((await this.#options.lifecycle.removeFinalizer(meta)) !== undefined) return false;
-    const kept = `The entries that wafsync added stay on the WAF, because this object is invalid: ${problem}`;
+    const kept = `The managed entries stay on the WAF, because this object is invalid: ${problem}`;
     this.#status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: kept });
     return true;
   }

@@ -15,7 +15,7 @@ export interface ApproveOptions extends TargetOptions {
   readonly output: "table" | "json";
 }
 
-const header = ["LIST", "REMOVALS", "LAST WANTED BY", "FOR EXAMPLE", "ON HOLD BECAUSE"];
+const header = ["LIST", "REMOVALS", "LAST DECLARED BY", "FOR EXAMPLE", "ON HOLD BECAUSE"];
 const examplesMax = 3;
 
 /** @returns 0 if the removals are approved or nothing is on hold, 1 if they are not approved. */
@@ -51,7 +51,7 @@ function describe(instance: string, { hash, groups }: OnHold): string[] {
   const total = inThousands(groups.reduce((sum, { count }) => sum + count, 0));
   const lines = [`${total} removals are on hold on ${instance}:`, "", ...tableLines(header, rows), ""];
   if (hash !== undefined) return lines;
-  return [...lines, "No approval helps now: the declared objects could not be read where they live."];
+  return [...lines, "These removals cannot be approved now: the declared objects could not be read from their source."];
 }
 
 /** @throws CommandError if nobody can be asked */
@@ -60,7 +60,7 @@ async function isConfirmed({ yes, output }: ApproveOptions): Promise<boolean> {
   // A program that reads the list asks by itself.
   if (output === "json") return false;
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    throw new CommandError("nobody can be asked: this is no terminal", "Add --yes to approve exactly these.");
+    throw new CommandError("cannot ask for approval: stdin is not a terminal", "Add --yes to approve exactly these.");
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
   const answer = await terminal.question("Remove exactly these from the WAF? [y/N] ");

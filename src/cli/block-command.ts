@@ -52,7 +52,10 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
 export function parseSpan(option: string, text: string): number {
   const spanMs = parseDuration(text);
   if (spanMs !== undefined && spanMs >= 1000 && spanMs <= spanMsMax) return spanMs;
-  throw new CommandError(`${option} ${text} is not a duration`, "Write for example 30m, 2h, 1d12h or 7d; at least 1s.");
+  throw new CommandError(
+    `${option} ${text} is not a duration`,
+    "Write a duration of at least 1s, for example 30m, 2h, 1d12h or 7d.",
+  );
 }
 
 /** An incident is no time to find out from a status that a guard rejected the address. */
@@ -122,7 +125,7 @@ function stateInWords({ state }: ChangeOutcome): string {
     case "Left":
     case "TimedOut":
     case "Stopped":
-      return "is declared as blocked, and not on the blocklist yet,";
+      return "is declared as blocked, but is not on the blocklist yet,";
   }
 }
 
@@ -140,12 +143,12 @@ function warningsOf(
     const rule = allowing.find(({ rule: { addresses } }) => addresses.some((text) => cover.find(text) !== undefined));
     if (rule === undefined) continue;
     warnings.push(
-      `warning: WafIpRule ${nameKey(rule.rule.meta)} allows ${entry} as well, and the WAF itself decides which list wins`,
+      `warning: WafIpRule ${nameKey(rule.rule.meta)} also allows ${entry}; the WAF decides which list takes precedence`,
     );
   }
   if (options.from !== undefined && !isFollowed && until !== undefined) {
     warnings.push(
-      `note: nothing follows this folder now. Keep \`wafsync run ${targetWords(options).trim()}\` running, or run \`wafsync apply ${targetWords(options).trim()}\` after ${until} to end the block.`,
+      `note: no process is watching this folder. Keep \`wafsync run ${targetWords(options).trim()}\` running, or run \`wafsync apply ${targetWords(options).trim()}\` after ${until} to remove the block.`,
     );
   }
   return warnings;

@@ -71,7 +71,7 @@ function parseInstance(text: string, namespaceDefault: string): ObjectName {
   const name = second === undefined ? { namespace: namespaceDefault, name: first } : { namespace: first, name: second };
   if (more.length === 0 && namePattern.test(name.namespace) && namePattern.test(name.name)) return name;
   throw new CommandError(
-    `--instance ${text} is not the name of an instance`,
+    `--instance ${text} is not a valid instance name`,
     "Write NAMESPACE/NAME, for example --instance shop/shop.",
   );
 }
@@ -94,7 +94,7 @@ function describeOutcome(
     case "Failed":
       return `error: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
     case "TimedOut":
-      return `error: ${object} has not finished in time: ${outcome.message}`;
+      return `error: ${object} did not finish within the timeout: ${outcome.message}`;
     case "Stopped":
       return `error: stopped waiting for ${object}; the operator continues`;
     case "NotCreated": {

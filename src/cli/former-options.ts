@@ -47,7 +47,7 @@ export function renameFormerOptions(program: Command, words: readonly string[]):
     const [name, attached] = splitOption(word);
     const next = words[at + 1];
     const found = former.find((one) => one.former === name && one.means?.(attached ?? next ?? "") !== false);
-    if (found !== undefined) warnings.add(`${name} is now ${found.now}; the next version no longer takes ${name} here`);
+    if (found !== undefined) warnings.add(`${name} is now ${found.now}; the next version does not accept ${name} here`);
     renamed.push((found?.now ?? name) + (attached === undefined ? "" : `=${attached}`));
     at += 1;
     const hasValue = found !== undefined || takesValue.has(name);

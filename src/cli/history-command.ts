@@ -92,5 +92,7 @@ function markdownLines(rows: readonly HistoryRow[]): string[] {
 }
 
 function nothing(text: string | undefined): string {
-  return text === undefined ? "Nothing happened in this time." : `Nothing happened to ${text} in this time.`;
+  return text === undefined
+    ? "There are no changes in this period."
+    : `There are no changes of ${text} in this period.`;
 }

@@ -112,7 +112,7 @@ function print(
     `Declared ${countWords(counts.blocklist)} of the blocklist and ${countWords(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
   ];
   if (relaxed.length > 0)
-    lines.push(`The lists need other guards than the defaults: ${relaxed.join(", ")} of the instance.`);
+    lines.push(`These lists do not fit the default guards, so the instance sets ${relaxed.join(", ")}.`);
   lines.push(...skippedLines(skipped));
   if (options.out !== undefined) {
     lines.push(
@@ -126,6 +126,6 @@ function skippedLines(skipped: readonly SkippedEntry[]): string[] {
   if (skipped.length === 0) return [];
   const shown = skipped.slice(0, skippedShownMax).map(({ list, spelling, why }) => `  ${list} ${spelling}: ${why}`);
   const left = skipped.length - shown.length;
-  const title = `Left out, and unmanaged as before: ${countWords(skipped.length)}.`;
+  const title = `Skipped, and still unmanaged: ${countWords(skipped.length)}.`;
   return [title, ...shown, ...(left > 0 ? [`  … and ${countWords(left)} more (-o json lists all)`] : [])];
 }

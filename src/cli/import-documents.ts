@@ -70,7 +70,7 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
   const skipped: SkippedEntry[] = [];
   const readable = (list: ListName): readonly Entry[] => {
     return [...observed[list].keys()].filter((entry) => {
-      if (isOpaque(entry)) skipped.push(skip(observed, list, entry, "It is no address or network."));
+      if (isOpaque(entry)) skipped.push(skip(observed, list, entry, "It is not an address or network."));
       return !isOpaque(entry);
     });
   };
@@ -81,7 +81,7 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
     allowlist: allowed.filter((entry) => {
       if (blocked.has(entry))
         skipped.push(
-          skip(observed, "allowlist", entry, "It is on the blocklist, too, and only one list can declare it."),
+          skip(observed, "allowlist", entry, "It is also on the blocklist, and only one list can declare it."),
         );
       return !blocked.has(entry);
     }),
@@ -172,7 +172,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries, guar
   const { instance } = names;
   const lists = listNames.flatMap((list): ImportedFile[] => {
     if (entries[list].length === 0) return [];
-    const comment = `The ${list} of ${content.domain} as it was imported. The annotation makes wafsync manage the entries that are on the list.`;
+    const comment = `The ${list} of ${content.domain} at the time of the import. Because of the annotation, wafsync adopts the entries that are on the list.`;
     return [{ name: `${instance.name}-${list}.yaml`, comment, documents: rulesOf(names, list, entries[list]) }];
   });
   const waf: ImportedFile = {
@@ -182,7 +182,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries, guar
   };
   const origin: ImportedFile = {
     name: `${instance.name}-origin.yaml`,
-    comment: "The primary origin. The API shows no other: add those that you know.",
+    comment: "The primary origin. The API does not return other origins: add the ones that you know.",
     documents: [originDocument(names, content.primaryOrigin)],
   };
   // A host that a WafOrigin can't name stays as it is.

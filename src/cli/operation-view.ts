@@ -32,7 +32,7 @@ export function viewOperations(facts: RunFacts, pendingClears: readonly Declared
     ...pendingClears.map(viewClear),
     ...(plan?.adoptions ?? []).map(viewAdoption),
     ...(plan?.operations ?? []).map((operation) => viewOperation(operation, drifted)),
-    ...observedOnly.map((view) => ({ ...view, reason: `${view.reason}; not written, since ${why}` })),
+    ...observedOnly.map((view) => ({ ...view, reason: `${view.reason}; not written, because ${why}` })),
   ];
 }
 
@@ -62,7 +62,7 @@ function driftReason(rules: readonly string[]): string {
 }
 
 function viewAdoption({ list, entry, rules }: Adoption): OperationView {
-  const reason = `on the list already, adopted for WafIpRule ${rules.join(", ")} without a call`;
+  const reason = `already on the list, adopted for WafIpRule ${rules.join(", ")} without a call`;
   return { operation: "Adopt", target: list, value: entry, reason };
 }
 
@@ -114,7 +114,7 @@ export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
   const origins = (plan?.origins.waitingForPrimary ?? []).map((value) => ({
     target: "origin",
     value,
-    reason: "is the primary origin, and stays as it is until another host is",
+    reason: "is the primary origin, and stays until another host becomes the primary",
   }));
   const contested = (plan?.contested ?? []).map(({ list, entry, untilMs }) => ({
     target: list,
@@ -136,7 +136,7 @@ export function viewUnmanaged({ plan, desired, observed }: RunFacts): Difference
 
 function unmanagedReason({ rule: { id, expired, expiresAtMs } }: UnmanagedEntry): string {
   if (expired) return `unmanaged, and stays although WafIpRule ${id} has expired`;
-  const when = expiresAtMs === undefined ? "no rule wants it any more" : "the rule expires";
+  const when = expiresAtMs === undefined ? "no rule declares it any longer" : "the rule expires";
   const link = expiresAtMs === undefined ? "when" : "after";
   return `WafIpRule ${id} is satisfied by an unmanaged entry, which stays ${link} ${when}`;
 }

@@ -45,7 +45,7 @@ export function planMarkdown(views: readonly InstanceView[], faults: readonly st
     }
   }
   const faultTitle =
-    faults.length === 1 ? "1 problem of the files" : `${countWords(faults.length)} problems of the files`;
+    faults.length === 1 ? "1 problem in the files" : `${countWords(faults.length)} problems in the files`;
   if (faults.length > 0) comment.addSection({ title: faultTitle, lines: faults.map(problemLine) });
   for (const view of views) {
     for (const section of sectionsOf(view)) {
@@ -96,7 +96,7 @@ class BoundedComment {
       const are = this.#leftOut === 1 ? "1 line is" : `${countWords(this.#leftOut)} lines are`;
       const limit = `${countWords(markdownLengthMax)} characters`;
       this.add([
-        `${are} left out, since this comment has at most ${limit}. \`wafsync plan -o json\` prints them all.`,
+        `${are} omitted, because the comment is limited to ${limit}. \`wafsync plan -o json\` prints them all.`,
         "",
       ]);
     }
@@ -114,7 +114,9 @@ function overview(view: InstanceView, isFaulty: boolean): string[] {
 function countsOf(view: InstanceView, isFaulty: boolean): string {
   if (view.trouble !== undefined) return "**No plan: the WAF cannot be reconciled.**";
   if (differsFromDeclared(view)) return `**Plan: ${planSummary(view)}**`;
-  return isFaulty || isPartial(view) ? "**Nothing to do for the rest.**" : "Nothing to do: the WAF is as declared.";
+  return isFaulty || isPartial(view)
+    ? "**Nothing to do for the other objects.**"
+    : "Nothing to do: the WAF matches the declared state.";
 }
 
 function nameOf({ namespace, name }: InstanceView): string {
@@ -134,7 +136,7 @@ function sectionsOf(view: InstanceView): Section[] {
     itemSection("to adopt without a call", "=", of("Adopt")),
     itemSection("cache clears", "~", of("ClearCache")),
     itemSection("waiting", "?", waiting),
-    itemSection("already there and not managed", "*", unmanaged),
+    itemSection("already on the WAF and unmanaged", "*", unmanaged),
     { title: "Problems", lines: problems.map(problemLine) },
     { title: "Entries written as narrower networks", lines: carvedLines(view, plain).map(problemLine) },
   ].filter(({ lines }) => lines.length > 0);

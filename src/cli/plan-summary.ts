@@ -40,7 +40,7 @@ function differenceParts(view: InstanceView, adopted: number): string[] {
     [held.length, "on hold"],
     [rejectedCount, "rejected"],
     [waiting.length, "waiting"],
-    [unmanaged.length, "already there and not managed"],
+    [unmanaged.length, "already on the WAF and unmanaged"],
   ];
   return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${countWords(count)} ${what}`]));
 }

@@ -21,7 +21,9 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): 
   const problems = [...carvedLines(view, paint), ...problemLines(view, paint)];
   if (!differsFromDeclared(view)) {
     const hasFaults = isFaulty || isPartial(view);
-    const nothing = hasFaults ? "Nothing to do for the rest." : "Nothing to do: the WAF is as declared.";
+    const nothing = hasFaults
+      ? "Nothing to do for the other objects."
+      : "Nothing to do: the WAF matches the declared state.";
     return [...lines, ...problems, paint(hasFaults ? "bold" : "green", `  ${nothing}`)];
   }
   lines.push(

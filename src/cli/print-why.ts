@@ -14,7 +14,7 @@ export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] 
   const lines = [paint(styles[view.verdict], headline(address, view))];
   for (const covering of view.coverings) lines.push("", ...coveringLines(covering, paint));
   for (const { rule, places, message } of view.ineffective) {
-    lines.push("", `WafIpRule ${rule}${placed(places)} names it without effect:`, `  ${message}`);
+    lines.push("", `WafIpRule ${rule}${placed(places)} declares it without effect:`, `  ${message}`);
   }
   return lines;
 }
@@ -47,7 +47,7 @@ function headline(address: Entry, { instance, domain, verdict, coverings, liveLi
       return `${address} is ${declared}blocked ${where}`;
     case "Allowed": {
       const isBoth = coverings.some(({ list, state }) => list === "blocklist" && state !== "NotOnList");
-      const both = isBoth ? "; the blocklist covers it, too, and the WAF itself decides which list wins" : "";
+      const both = isBoth ? "; the blocklist also covers it, and the WAF decides which list takes precedence" : "";
       return `${address} is ${declared}allowed ${where}${both}`;
     }
     case "NotBlocked":
@@ -59,7 +59,7 @@ function coveringLines(covering: CoveringView, paint: Paint): string[] {
   const { list, entry, spelling, owners, formerOwners, note } = covering;
   const shown = spelling === undefined ? "" : ` (shown as ${spelling})`;
   const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}`;
-  const former = formerOwners.length === 0 ? [] : [`  last wanted by ${formerOwners.join(", ")}`];
+  const former = formerOwners.length === 0 ? [] : [`  last declared by ${formerOwners.join(", ")}`];
   return [title, ...owners.map(ownerLine), ...former, ...(note === undefined ? [] : [`  ${note}`])];
 }
 

@@ -44,9 +44,9 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
 ];
 
 const exitCodes = `
-Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
-Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
-Exit code of whatever is stopped by a signal before it is done: 130.`;
+Exit codes of plan: 0 nothing to do, 1 there are changes, 2 error.
+Exit codes of apply and run --once: 0 complete, 1 incomplete (rejected, on hold, conflict), 2 error.
+Exit code of a command that a signal stops before it finishes: 130.`;
 
 /** @param name what users call it: `wafsync`, or `kubectl wafsync` */
 export function createProgram(name: string, setExitCode: SetExitCode): Command {

@@ -47,7 +47,7 @@ async function query<T>(
     await api.close();
     if (!answer.ok) return { problem: answer.fault.message };
     const parsed = schema.safeParse(answer.value);
-    return parsed.success ? { value: parsed.data } : { problem: "its answer is not that of a Kubernetes API server" };
+    return parsed.success ? { value: parsed.data } : { problem: "the response is not from a Kubernetes API server" };
   } catch (error) {
     return { problem: (error as Error).message };
   }

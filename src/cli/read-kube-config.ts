@@ -21,7 +21,7 @@ export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenC
       ...(kubeconfig === undefined ? {} : { file: kubeconfig }),
       ...(context === undefined ? {} : { context }),
     });
-    if (kubeConfig.getCurrentCluster() === null) throw new RangeError("The kubeconfig names no cluster");
+    if (kubeConfig.getCurrentCluster() === null) throw new RangeError("The kubeconfig does not name a cluster");
     const contextNamespace = kubeConfig.getContextObject(kubeConfig.getCurrentContext())?.namespace ?? "default";
     return { kubeConfig, contextNamespace };
   } catch (error) {

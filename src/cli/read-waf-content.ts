@@ -37,8 +37,8 @@ export async function readWafContent(access: WafAccess): Promise<WafContent> {
     const change = changeBetween(first, second);
     if (change === undefined) return second;
     throw new CommandError(
-      `the WAF changes while it is read: ${change}`,
-      "No file was written. Stop whatever writes to the WAF, and run the command again.",
+      `the WAF changed during the import: ${change}`,
+      "No file was written. Stop the other writer of the WAF, and run the command again.",
     );
   } finally {
     await registry.close();
@@ -62,12 +62,13 @@ function valueOf<T>(result: WafResult<T>): T {
 
 /** In whatever order the lists are shown. */
 function changeBetween(a: WafContent, b: WafContent): string | undefined {
-  if (a.domain !== b.domain) return `its domain was ${a.domain}, and then ${b.domain}`;
-  if (a.primaryOrigin !== b.primaryOrigin) return "its primary origin was another one when it was read again";
+  if (a.domain !== b.domain) return `its domain changed from ${a.domain} to ${b.domain}`;
+  if (a.primaryOrigin !== b.primaryOrigin) return "the second read returned a different primary origin";
   for (const list of ["blocklist", "allowlist"] as const) {
     const [before, after] = [a.lists[list].toSorted(), b.lists[list].toSorted()];
     const isSame = before.length === after.length && before.every((text, index) => text === after[index]);
-    if (!isSame) return `the ${list} had ${before.length} entries, and others when it was read again (${after.length})`;
+    if (!isSame)
+      return `the ${list} had ${before.length} entries, and different ones in the second read (${after.length})`;
   }
   return undefined;
 }

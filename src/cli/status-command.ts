@@ -102,7 +102,7 @@ function detailsOf(view: StatusView, paint: Paint): string[] {
   const told = onHold.length > 0 && view.reason === "Held" ? [] : [`  ${message}`];
   const lines = ready === "True" ? [] : ["", paint("bold", instance), ...told];
   for (const { list, count, owners, examples, reason } of onHold) {
-    const whose = owners === "" ? "" : `, last wanted by ${owners}`;
+    const whose = owners === "" ? "" : `, last declared by ${owners}`;
     lines.push(
       `  ${inThousands(count)} removals from the ${list}${whose} (${examples.join(", ")}${count > examples.length ? ", …" : ""}): ${reason}`,
     );

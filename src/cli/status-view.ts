@@ -73,6 +73,6 @@ function viewObject(meta: ResourceMeta, sight: InstanceSight): ObjectStatusView 
 
 function conditionOf(conditions: readonly Condition[] | undefined): Pick<StatusView, "ready" | "reason" | "message"> {
   const ready = findCondition(conditions ?? [], "Ready");
-  if (ready === undefined) return { ready: "Unknown", reason: "", message: "No run has reported on it yet." };
+  if (ready === undefined) return { ready: "Unknown", reason: "", message: "No reconcile run has reported on it yet." };
   return { ready: ready.status, reason: ready.reason, message: ready.message };
 }

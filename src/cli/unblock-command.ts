@@ -86,7 +86,7 @@ async function decide(
 
 function sameEntry(address: Entry, left: readonly CoveringView[]): string {
   const owner = left.find(({ entry }) => entry === address)?.owners[0]?.rule ?? "";
-  return `WafIpRule ${owner} blocks exactly this entry, and the rule that holds an entry wins: remove it there.`;
+  return `WafIpRule ${owner} blocks exactly this entry, and the first rule that declares an entry takes precedence: remove it there.`;
 }
 
 function print(
@@ -133,16 +133,18 @@ function linesOf(
     return [
       ...lines,
       isUntouched
-        ? `Nothing blocks ${address} on ${nameKey(instance)}.`
+        ? `${address} is not blocked on ${nameKey(instance)}.`
         : `${address} is unblocked on ${nameKey(instance)}${done}.`,
     ];
   }
   const title =
-    allow === undefined ? `${address} is still blocked on ${nameKey(instance)}:` : "Change meanwhile what blocks it:";
+    allow === undefined
+      ? `${address} is still blocked on ${nameKey(instance)}:`
+      : "In the meantime, change what blocks it:";
   lines.push(title, ...left.flatMap(leftLines));
   if (allow === undefined && plan.mayAllow) {
     lines.push(
-      `To let it through until that is changed: wafsync unblock ${address} ${targetWords(options)}--instance ${nameKey(instance)} --allow-for 1h`,
+      `To allow it until then: wafsync unblock ${address} ${targetWords(options)}--instance ${nameKey(instance)} --allow-for 1h`,
     );
   }
   return lines;
@@ -156,12 +158,12 @@ function leftLines({ entry, owners, formerOwners, management }: CoveringView): s
     });
   }
   if (management === "Managed") {
-    const by = formerOwners.length === 0 ? "" : `, last wanted by ${formerOwners.join(", ")}`;
+    const by = formerOwners.length === 0 ? "" : `, last declared by ${formerOwners.join(", ")}`;
     return [
-      `  ${entry}${by}: no rule wants it any more, and its removal is pending or on hold (see \`wafsync status\`).`,
+      `  ${entry}${by}: no rule declares it any longer, and its removal is pending or on hold (see \`wafsync status\`).`,
     ];
   }
   return [
-    `  ${entry}: another writer added it. Remove it in the WAF's own console, or adopt it with a rule and delete that.`,
+    `  ${entry}: another writer added it. Remove it in the WAF's own console, or adopt it with a rule and then delete the rule.`,
   ];
 }

@@ -14,7 +14,7 @@ export function refuseUnsafeEnvironment(): void {
   if (tlsRejectUnauthorized === "0") {
     throw new CommandError(
       "the environment variable NODE_TLS_REJECT_UNAUTHORIZED is 0, so Node.js would send API keys to any server",
-      "Run wafsync without it. Set NODE_EXTRA_CA_CERTS to the file of a certificate authority of your own.",
+      "Run wafsync without it. To trust your own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.",
     );
   }
 }

@@ -30,16 +30,16 @@ export async function runVersion(options: VersionOptions): Promise<number> {
   } else {
     const lines = [
       `wafsync      ${version}`,
-      `Commit       ${commit ?? "unknown: run from the sources"}`,
+      `Commit       ${commit ?? "unknown: running from source"}`,
       `Node.js      ${node} (${platform})`,
-      ...(server === undefined ? [] : [`API server   ${"version" in server ? server.version : "does not answer"}`]),
+      ...(server === undefined ? [] : [`API server   ${"version" in server ? server.version : "does not respond"}`]),
     ];
     process.stdout.write(`${lines.join("\n")}\n`);
   }
   if (server === undefined || "version" in server) return 0;
   // Whoever did not name a cluster may have a kubeconfig for something else.
-  if (isNamed) throw new CommandError(`the API server does not answer: ${server.problem}`);
-  process.stderr.write(`warning: the API server does not answer: ${server.problem}\n`);
+  if (isNamed) throw new CommandError(`the API server does not respond: ${server.problem}`);
+  process.stderr.write(`warning: the API server does not respond: ${server.problem}\n`);
   return 0;
 }
 

@@ -57,7 +57,9 @@ export async function viewWhy(address: Entry, sight: InstanceSight, nowMs: numbe
   const { meta } = gathered.instance;
   const domain = inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined);
   const unread =
-    live.state === "Read" ? [] : [`The lists of the WAF were not read, so this is what is declared. ${live.why}`];
+    live.state === "Read"
+      ? []
+      : [`The lists of the WAF were not read, so this shows only the declared state. ${live.why}`];
   return {
     instance: nameKey(meta),
     ...(domain === undefined ? {} : { domain }),
@@ -128,17 +130,17 @@ function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
   if (first === undefined) {
     if (isManaged !== true) {
       const isExclusive = instance.policies[list] === "Exclusive";
-      return isExclusive ? "No rule declares it: the policy Exclusive has it removed." : undefined;
+      return isExclusive ? "No rule declares it: the policy Exclusive removes it." : undefined;
     }
-    if (instance.suspend) return "No rule declares it any more: it stays as long as the instance is suspended.";
-    return "No rule declares it any more: the next run removes it, unless removals are on hold (see `wafsync status`).";
+    if (instance.suspend) return "No rule declares it any longer: it stays while the instance is suspended.";
+    return "No rule declares it any longer: the next run removes it, unless removals are on hold (see `wafsync status`).";
   }
   if (isLive !== false) return undefined;
   if (refusal !== undefined) return `The API refused to add it: ${refusal}`;
-  if (instance.suspend) return "It is declared and not added: the instance is suspended.";
-  if (instance.policies[list] === "Observe") return "It is declared and not added: the policy of the list is Observe.";
+  if (instance.suspend) return "It is declared but not added: the instance is suspended.";
+  if (instance.policies[list] === "Observe") return "It is declared but not added: the policy of the list is Observe.";
   const reported = reportedOn(first.rule.meta, sight);
-  return `It is declared and not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
+  return `It is declared but not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
 }
 
 function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | undefined {

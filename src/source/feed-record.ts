@@ -97,7 +97,8 @@ export type DecodedState =
 /** The state without its content: `withContent` adds it. */
 export function decodeFeedState(stateText: string): DecodedState {
   const parsed = stored.safeParse(parseJson(stateText));
-  if (!parsed.success) return { ok: false, problem: "the state of the feed is damaged, or a newer wafsync wrote it" };
+  if (!parsed.success)
+    return { ok: false, problem: "the state of the feed is damaged, or was written by a newer version of wafsync" };
   const { format: _format, good, ...rest } = parsed.data;
   const state = { ...emptyState, ...rest } as FeedState;
   if (good === undefined) return { ok: true, state, contentDigest: undefined };

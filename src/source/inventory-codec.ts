@@ -170,7 +170,7 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     otherDomains: new Map(),
   };
   const identity = decodeIdentity(record["waf"] ?? "");
-  if (identity === undefined) return { ok: false, problem: "The inventory is damaged: section waf is not understood." };
+  if (identity === undefined) return { ok: false, problem: "The inventory is damaged: section waf is invalid." };
   for (const section of lineSections) {
     for (const [index, line] of (record[section] ?? "").split(/\r?\n/).entries()) {
       if (line.trim() === "" || lineReaders[section](line, into)) continue;

@@ -39,7 +39,7 @@ export function makeFeedMetrics(registry: Registry): FeedMetrics {
   const entries = gauge("wafsync_feed_entries", "Entries that rules get from the feed.");
   const lastGood = gauge(
     "wafsync_feed_last_good_timestamp_seconds",
-    "When the source last confirmed the content of the feed, as a Unix time; 0 if it never did.",
+    "Unix time at which the source last confirmed the content of the feed; 0 if never.",
   );
   const stale = gauge(
     "wafsync_feed_stale",
@@ -47,7 +47,7 @@ export function makeFeedMetrics(registry: Registry): FeedMetrics {
   );
   const fetches = feeds.counter({
     name: "wafsync_feed_fetches_total",
-    help: "Fetches by result: the reason of the condition Fetched.",
+    help: "Number of fetches by result, which is the reason of the condition Fetched.",
     labelNames: ["result"],
     initial: fetchResults.map((result) => ({ result })),
   });

@@ -218,12 +218,12 @@ class Caller {
 
 function longList(list: ListName, entriesMax: number): WafFault {
   const most = entriesMax.toLocaleString("en-US");
-  const message = `The ${list} has more than ${most} entries, which is the most that wafsync reads (--max-list-entries).`;
+  const message = `The ${list} has more entries than the limit of ${most} (--max-list-entries).`;
   return { code: "TooLarge", message, status: 200 };
 }
 
 function busyFault(by: string): WafFault {
-  const message = `Another wafsync on this machine uses the same API key and does not let go of it: ${by}. Nothing was sent.`;
+  const message = `Another wafsync process on this machine is using the same API key and has not released it: ${by}. Nothing was sent.`;
   return { code: "Unavailable", message };
 }
 

@@ -45,7 +45,7 @@ function itemProblem(item: unknown): string | undefined {
   if (typeof item !== "string" || item.length > listItemLengthMax)
     return `is not a string of at most ${listItemLengthMax} characters`;
   if (plainItem.test(item)) return undefined;
-  return visibleText(item.trim()) === item.trim() ? undefined : "has a character that is not shown";
+  return visibleText(item.trim()) === item.trim() ? undefined : "contains an invisible character";
 }
 
 export const writeAnswer = z

@@ -75,7 +75,7 @@ test("A server that is gone for an hour is asked less and less often, and its co
   const delays: number[] = [];
   while (clock.nowMs() - goneMs < 60 * minuteMs) {
     await book.refresh(never);
-    expect(book.problems().join(" ")).toContain("The last good content stays in use: 100 entries.");
+    expect(book.problems().join(" ")).toContain("Rules continue to use the last good content:  100 entries.");
     expect(used()).toEqual(list);
     delays.push(await toNextFetch());
   }

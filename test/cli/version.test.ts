@@ -47,7 +47,7 @@ describe("wafsync version", () => {
     const { code, stdout, stderr } = await run([]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe(`wafsync      ${version}
-Commit       unknown: run from the sources
+Commit       unknown: running from source
 Node.js      ${process.versions.node} (${process.platform}-${process.arch})
 `);
     expect(paths).toEqual([]);

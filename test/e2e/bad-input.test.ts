@@ -42,7 +42,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "wrong-version.yaml": {
     content: rule("wrong-version").replace("v1alpha1", "v1beta1"),
-    lines: ['error: wrong-version.yaml:2: apiVersion: must be wafsync.dev/v1alpha1, and is "wafsync.dev/v1beta1"'],
+    lines: ['error: wrong-version.yaml:2: apiVersion: must be wafsync.dev/v1alpha1, but is "wafsync.dev/v1beta1"'],
   },
   "missing-instance.yaml": {
     content: rule("missing-instance").replace("name: main", "name: mian"),
@@ -79,7 +79,7 @@ const cases: Readonly<Record<string, Case>> = {
   "missing-secret.yaml": {
     content: instanceDocument("https://waf.example.com", { name: "missing-secret" }).replace("waf-key", "lost"),
     lines: [
-      "error: missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL.",
+      "error: missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL.",
     ],
   },
   "empty-key.yaml": {

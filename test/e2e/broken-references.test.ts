@@ -67,10 +67,10 @@ test.each([
   expect(planned.stdout).toContain("3 on hold");
   const applied = await example.run("apply");
   expect(applied.code).toBe(2);
-  expect(applied.stdout).toMatch(/3 removals from the blocklist \(.*\) are on hold because a reference is broken: /);
+  expect(applied.stdout).toMatch(/3 removals from the blocklist \(.*\) are on hold because of an invalid reference: /);
   expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
   expect(applied.stdout).toContain(hint);
-  expect(applied.stdout).toContain("They were last wanted by WafIpRule shop/scanners.");
+  expect(applied.stdout).toContain("They were last declared by WafIpRule shop/scanners.");
   expectBlocked(example);
 
   await example.edit("scanners.yaml", /namespace: shpo/, "namespace: shop");

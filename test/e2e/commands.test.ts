@@ -99,7 +99,7 @@ test("plan ends with 1 while there are changes and with 0 when there are none; i
   expect(await runWafsync(["plan", ...from])).toMatchObject({
     code: 0,
     stderr: "",
-    stdout: expect.stringContaining("Nothing to do: the WAF is as declared.") as unknown,
+    stdout: expect.stringContaining("Nothing to do: the WAF matches the declared state.") as unknown,
   });
   const again = await runWafsync(["run", ...from, "--once", "-o", "json"]);
   expect(again).toMatchObject({ code: 0, stderr: "" });
@@ -116,7 +116,7 @@ test("an annotation without quotes is an error that says so, and the instance st
   );
   const { code, stderr } = await runWafsync(["plan", ...folder.from]);
   expect(code).toBe(2);
-  expect(stderr).toContain("must be a text, and is a number: put it in quotes");
+  expect(stderr).toContain("must be a string, but is a number: put it in quotes");
   expect(stderr).not.toContain("no longer declared");
 });
 

@@ -126,7 +126,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
     breakIt();
     const applied = await world.apply();
     expect(applied.stderr).toContain(message);
-    expect(applied.stderr).toContain("The last good content stays in use: 40 entries.");
+    expect(applied.stderr).toContain("Rules continue to use the last good content:  40 entries.");
     expect(world.blocked).toEqual(shrunk.toSorted());
   }
 

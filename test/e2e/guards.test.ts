@@ -59,7 +59,7 @@ describe("Special-purpose networks", () => {
 
     await writeInstance(folder, "");
     const planned = await runWafsync(["plan", ...folder.from]);
-    expect(planned.stdout).toContain("  - blocklist  10.0.0.0/8  added by wafsync, and no rule wants it any more");
+    expect(planned.stdout).toContain("  - blocklist  10.0.0.0/8  added by wafsync, and no rule declares it any longer");
     expect(planned.stdout).toContain("GuardRejected, 1 entry is not applied");
     await runWafsync(["apply", ...folder.from]);
     expect(waf.blocklist).toEqual(["192.0.2.1"]);
@@ -119,7 +119,7 @@ describe("A Block entry around a protected address", () => {
     const again = await runWafsync(["plan", ...folder.from]);
     expect(again.code).toBe(0);
     expect(again.stdout).toContain(note);
-    expect(again.stdout).toContain("Nothing to do: the WAF is as declared.");
+    expect(again.stdout).toContain("Nothing to do: the WAF matches the declared state.");
   });
 
   test("is replaced by what is left of it when the address becomes protected: additions go first", async () => {

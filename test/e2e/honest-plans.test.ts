@@ -16,7 +16,7 @@ import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { addresses as testAddresses } from "../support/builders/declare.ts";
 
 const program = builtProgram();
-const nothing = "Nothing to do: the WAF is as declared.";
+const nothing = "Nothing to do: the WAF matches the declared state.";
 
 async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
   return await runWafsync([...command.split(" "), ...from, ...more], { program: program() });
@@ -71,7 +71,7 @@ describe("Drift", () => {
     expect((await run(folder, "apply")).code).toBe(0);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 3) }));
     const plan = await run(folder, "plan");
-    expect(plan.stdout).toContain("wanted by WafIpRule shop/feed (2 to add)");
+    expect(plan.stdout).toContain("declared by WafIpRule shop/feed (2 to add)");
     expect(plan.stdout).not.toContain("another writer");
   });
 
@@ -193,7 +193,7 @@ describe("Everything else that is not as declared", () => {
     const plan = await run(folder, "plan");
     expect(plan.code).toBe(1);
     expect(plan.stdout).toMatch(
-      /! blocklist {2}198\.18\.0\.0 {2}on hold, last wanted by WafIpRule shop\/feed: the guards/,
+      /! blocklist {2}198\.18\.0\.0 {2}on hold, last declared by WafIpRule shop\/feed: the guards/,
     );
     expect(plan.stdout).toContain(
       "Plan: 0 to add, 0 to remove, 1 on hold, one call each, and one that clears the cache.",

@@ -215,7 +215,7 @@ describe("Removals on hold", () => {
     expect([status.code, status.stdout]).toEqual([
       1,
       expect.stringMatching(
-        /38 removals from the blocklist, last wanted by WafIpRule shop\/feed[^]*wafsync approve -f/,
+        /38 removals from the blocklist, last declared by WafIpRule shop\/feed[^]*wafsync approve -f/,
       ),
     ]);
     const asked = await run(folder, "approve");

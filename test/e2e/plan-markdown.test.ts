@@ -63,7 +63,7 @@ describe("The comment", () => {
     expect(stdout).toContain("<details open><summary>1 to remove</summary>");
     expect(stdout).toContain("\n- 192.0.2.1\n");
     expect(stdout.match(/^\+ 198\./gm)).toHaveLength(1_413);
-    expect(stdout).toContain("blocklist: wanted by WafIpRule shop/feed (1,413 to add)");
+    expect(stdout).toContain("blocklist: declared by WafIpRule shop/feed (1,413 to add)");
   });
 
   test("has at most 60,000 characters, and says how many lines are left out", async () => {
@@ -86,7 +86,7 @@ describe("The comment", () => {
     const synced = await comment(folder);
     expect([synced.code, synced.stdout]).toEqual([
       0,
-      expect.stringContaining("Nothing to do: the WAF is as declared."),
+      expect.stringContaining("Nothing to do: the WAF matches the declared state."),
     ]);
     expect(synced.stdout).not.toContain("<details");
     await folder.files.remove("main.yaml");

@@ -110,7 +110,7 @@ test("an instance renamed and moved to another namespace keeps 1,413 entries and
   const planned = await runWafsync(["plan", ...folder.from]);
   expect(planned).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining("Nothing to do: the WAF is as declared."),
+    stdout: expect.stringContaining("Nothing to do: the WAF matches the declared state."),
     stderr: expect.not.stringContaining("no longer declared"),
   });
   const applied = await runWafsync(["apply", ...folder.from]);

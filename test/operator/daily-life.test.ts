@@ -111,7 +111,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().eventually("the rest is on hold", async () => (await heldBy())?.reason === "SourceBroken");
     const message = (await heldBy())?.message ?? "";
     expect(message).toContain(
-      `WafIpRule ${namespace}/scanners is attached to no instance. There is no WafInstance ${namespace}/wav; did you mean waf? Correct spec.instanceRef`,
+      `WafIpRule ${namespace}/scanners is not attached to an instance. There is no WafInstance ${namespace}/wav; did you mean waf? Correct spec.instanceRef`,
     );
     const hash = /approve-removals=([0-9a-f]{12})/.exec(message)?.[1] ?? "";
     await world().patch(other, { metadata: { annotations: { "wafsync.dev/approve-removals": hash } } });

@@ -131,7 +131,7 @@ await describeOperator("the commands of an incident", (world) => {
     const status = await call(responder, "status");
     expect([status.code, status.stdout]).toEqual([
       1,
-      expect.stringMatching(/290 removals from the blocklist, last wanted by WafIpRule \S+\/big[^]*wafsync approve/),
+      expect.stringMatching(/290 removals from the blocklist, last declared by WafIpRule \S+\/big[^]*wafsync approve/),
     ]);
     const approved = await call(responder, "approve", "--yes");
     expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining("Approved on WafInstance")]);

@@ -6,7 +6,9 @@ import { withTargetOptions } from "./target-options.ts";
 export function addApproveCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("approve"))
     .option("-y, --yes", "do not ask", false)
-    .description("Show removals on hold by who wanted the entries last, and let exactly these through.")
+    .description(
+      "Show the removals on hold, grouped by the rule that last declared the entries, and approve exactly these.",
+    )
     .addHelpText(
       "after",
       `
@@ -14,7 +16,7 @@ Examples:
   $ wafsync approve -f waf/
   $ wafsync approve --instance shop/shop --yes
 
-Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 something is wrong.
+Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 error.
 `,
     )
     .action(async (options) => {

@@ -25,7 +25,7 @@ export interface LogRange extends Moments {
 type Bound = { readonly day: number } | { readonly timeMs: number };
 
 const timeHint =
-  "Write a day as YYYY-MM-DD, 7d for seven days ago, today or yesterday, or a moment as YYYY-MM-DDTHH:MM or 24h for 24 hours ago. Times are those of UTC.";
+  "Write a day as YYYY-MM-DD, 7d (seven days ago), today or yesterday, or a time as YYYY-MM-DDTHH:MM or 24h (24 hours ago). All times are UTC.";
 
 /** @throws CommandError that says what to write instead */
 export function parseRange(since: string, until: string, nowMs: number): LogRange {
@@ -38,14 +38,14 @@ export function parseRange(since: string, until: string, nowMs: number): LogRang
   if (firstDay > lastDay || (sinceMs !== undefined && untilMs !== undefined && sinceMs >= untilMs)) {
     throw new CommandError(
       `--since ${describeBound(since, from)} is not before --until ${describeBound(until, to)}`,
-      "--since is the older of the two.",
+      "--since must be the earlier of the two.",
     );
   }
   const days = lastDay - firstDay + 1;
   if (days > rangeDaysMax) {
     throw new CommandError(
       `${formatDay(firstDay)} to ${formatDay(lastDay)} is ${days} days, and the WAF allows at most ${rangeDaysMax}`,
-      `Set --since ${formatDay(lastDay - rangeDaysMax + 1)}, and read the earlier days with another command.`,
+      `Set --since ${formatDay(lastDay - rangeDaysMax + 1)}, and read the earlier days with a second command.`,
     );
   }
   return { days: { firstDay, lastDay }, sinceMs, untilMs };

@@ -43,7 +43,7 @@ function refused(verb: string, instance: ObjectName, { code, message }: ApiFault
   if (code === "NotFound") return new CommandError(`there is no WafInstance ${nameKey(instance)}`);
   if (code !== "Forbidden") return new CommandError(`WafInstance ${nameKey(instance)}: ${message}`);
   return new CommandError(
-    `you may not ${verb} wafinstances in namespace ${instance.namespace}`,
-    "Ask for that right, or ask the owner of the instance to approve.",
+    `you are not allowed to ${verb} wafinstances in namespace ${instance.namespace}`,
+    "Ask for this permission, or ask the owner of the instance to approve.",
   );
 }

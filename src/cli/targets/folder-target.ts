@@ -38,7 +38,7 @@ const defaultStateFolder = ".wafsync";
 export async function openFolder(options: TargetOptions, directory: string): Promise<Target> {
   const found = await stat(directory).catch(() => undefined);
   if (found?.isDirectory() !== true) {
-    const problem = found === undefined ? `there is no folder ${directory}` : `${directory} is a file, not a folder`;
+    const problem = found === undefined ? `folder ${directory} does not exist` : `${directory} is a file, not a folder`;
     throw new CommandError(problem, "Set -f to the folder with the YAML files.");
   }
   const stateDirectory = options.state ?? join(directory, defaultStateFolder);

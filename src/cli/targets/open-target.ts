@@ -11,7 +11,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
   }
   for (const name of ["namespace", "kubeconfig", "context"] as const) {
     if (options[name] === undefined) continue;
-    throw new CommandError(`--${name} is for a cluster, and -f for a folder`, "Use one of the two.");
+    throw new CommandError(`--${name} is for a cluster, but -f is for a folder`, "Use only one of them.");
   }
   const { openFolder } = await import("./folder-target.ts");
   return await openFolder(options, options.from);

@@ -27,7 +27,7 @@ export async function previewHolds(place: FolderPlace, instance: ObjectName): Pr
     const { plan } = found.facts;
     if (plan === undefined) {
       const why = troubleOf(found.facts)?.message ?? "The WAF could not be read.";
-      throw new CommandError(`what is on hold is not known: ${why}`);
+      throw new CommandError(`the removals on hold are unknown: ${why}`);
     }
     return { hash: plan.held?.hash, groups: plan.held === undefined ? [] : heldGroups(plan.held) };
   } finally {

@@ -8,7 +8,7 @@ import type { LiveLists, OnHold } from "./target.ts";
 /** The API is meant for one call at a time. */
 export const busy: LiveLists = {
   state: "Unread",
-  why: "wafsync writes to this WAF now, which takes one call at a time.",
+  why: "wafsync is already writing to this WAF, which accepts one call at a time.",
 };
 
 export interface Reported {
@@ -38,12 +38,13 @@ export function isReportedSynced(status: unknown): boolean {
 /** How far a rule is, from what is reported on this generation or a later one. */
 export function progressOf(status: Reported | undefined, generation: number): Progress {
   const { conditions = [], observedGeneration = -1 } = status ?? {};
-  if (observedGeneration < generation) return { state: "Open", message: "No run has seen the rule yet." };
+  if (observedGeneration < generation)
+    return { state: "Open", message: "No reconcile run has processed the rule yet." };
   const accepted = findCondition(conditions, "Accepted");
   if (accepted?.status === "False") return { state: "Left", message: accepted.message };
   const synced = findCondition(conditions, "Synced");
   if (synced?.status === "True") return { state: "Settled", message: "" };
-  const message = synced?.message ?? "No run has reported on the rule yet.";
+  const message = synced?.message ?? "No reconcile run has reported on the rule yet.";
   const isStuck = findCondition(conditions, "Stalled")?.status === "True";
   return { state: isStuck ? "Left" : "Open", message };
 }

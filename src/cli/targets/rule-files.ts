@@ -22,18 +22,18 @@ export async function fileOfRule(directory: string, snapshot: DirectorySnapshot,
     const shares = [...snapshot.items.values()].filter(({ file }) => file === item.file).length > 1;
     if (isOwn && !shares) return item.file;
     throw new CommandError(
-      `WafIpRule ${nameKey(name)} is declared in ${item.file} already, and not by this command alone`,
-      "Change it there.",
+      `WafIpRule ${nameKey(name)} is already declared in ${item.file}, and not only by this command`,
+      "Change the rule there.",
     );
   }
   for (const file of [objectFileName(name.name), objectFileName(`${name.name}.${name.namespace}`)]) {
     if ((await stat(join(directory, file)).catch(() => undefined)) === undefined) return file;
   }
-  throw new CommandError(`the file ${objectFileName(name.name)} exists already and declares something else`);
+  throw new CommandError(`the file ${objectFileName(name.name)} already exists and declares something else`);
 }
 
 export async function writeRuleFile(directory: string, file: string, rule: CommandRule): Promise<void> {
-  const text = `# Written by \`wafsync block\` or \`wafsync unblock\`, which change it again.\n${stringify(ruleDocument(rule), { lineWidth: 0 })}`;
+  const text = `# Written by \`wafsync block\` or \`wafsync unblock\`, which overwrite it.\n${stringify(ruleDocument(rule), { lineWidth: 0 })}`;
   await writeFileAtomically(join(directory, file), text, fileMode).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`${join(directory, file)} cannot be written: ${error.code ?? error.message}`);
   });

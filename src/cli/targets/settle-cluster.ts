@@ -60,7 +60,10 @@ async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
   const found = await getObject<RuleObject>(api, type, rule, { timeoutMs });
   if (!found.ok) throw refused("get", rule, found.fault);
   if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
-    throw new CommandError(`WafIpRule ${nameKey(rule)} exists already, and no command wrote it`, "Change it yourself.");
+    throw new CommandError(
+      `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
+      "Change the rule yourself.",
+    );
   }
   const { spec } = body;
   // What the earlier command set and this one does not, goes.
@@ -113,13 +116,13 @@ function addressOf({ metadata: { namespace = "", name } }: RuleObject): ObjectNa
 function refused(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {
   if (code === "Forbidden") {
     return new CommandError(
-      `you may not ${verb} wafiprules in namespace ${name.namespace}`,
-      "Ask for that right, or name a namespace with -n whose rules you may write and that the instance accepts.",
+      `you are not allowed to ${verb} wafiprules in namespace ${name.namespace}`,
+      "Ask for this permission, or use -n with a namespace in which you can write rules and that has access to the instance.",
     );
   }
   if (code === "NotFound") {
     return new CommandError(
-      `WafIpRule ${nameKey(name)} cannot be written: there is no namespace ${name.namespace}, or the CRDs of wafsync are not installed`,
+      `WafIpRule ${nameKey(name)} cannot be written: namespace ${name.namespace} does not exist, or the wafsync CRDs are not installed`,
     );
   }
   return new CommandError(`WafIpRule ${nameKey(name)} cannot be written: ${message}`);

@@ -95,7 +95,7 @@ async function judge(work: FolderWork, wait: WaitOptions, trouble: string | unde
 async function followStatus(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
   const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
   const told = new Set<string>();
-  wait.onMessage(`another process works with ${work.stateDirectory}: waiting for it`);
+  wait.onMessage(`another process is using ${work.stateDirectory}: waiting for it`);
   for (;;) {
     const { state, message } = reportedProgress(work);
     if (state !== "Open") return { state, message, isFollowed: true };
@@ -117,7 +117,7 @@ function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
     const wanted = expiresAtMs === longAgoMs ? 0 : addresses.length;
     const { desired, carved = 0 } = status?.entries ?? {};
     const isOlder = progress.state === "Settled" && carved === 0 && desired !== wanted;
-    if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been read again yet.` };
+    if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been reread yet.` };
     if (progress.state !== "Settled") return progress;
   }
   return { state: "Settled", message: "" };

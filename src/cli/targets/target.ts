@@ -117,7 +117,7 @@ function parseName(text: string): { readonly namespace: string | undefined; read
   const [namespace, name] = second === undefined ? [undefined, first] : [first, second];
   const isName = (part: string): boolean => /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(part);
   if (more.length > 0 || !isName(name) || (namespace !== undefined && !isName(namespace))) {
-    throw new CommandError(`--instance ${text} is not the name of an instance`, "Write NAME or NAMESPACE/NAME.");
+    throw new CommandError(`--instance ${text} is not a valid instance name`, "Write NAME or NAMESPACE/NAME.");
   }
   return { namespace, name };
 }

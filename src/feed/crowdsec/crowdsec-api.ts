@@ -97,14 +97,14 @@ async function readAnswer(
   { clock }: CrowdsecApiOptions,
 ): Promise<CrowdsecAnswer> {
   if (status === 401 || status === 403) {
-    return failed({ code: "Refused", message: `${origin} refuses the API key (${status}).` });
+    return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
   }
   if (status !== 200 && status !== 201) {
     const retryAfterMs = parseRetryAfter(headers["retry-after"], clock.nowMs());
     const code = status === 429 ? "RateLimited" : "HttpStatus";
     return failed({
       code,
-      message: `${origin} answered ${status}.`,
+      message: `${origin} responded with status ${status}.`,
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     });
   }
@@ -116,7 +116,7 @@ async function readAnswer(
   } catch {
     return failed({
       code: "NotInFormat",
-      message: `${origin} answered something else than JSON: check spec.crowdsec.url.`,
+      message: `The response of ${origin} is not JSON: check spec.crowdsec.url.`,
     });
   }
 }

@@ -118,5 +118,5 @@ export class CrowdsecSource {
 
 const unexpected: FetchFault = {
   code: "NotInFormat",
-  message: "The answer is not that of a CrowdSec local API: check spec.crowdsec.url.",
+  message: "The response is not from a CrowdSec local API: check spec.crowdsec.url.",
 };

@@ -19,7 +19,7 @@ export function checkFeedUrl(text: string, { allowInsecureHttp }: FeedUrlPolicy,
   if (url === null) return { ok: false, problem: "is not a URL" };
   if (url.protocol !== "https:" && url.protocol !== "http:") return { ok: false, problem: "is not an https URL" };
   if (url.username !== "" || url.password !== "") {
-    return { ok: false, problem: "has a user name or a password: put credentials into spec.http.headersFrom" };
+    return { ok: false, problem: "contains a user name or a password: move the credentials to spec.http.headersFrom" };
   }
   if (url.protocol === "http:" && !allowInsecureHttp) {
     return { ok: false, problem: "is not https: use https, or start wafsync with --allow-insecure-http for trials" };

@@ -118,7 +118,7 @@ async function readAnswer(
 async function readText({ headers, body }: ExchangeAnswer, url: URL, request: FetchRequest): Promise<FetchOutcome> {
   const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (!["identity", "gzip", "x-gzip", ""].includes(encoding)) {
-    return failed("NotInFormat", `${url.origin} answered in an encoding that was not asked for.`);
+    return failed("NotInFormat", `${url.origin} responded with an encoding that the request did not accept.`);
   }
   const decoded = new DecodedBody(body, bytesMax);
   const chunks = decoded.chunks();
@@ -152,7 +152,7 @@ function notModified(url: URL, { validators }: FetchRequest): FetchOutcome {
   const isAsked = validators.etag !== undefined || validators.lastModified !== undefined;
   return isAsked
     ? { kind: "NotModified" }
-    : failed("HttpStatus", `${shownUrl(url)} answered 304 to a request without conditions.`);
+    : failed("HttpStatus", `${shownUrl(url)} responded with status 304 to an unconditional request.`);
 }
 
 function failedStatus(status: number, url: URL, retryAfter: string | undefined, nowMs: number): FetchOutcome {
@@ -160,7 +160,7 @@ function failedStatus(status: number, url: URL, retryAfter: string | undefined, 
   const code = status === 429 ? "RateLimited" : "HttpStatus";
   const fault: FetchFault = {
     code,
-    message: `${shownUrl(url)} answered ${status}.`,
+    message: `${shownUrl(url)} responded with status ${status}.`,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
   return { kind: "Failed", fault };

@@ -20,15 +20,15 @@ export const deadlineCode = "FEED_DEADLINE";
 export function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
   const code = codeOf(error);
   if (code === deadlineCode) {
-    const message = `No complete answer from ${context.origin} within ${Math.round(context.timeoutMs / 1000)} s.`;
+    const message = `${context.origin} did not send a complete response within ${Math.round(context.timeoutMs / 1000)} s.`;
     return { code: "TimedOut", message };
   }
   if (code === bodyTooLarge) {
     const limit = `${Math.floor(context.bytesMax / 2 ** 20)} MiB`;
-    return { code: "TooLarge", message: `The answer of ${context.origin} has more than ${limit}.` };
+    return { code: "TooLarge", message: `The response of ${context.origin} is larger than ${limit}.` };
   }
   if (hasAnswer || code === bodyTruncated) {
-    const message = `The answer of ${context.origin} ended before it was complete: the last good content is kept.`;
+    const message = `The response of ${context.origin} is incomplete. Rules continue to use the last good content.`;
     return { code: "Truncated", message };
   }
   return unreachable(code, context);
@@ -39,10 +39,10 @@ function unreachable(code: string, { origin, isPublicOnly }: FaultContext): Fetc
     const reason = isPublicOnly
       ? "the host has no address, or one that is not on the public Internet"
       : "check the URL, the certificate and the network";
-    return { code: "Unreachable", message: `No connection to ${origin}: ${reason}.` };
+    return { code: "Unreachable", message: `Cannot connect to ${origin}: ${reason}.` };
   }
   const hint = /CERT|TLS|SSL/u.test(code) ? "check the certificate of the server" : "check the URL and the network";
-  return { code: "Unreachable", message: `No connection to ${origin} (${code}): ${hint}.` };
+  return { code: "Unreachable", message: `Cannot connect to ${origin} (${code}): ${hint}.` };
 }
 
 function codeOf(error: unknown): string {

@@ -30,7 +30,7 @@ export async function readCsv(
         continue;
       }
       const cell = record[column]?.trim() ?? "";
-      if (cell === "") collector.addInvalid("", `the row has nothing in column ${format.column}`, info.lines);
+      if (cell === "") collector.addInvalid("", `column ${format.column} of the row is empty`, info.lines);
       else collector.addText(cell, info.lines);
       if (collector.isFull) break;
     }
@@ -38,7 +38,7 @@ export async function readCsv(
     if (!(error instanceof CsvError)) throw error;
     return {
       code: "NotInFormat",
-      message: `The text is not a CSV table: line ${String(error["lines"])} (${error.code}).`,
+      message: `The response is not a CSV table: line ${String(error["lines"])} (${error.code}).`,
     };
   } finally {
     parser.destroy();

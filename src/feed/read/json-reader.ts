@@ -21,15 +21,15 @@ export async function readJson(
   const kept: Buffer[] = [];
   for await (const chunk of chunks) {
     const excess = limits.write(chunk);
-    if (excess !== undefined) return fault(`The text ${excess}`);
+    if (excess !== undefined) return fault(`The response ${excess}`);
     kept.push(chunk);
   }
   const parsed = parseJson(Buffer.concat(kept));
-  if (!parsed.ok) return fault("The text is not JSON");
+  if (!parsed.ok) return fault("The response is not JSON");
   try {
     collect(compiled.path, parsed.value, collector);
   } catch {
-    return fault("spec.http.json.path asks for more than can be evaluated on this text: write a simpler one");
+    return fault("spec.http.json.path is too complex for this document: write a simpler path");
   }
   return undefined;
 }

@@ -45,6 +45,6 @@ function readRange(first: string, last: string, prefix: string | undefined): Pla
     if (lastAddress(network).every((part, place) => part === end.parts[place])) return readEntry(text);
   }
   const message =
-    "the line has two addresses and does not say that they are the first and the last of one network: write one entry on each line, or select the column with `format: Csv`";
+    "the line has two addresses that are not the first and last address of one network: write one entry per line, or select a column with `format: Csv`";
   return { kind: "Invalid", text: `${first} ${last}`, message };
 }

@@ -95,7 +95,7 @@ export class PlainReader {
   }
 
   #refuseLongLine(bytes: Buffer): void {
-    const message = `the line has more than ${lineBytesMax} bytes: write one entry on each line`;
+    const message = `the line has more than ${lineBytesMax} bytes: write one entry per line`;
     this.#collector.addInvalid(bytes.toString("latin1", 0, lineBytesMax), message, this.#line);
   }
 }

@@ -37,7 +37,7 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
   }
   if (view === undefined) return missing(`${source} does not exist: create it, or correct spec.addressesFrom.`);
   const { content } = view;
-  return content === undefined ? missing(`${source} has no content yet: see its status.`) : listed(content, source);
+  return content === undefined ? missing(`${source} has no content yet: check its status.`) : listed(content, source);
 }
 
 const texts = new WeakMap<FeedContent, Map<string, AddressText>>();

@@ -55,7 +55,7 @@ export function judgeFeed(state: FeedState, feed: DeclaredFeed): FeedVerdict {
     const approval = howToApprove(held, feed);
     return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent(state)} ${approval}` };
   }
-  if (good === undefined) return { reason: "Pending", next: "Working", message: "The source has not been asked yet." };
+  if (good === undefined) return { reason: "Pending", next: "Working", message: "The feed has not been fetched yet." };
   return { reason: "Fetched", next: "Settled", message: `The feed has ${entriesText(good.content.entries.length)}.` };
 }
 
@@ -64,7 +64,7 @@ function howToApprove({ hash, reason }: HeldContent, { source }: DeclaredFeed): 
   const guard = guardsOfReasons[reason];
   if (source.type === "Http" || guard === undefined)
     return `To use it, annotate the feed with ${acceptAnnotation}: "${hash}".`;
-  return `To use the decisions, change spec.guards.${guard}, and change it back after the next fetch.`;
+  return `To use the decisions, change spec.guards.${guard}, and restore it after the next fetch.`;
 }
 
 const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> = {
@@ -76,7 +76,7 @@ const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> =
 
 function usedContent({ good }: FeedState): string {
   if (good === undefined) return "There is no content yet.";
-  return `The last good content stays in use: ${entriesText(good.content.entries.length)}.`;
+  return `Rules continue to use the last good content:  ${entriesText(good.content.entries.length)}.`;
 }
 
 /** Since when the content counts as stale; undefined if it does not. A suspended feed never does: nobody expects it to change. */

@@ -45,11 +45,11 @@ function refusal({ facts, reading }: JudgedContent): FeedDecision | undefined {
   if (facts === undefined) return undefined;
   if (facts.looksLikeMarkup) {
     const message =
-      "The server answered with a page (HTML or XML) instead of a list: check the URL, and whether a login or a challenge page answers in its place.";
+      "The server returned a page (HTML or XML) instead of a list: check the URL, and whether it leads to a login or challenge page.";
     return { verdict: "Refuse", reason: "Markup", message };
   }
   if (facts.bytes === 0 && reading.counts.total === 0) {
-    return { verdict: "Refuse", reason: "Empty", message: "The server answered with an empty text." };
+    return { verdict: "Refuse", reason: "Empty", message: "The server returned an empty response." };
   }
   return undefined;
 }
@@ -58,7 +58,7 @@ function tooFew({ valid }: FeedCounts, { minEntries }: FeedGuards): FeedDecision
   if (valid >= minEntries) return undefined;
   return hold(
     "TooFewEntries",
-    `The feed has ${entries(valid)}, and spec.guards.minEntries asks for ${number(minEntries)}.`,
+    `The feed has ${entries(valid)}, but spec.guards.minEntries requires ${number(minEntries)}.`,
   );
 }
 
@@ -66,13 +66,13 @@ function tooMany({ valid }: FeedCounts, { maxEntries }: FeedGuards): FeedDecisio
   if (valid <= maxEntries) return undefined;
   return hold(
     "TooManyEntries",
-    `The feed has ${entries(valid)}, and spec.guards.maxEntries allows ${number(maxEntries)}.`,
+    `The feed has ${entries(valid)}, but spec.guards.maxEntries allows ${number(maxEntries)}.`,
   );
 }
 
 function tooManyInvalid({ invalid, total }: FeedCounts, { maxInvalidPercent }: FeedGuards): FeedDecision | undefined {
   if (total < invalidGuardLinesMin || invalid * 100 <= total * maxInvalidPercent) return undefined;
-  const message = `${number(invalid)} of ${number(total)} lines are not valid entries, and spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
+  const message = `${number(invalid)} of ${number(total)} lines are not valid entries, but spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
   return hold("TooManyInvalid", message);
 }
 
@@ -84,7 +84,7 @@ function shrunk(
   const before = lastGood?.entries.length ?? 0;
   const lost = before - valid;
   if (before < shrinkGuardEntriesMin || lost * 100 <= before * maxShrinkPercent) return undefined;
-  const message = `The feed shrank from ${number(before)} to ${entries(valid)}, and spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
+  const message = `The feed shrank from ${number(before)} to ${entries(valid)}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
   return hold("Shrunk", message);
 }
 
@@ -95,7 +95,7 @@ function contentType({ facts, format }: JudgedContent): FeedDecision | undefined
   if (type === undefined || !pageTypes.test(type)) return undefined;
   return hold(
     "UnexpectedContentType",
-    `The server calls the text ${type.slice(0, 60)}, which is not a type for ${format} lists.`,
+    `The response has the content type ${type.slice(0, 60)}, which is not valid for ${format} lists.`,
   );
 }
 

@@ -68,7 +68,7 @@ function holdOf({ declared, problem, place }: BrokenReference, owner: string): H
   const owned = meta.kind === "WafOrigin" ? "origin is" : "entries are";
   return {
     scope: { kind: "Object", object },
-    reason: `${object}${where} is attached to no instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if its ${owned} to go.`,
+    reason: `${object}${where} is not attached to an instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if its ${owned} to go.`,
   };
 }
 

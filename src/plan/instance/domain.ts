@@ -35,11 +35,11 @@ export function decideDomain(
   if (expected === undefined) {
     return {
       state: "Changed",
-      message: `The API key used to belong to ${former} and now belongs to ${domain}: put the former key back, or write spec.expectedDomain: ${domain} to continue with the new WAF. Nothing is written until then.`,
+      message: `The API key used to belong to ${former} and now belongs to ${domain}: restore the former key, or set spec.expectedDomain: ${domain} to continue with the new WAF. wafsync writes nothing until then.`,
     };
   }
   if (inventory.waf?.keyMark === key.markFor(former)) {
-    const told = `The WAF of ${former} is now called ${domain}, by its API key: wafsync keeps managing its ${described(inventory)}.`;
+    const told = `The domain of the WAF changed from ${former} to ${domain}, and the API key is the same: wafsync continues to manage its ${described(inventory)}.`;
     return { state: "Known", inventory: identified(inventory, domain, instance, key), told };
   }
   return switchDomain(inventory, { instance, former, domain, key });
@@ -62,13 +62,13 @@ function switchDomain(
     others.set(former.toLowerCase(), { entries: inventory.entries, origins: inventory.origins });
   }
   if (others.size > otherDomainsMax) {
-    const message = `The record of this instance holds the entries of ${otherDomainsMax} other domains already: declare another WafInstance for ${domain}. Nothing is written until then.`;
+    const message = `The record of this instance already contains the entries of ${otherDomainsMax} other domains: declare another WafInstance for ${domain}. wafsync writes nothing until then.`;
     return { state: "Changed", message };
   }
   const { handledTriggers, rollouts, approvals, continued } = inventory;
   const { entries, origins } = found;
   const next = { ...emptyInventory, handledTriggers, rollouts, approvals, continued, entries, origins };
-  const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and their record is kept for when the instance names ${former} again.`;
+  const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and wafsync keeps their record in case the instance returns to ${former}.`;
   return {
     state: "Known",
     inventory: identified({ ...next, otherDomains: others }, domain, instance, key),

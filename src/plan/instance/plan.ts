@@ -198,7 +198,7 @@ function removalsOf(
   const reason =
     desired.instance.policies[list] === "Exclusive"
       ? "declared by no rule, and the policy is Exclusive"
-      : "added by wafsync, and no rule wants it any more";
+      : "added by wafsync, and no rule declares it any longer";
   return [...decision.allowed[list]].toSorted().flatMap((entry) =>
     (observed.lists[list].get(entry) ?? []).map((spelling): Operation => ({
       kind: "RemoveEntry",

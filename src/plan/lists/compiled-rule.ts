@@ -76,7 +76,7 @@ export function describeEmpty({ texts }: GatheredRule): string {
   }
   const more = texts.length === 1 ? "" : ` and ${texts.length - 1} more of spec.addressesFrom`;
   const are = texts.length === 1 ? "is" : "are";
-  return `The rule declares no entries, since ${first.source}${more} ${are} empty: write one address or network a line, or delete the rule.`;
+  return `The rule declares no entries, because ${first.source}${more} ${are} empty: write one address or network per line, or delete the rule.`;
 }
 
 /** One sentence on a carved entry: what it became, and why. */

@@ -127,20 +127,21 @@ export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[
 
 function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {
   const mayName = rule.isOwners || awaited.startsWith(`${rule.rule.meta.namespace}/`);
-  if (!mayName) return `The ${list} already holds ${entry} for another namespace: remove the entry from this rule.`;
-  return `The ${list} already holds ${entry}, which a missing source of WafIpRule ${awaited} wanted last: restore that source, or remove the entry from this rule.`;
+  if (!mayName) return `The ${list} already contains ${entry} for another namespace: remove the entry from this rule.`;
+  return `The ${list} already contains ${entry}, which was last declared by a source of WafIpRule ${awaited} that is now missing: restore that source, or remove the entry from this rule.`;
 }
 
 function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {
   const mayName = loser.isOwners || winner.rule.meta.namespace === loser.rule.meta.namespace;
   if (!mayName) {
     const { action } = winner.rule;
-    return `A rule of another namespace with action ${action} has ${entry} too, and counts: remove it here, or ask the owner of the instance.`;
+    return `A rule of another namespace with action ${action} also declares ${entry} and takes precedence: remove it from this rule, or ask the owner of the instance.`;
   }
   const isOlder = (winner.rule.meta.createdAtMs ?? 0) < (loser.rule.meta.createdAtMs ?? 0);
   const name = `WafIpRule ${winner.id} with action ${winner.rule.action}`;
-  const remedy = "remove it from one of the two.";
-  if (why === "Owner") return `${entry} is also in ${name} of the instance's own namespace, which counts: ${remedy}`;
-  if (why === "Holder") return `${name} already holds ${entry} on the ${winner.list}: ${remedy}`;
-  return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", which comes first by its name"}: ${remedy}`;
+  const remedy = "remove it from one of the two rules.";
+  if (why === "Owner")
+    return `${entry} is also in ${name} of the instance's own namespace, which takes precedence: ${remedy}`;
+  if (why === "Holder") return `${name} already has ${entry} on the ${winner.list}: ${remedy}`;
+  return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", whose name sorts first"}: ${remedy}`;
 }

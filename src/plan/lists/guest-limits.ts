@@ -35,7 +35,7 @@ export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, gran
     return `${owner} the action ${rule.action} to namespace ${namespace}: ask its owner to add it to spec.access.`;
   }
   if (grant.maxTtlMs !== undefined && rule.meta.createdAtMs === undefined && rule.expiresAtMs === undefined) {
-    return `${owner} namespace ${namespace} entries without an end: set spec.expiresAt.`;
+    return `${owner} namespace ${namespace} entries without an expiry: set spec.expiresAt.`;
   }
   return undefined;
 }
@@ -49,10 +49,10 @@ export function ungrantedBeside(
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = object.meta;
   if (object.deletionPolicy === "Retain") {
-    return `${owner} deletionPolicy: Retain to namespace ${namespace}, so what this object adds is removed with it: set deletionPolicy: Delete.`;
+    return `${owner} deletionPolicy: Retain to namespace ${namespace}, so wafsync removes the entries of this object together with it: set deletionPolicy: Delete.`;
   }
   if (grant.adopt || !asksToAdopt(object.meta)) return undefined;
-  return `${owner} adoption to namespace ${namespace}, so what others added stays theirs: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
+  return `${owner} adoption to namespace ${namespace}, so entries that another writer added stay unmanaged: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
 }
 
 /** The entry is wider than the grant allows. */
@@ -60,7 +60,7 @@ export function tooWide(entry: Entry, grant: Grant): string | undefined {
   const { family, prefixLength } = headOf(entry);
   const shortest = grant.minPrefixLength[family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the widest that the instance grants to this namespace: write narrower networks.`;
+  return `${entry} is wider than /${shortest}, the limit that the instance grants to this namespace: write narrower networks.`;
 }
 
 /** Counts the entries of each guest namespace over all its rules, the oldest rule first. */
@@ -82,7 +82,7 @@ export class EntryQuota {
     for (const entry of entries) {
       const key = `${list} ${entry}`;
       if (!used.has(key) && used.size >= grant.maxEntries) {
-        const message = `The instance grants ${grant.maxEntries.toLocaleString("en-US")} entries to this namespace, over all its rules: remove others, or ask the owner to raise maxEntries in spec.access.`;
+        const message = `The instance grants ${grant.maxEntries.toLocaleString("en-US")} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
         rejected.push({ entry, source: sourceOf(entry), message });
         continue;
       }

@@ -90,7 +90,7 @@ function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, lef
     list,
     entry,
     rules: [first.id, ...others.map(({ id }) => id)],
-    reason: `wanted by WafIpRule ${first.id}${also} (${inThousands(left)} to add${priority})`,
+    reason: `declared by WafIpRule ${first.id}${also} (${inThousands(left)} to add${priority})`,
   };
 }
 

@@ -73,7 +73,7 @@ function refusing(
   const lost: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     if (!isRefused(entry)) continue;
-    const message = `Addresses of ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`;
+    const message = `Addresses in ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`;
     lost.push({ entry, source: sourceOf(rule, entry), message });
   }
   return withoutEntries(rule, lost);

@@ -78,5 +78,5 @@ export function specialPurposeObjection(entry: Entry, head: EntryHead): string |
   if (network === undefined) return undefined;
   const isInside = anyIndex.containing(entry) !== undefined;
   const instead = isInside ? "write public addresses" : "write narrower networks that leave it out";
-  return `${entry} overlaps ${network} (${purposes.get(network) ?? ""}), from which no request comes over the public Internet: ${instead}, or set spec.guards.specialPurpose of the instance to Allow.`;
+  return `${entry} overlaps ${network} (${purposes.get(network) ?? ""}), which never sends requests over the public Internet: ${instead}, or set spec.guards.specialPurpose of the instance to Allow.`;
 }

@@ -46,7 +46,7 @@ export function compileOrigins(gathered: Gathered): DesiredOrigins {
         isOwners(origin) || older.meta.namespace === namespace
           ? `WafOrigin ${nameKey(older.meta)}`
           : "a WafOrigin of another namespace";
-      const message = `${origin.host} is declared as ${older.type} by ${other}, which counts: delete one of the two, or give them the same type.`;
+      const message = `${origin.host} is declared as ${older.type} by ${other}, which takes precedence: delete one of the two, or give them the same type.`;
       compiled.push({ origin, isAttached: true, verdict: "Conflict", message });
       continue;
     }

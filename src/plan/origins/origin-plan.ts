@@ -138,8 +138,8 @@ export function sameHost(a: string, b: string): boolean {
 }
 
 function addOrigin(origin: DeclaredOrigin): OriginOperation {
-  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it exists already" : "";
-  const reason = `wanted by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
+  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it already exists" : "";
+  const reason = `declared by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
   return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
 }
 

@@ -144,7 +144,7 @@ async function follow(
 async function waitAsAsked(run: Run, fault: WafFault, attempt: number): Promise<RunResult | undefined> {
   const { clock, observer, random, stopping } = run.ports;
   const delayMs = fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random });
-  const why = "the API asked to slow down";
+  const why = "the API limits the rate of requests";
   run.progress.waiting = `${why}, resuming in ${Math.ceil(delayMs / 1000)} s`;
   observer.waiting?.(run.name, why, delayMs);
   // Progress that was reported just now is not reported again at once, but a long wait must be.
@@ -182,7 +182,7 @@ function emitOriginRemoved(run: Run, { host }: OriginOperation): void {
 
 function emitOriginAdopted(run: Run, { host }: OriginOperation): void {
   const { ports, view } = run;
-  const message = `Adopted origin ${host}: it exists already, and is managed from now on.`;
+  const message = `Adopted origin ${host}: it already exists, and wafsync now manages it.`;
   ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginAdopted", message });
 }
 

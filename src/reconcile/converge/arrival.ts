@@ -19,7 +19,7 @@ export function holdDuringArrival(ports: ReconcilePorts, memory: InstanceMemory)
     memory.arrivedAtMs ??= clock.nowMs() + arrivalMs;
     if (clock.nowMs() >= memory.arrivedAtMs) return gathered;
     const until = new Date(memory.arrivedAtMs).toISOString();
-    const reason = `The instance continues WafInstance ${nameKey(continues.former)}: removals wait until ${until}, in case some of its rules have not arrived yet.`;
+    const reason = `The instance continues WafInstance ${nameKey(continues.former)}: removals are on hold until ${until}, in case some of its rules have not arrived yet.`;
     return { ...gathered, brokenSources: [...gathered.brokenSources, reason] };
   };
   return {

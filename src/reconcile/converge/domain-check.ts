@@ -32,7 +32,7 @@ export class DomainCheck {
   /** Each accepted write names the domain that it was done for. Another one than was read ends the run. */
   movedFrom(observed: Observed, domain: string): RunResult | undefined {
     if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
-    const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
+    const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: wafsync writes nothing more until it has identified the WAF.`;
     return { kind: "Blocked", blocker: "DomainChanged", message };
   }
 }

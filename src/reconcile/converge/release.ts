@@ -71,12 +71,12 @@ function waitFor(
   if (isTaken || releasingMs >= releaseMsMax) {
     return leave(`WafInstance ${name} continues with them`, { keepsRecord: !isTaken, isWanted: true });
   }
-  const message = `WafInstance ${name} continues this one and has not taken over its record yet.`;
+  const message = `WafInstance ${name} continues this one, but has not taken over its record yet.`;
   return { kind: "Wait", result: { kind: "Blocked", blocker: "Continued", message } };
 }
 
 function retained({ namespace, name }: ResourceMeta): string {
-  return `Their record is kept: a WafInstance ${namespace}/${name} continues with it, or one of another name with the annotation ${continuesAnnotation}: ${namespace}/${name}`;
+  return `Their record is kept: a new WafInstance ${namespace}/${name} continues it, or one with a different name and the annotation ${continuesAnnotation}: ${namespace}/${name}`;
 }
 
 /** After the run that was to remove the entries: why what is left of them stays, or undefined to try again. */

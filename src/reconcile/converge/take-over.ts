@@ -84,7 +84,7 @@ async function recordLeft(
   const name = nameKey(former);
   const isContinued = own.continued === name;
   if (stored.domain === undefined) {
-    const why = `WafInstance ${name}, which ${continuesAnnotation} names, has no record: check the name. Nothing is taken over.`;
+    const why = `WafInstance ${name}, which ${continuesAnnotation} names, has no record: check the name. wafsync took over nothing.`;
     return { kind: "Nothing", why: isContinued ? undefined : why };
   }
   const exists = (await ports.source.gather(former)) !== undefined;
@@ -96,8 +96,8 @@ async function recordLeft(
   // The name was taken over before, and belongs to another WAF by now.
   if (isContinued) return { kind: "Nothing", why: undefined };
   const why = isSame
-    ? `WafInstance ${name} still exists with another API key: delete it, or give both the same key.`
-    : `The record of WafInstance ${name} is of another WAF (${stored.domain}), or of another API key and base URL: correct the annotation ${continuesAnnotation}, or use the key with which ${name} was synced last.`;
+    ? `WafInstance ${name} still exists with a different API key: delete it, or give both instances the same key.`
+    : `The record of WafInstance ${name} belongs to a different WAF (${stored.domain}), or to a different API key and base URL: correct the annotation ${continuesAnnotation}, or use the API key with which ${name} was last synced.`;
   return refused(why);
 }
 

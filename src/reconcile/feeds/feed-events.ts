@@ -17,7 +17,7 @@ export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: F
     status.event(meta, { type: "Normal", reason: "FeedRecovered", message: is.message });
   }
   if (after.usedAcceptance !== undefined && after.usedAcceptance !== before.usedAcceptance) {
-    const message = `The content on hold was accepted by wafsync.dev/accept-feed: "${after.usedAcceptance}".`;
+    const message = `The content on hold was accepted with wafsync.dev/accept-feed: "${after.usedAcceptance}".`;
     status.event(meta, { type: "Normal", reason: "FeedContentAccepted", message });
   }
   emitChange(status, feed, before, after);
@@ -35,6 +35,6 @@ function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedStat
   const known = new Set(old?.entries);
   const added = next.entries.filter((entry) => !known.has(entry)).length;
   const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
-  const message = `The feed has ${next.entries.length} entries: ${added} new, ${removed} gone.`;
+  const message = `The feed has ${next.entries.length} entries: ${added} new, ${removed} removed.`;
   status.event(meta, { type: "Normal", reason: "FeedChanged", message });
 }

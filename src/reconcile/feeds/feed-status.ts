@@ -118,7 +118,7 @@ function withWork(
 function withStale(conditions: readonly Condition[], { feed, state, nowMs }: FeedFacts): readonly Condition[] {
   if (staleSinceMs(state, feed, nowMs) === undefined) return removeCondition(conditions, "Stale");
   const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
-  const message = `The source last confirmed the content at ${confirmed}. The content stays in use.`;
+  const message = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
   const { generation: observedGeneration } = feed.meta;
   return setCondition(
     conditions,

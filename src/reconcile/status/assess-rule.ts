@@ -32,7 +32,7 @@ function assessWritten({ list }: CompiledRule, progress: RuleProgress, facts: Ru
   }
   const foreign = foreignSentence(progress, facts, list);
   if (awaited > 0) {
-    const kept = `${awaited} that its missing ${awaited === 1 ? "source" : "sources"} wanted last stay as they are`;
+    const kept = `${awaited} last declared by its missing ${awaited === 1 ? "source" : "sources"} stay as they are`;
     return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.${foreign}`, next: "Settled" };
   }
   return { status: "True", reason: "Synced", message: `${allOn(list, desired)}${foreign}`, next: "Settled" };
@@ -78,7 +78,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
       ? []
       : entriesLeft(rule, { observed, wanted: desired.lists[list], managed: inventory.entries });
   if (left.length === 0) {
-    const message = `The rule expired${at}; it wants no entries any more.${foreignSentence(progress, facts, list)}`;
+    const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
     return { status: "True", reason: "Expired", message, next: "Settled" };
   }
   if (facts.phase === "Applying") {
@@ -89,7 +89,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
   const so = `The rule expired${at}, and ${still} on the ${list}`;
   const held = new Set(plan?.held?.removals[list].map(({ entry }) => entry));
   if (left.some((entry) => held.has(entry))) {
-    const message = `${so}: removals are on hold, see the condition RemovalsHeld of the instance.`;
+    const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
     return { status: "False", reason: "Held", message, next: "Person" };
   }
   return (

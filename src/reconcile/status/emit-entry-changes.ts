@@ -92,7 +92,7 @@ const prepositions = { Added: "for", Removed: "of", Adopted: "for" } as const;
 function changeInWords(change: Change, { rule, entries, count }: RuleChange): string {
   const left = count - entries.length;
   const more = left > 0 ? ` and ${inThousands(left)} more` : "";
-  const whose = rule === undefined ? "that no rule is recorded for" : `${prepositions[change]} WafIpRule ${rule}`;
+  const whose = rule === undefined ? "without a recorded rule" : `${prepositions[change]} WafIpRule ${rule}`;
   return `${change} ${countOfEntries(count)} ${whose}: ${entries.join(", ")}${more}.`;
 }
 

@@ -70,7 +70,7 @@ export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">):
   if (unrecorded === 0) return undefined;
   const are = unrecorded === 1 ? "1 declared entry is" : `${inThousands(unrecorded)} declared entries are`;
   const [they, count] = unrecorded === 1 ? ["it", "counts"] : ["they", "count"];
-  return `There is no record of earlier runs, and ${are} on the lists already: ${they} ${count} as foreign, and stay when no rule wants them any more. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
+  return `There is no record of earlier runs, and ${are} already on the lists: ${they} ${count} as foreign, and stay when no rule declares them any longer. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
 }
 
 /** At the end of a run: what was done, and what changed since the last run. */

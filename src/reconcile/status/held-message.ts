@@ -37,13 +37,13 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
 /** That the approval which the instance carries approves nothing; empty if it carries none, or a right one. */
 export function mismatchSentence({ mismatch }: HeldRemovals): string {
   if (mismatch === undefined) return "";
-  return `The annotation ${approvalAnnotation}: "${shortened(mismatch)}" does not match the removals on hold: it was used before, or it names others.`;
+  return `The annotation ${approvalAnnotation}: "${shortened(mismatch)}" does not match the removals on hold: it was already used, or it approves different removals.`;
 }
 
-/** `last wanted by WafIpRule shop/scanners`; empty if nobody recorded that. */
+/** `last declared by WafIpRule shop/scanners`; empty if nobody recorded that. */
 export function formerOwners(owners: EntryOwners): string {
   const names = ownerNames([owners]);
-  return names.length === 0 ? "" : `last wanted by ${listed(names)}`;
+  return names.length === 0 ? "" : `last declared by ${listed(names)}`;
 }
 
 function originsSentence(origins: readonly OriginRemoval[]): string {
@@ -57,13 +57,13 @@ function originsSentence(origins: readonly OriginRemoval[]): string {
 
 function occasionOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
   const isReference = removals.every(({ holds }) => holds.every(({ scope }) => scope.kind === "Object"));
-  return isReference ? "because a reference is broken" : "while something can't be read";
+  return isReference ? "because of an invalid reference" : "because a source can't be read";
 }
 
 function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
   const names = ownerNames(new Set(removals.map(({ owners }) => owners)));
   if (names.length === 0) return "";
-  return ` ${removals.length === 1 ? "It was" : "They were"} last wanted by ${listed(names)}.`;
+  return ` ${removals.length === 1 ? "It was" : "They were"} last declared by ${listed(names)}.`;
 }
 
 function ownerNames(owners: Iterable<EntryOwners>): string[] {
@@ -91,9 +91,9 @@ function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash }: He
   if (hash === undefined) return "";
   const { meta } = gathered.instance;
   if (meta.location !== "") {
-    return `To approve exactly these, write into metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
+    return `To approve exactly these removals, write into metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
   }
-  return `To approve exactly these: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
+  return `To approve exactly these removals: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
 }
 
 function countAndExamples(removals: readonly HeldRemoval[], list: ListName): string {

@@ -21,7 +21,7 @@ const sweepIntervalMs = 300_000;
 /** An API server that has just accepted a CRD needs a moment for its storage. */
 const usableDelayMs = 500;
 const usableAttemptsMax = 60;
-const notAllowed = "This process may not write: it is stopping, or it does not hold the Lease.";
+const notAllowed = "This process must not write: it is stopping or does not hold the Lease.";
 
 export interface ClusterRecordsOptions {
   readonly api: ApiServer;

@@ -129,7 +129,7 @@ export function formerInventoryMessage({ namespace, name }: ObjectName, kept: st
   const commands = `kubectl delete configmap ${select} --wait=false; kubectl get configmap ${select} -o name | xargs -n 1 ${patch}`;
   const what =
     kept === undefined
-      ? "An inventory of wafsync 0.1 is in ConfigMaps next to this instance, and is ignored. To use it, delete the WafRecords of this instance and start the operator once with --migrate-config-map-records."
+      ? "ConfigMaps next to this instance contain an inventory of wafsync 0.1, which is ignored. To use it, delete the WafRecords of this instance and start the operator once with --migrate-config-map-records."
       : `The inventory of wafsync 0.1 was moved into WafRecords, but its ConfigMaps could not be removed: ${kept}`;
   return `${what} To remove the ConfigMaps: ${commands}`;
 }

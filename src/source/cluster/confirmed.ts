@@ -4,5 +4,5 @@ import type { ApiFault } from "../../kube/api-result.ts";
 export type Confirmed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string };
 
 export function failedRead(subject: string, fault: ApiFault): { readonly ok: false; readonly problem: string } {
-  return { ok: false, problem: `${subject} could not be read again: ${fault.message}` };
+  return { ok: false, problem: `${subject} could not be reread: ${fault.message}` };
 }

@@ -47,7 +47,7 @@ export function parseObjects(
   for (const kind of ["WafIpRule", "WafOrigin"] as const) {
     for (const object of attached.only(kind, unreadable[kind])) {
       const key = resourceKey(metaOfObject(kind, object));
-      invalid.set(key, `${key} names no instance that can be read.`);
+      invalid.set(key, `${key} does not name a valid instance.`);
     }
   }
   return { ...parsed, invalid };

@@ -203,7 +203,7 @@ class StoredInventories implements InventoryRecords {
     if (read.state === "None") return undefined;
     if (read.state !== "Loaded") return read;
     if (mayWrite?.() === false)
-      return { state: "Unreachable", problem: "This process may not move the inventory now." };
+      return { state: "Unreachable", problem: "This process must not move the inventory now." };
     const shards = await this.#begin(instance, holder, this.#shardsOf(read.inventory), found);
     if (!("state" in shards)) await former.remove(instance, read);
     return shards;
@@ -279,7 +279,7 @@ function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInv
   const name = describeShard(instance, index);
   // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
-    return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` };
+    return { state: "Conflict", problem: `${name} was changed by another writer after wafsync read it.` };
   }
   return { state: "Failed", problem: `${name} could not be written: ${fault.message}` };
 }
@@ -290,10 +290,10 @@ function sameData(left: InventoryShard["data"], right: InventoryShard["data"]): 
 }
 
 function unreachable(instance: ObjectName, fault: ApiFault): string {
-  return `The inventory of ${nameKey(instance)} can't be reached: ${asSentence(fault.message)}`;
+  return `The inventory of ${nameKey(instance)} can't be accessed: ${asSentence(fault.message)}`;
 }
 
 function unlisted(instance: ObjectName, fault: ApiFault): string {
   if (fault.code !== "NotFound") return unreachable(instance, fault);
-  return `The inventory of ${nameKey(instance)} can't be reached: the API server does not know the kind WafRecord. Install the CRDs.`;
+  return `The inventory of ${nameKey(instance)} can't be accessed: the API server does not know the kind WafRecord. Install the CRDs.`;
 }

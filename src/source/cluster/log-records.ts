@@ -78,7 +78,7 @@ export class LogRecords {
     const { holderOf, mayWrite, partLengthMax = partLengthMaxDefault } = this.#options;
     const holder = holderOf(instance);
     if (holder === undefined || !mayWrite()) {
-      const problem = `The record of what was forwarded of ${nameKey(instance)} may not be written now.`;
+      const problem = `This process must not write the record of forwarded logs of ${nameKey(instance)} now.`;
       return { state: "Failed", problem } as const;
     }
     const text = JSON.stringify(record);
@@ -228,12 +228,12 @@ function failed(instance: ObjectName, fault: ApiFault) {
   const name = `WafRecord ${nameKey({ namespace: instance.namespace, name: headName(instance) })}`;
   // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
-    return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` } as const;
+    return { state: "Conflict", problem: `${name} was changed by another writer after wafsync read it.` } as const;
   }
   return { state: "Failed", problem: `${name} could not be written: ${asSentence(fault.message)}` } as const;
 }
 
 function unreachable(instance: ObjectName, fault: ApiFault) {
-  const problem = `What was forwarded of ${nameKey(instance)} can't be read: ${asSentence(fault.message)}`;
+  const problem = `The record of forwarded logs of ${nameKey(instance)} can't be read: ${asSentence(fault.message)}`;
   return { state: "Unreachable", problem } as const;
 }

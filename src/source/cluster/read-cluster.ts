@@ -132,7 +132,7 @@ class Reader {
     let listed = await listObjects<ClusterObject>(this.#api, type, options);
     if (!listed.ok && listed.fault.code === "Forbidden") {
       this.#gaps.add(
-        `You may not list ${type.plural} in all namespaces: those of other namespaces are not considered.`,
+        `You are not allowed to list ${type.plural} in all namespaces: objects in other namespaces are not considered.`,
       );
       listed = await listObjects<ClusterObject>(this.#api, type, { ...options, namespace: instance.namespace });
     }
@@ -175,7 +175,9 @@ class Reader {
       );
       if (read.ok) labels.set(namespace, read.value.metadata.labels ?? {});
       else if (read.fault.code === "Forbidden")
-        this.#gaps.add(`You may not get namespace ${namespace}, whose labels decide whether its rules are attached.`);
+        this.#gaps.add(
+          `You are not allowed to get namespace ${namespace}, whose labels determine whether its rules are attached.`,
+        );
     }
     return labels;
   }
@@ -184,11 +186,12 @@ class Reader {
 function unreadInstance(name: ObjectName, fault: ApiFault): string {
   if (fault.code === "NotFound") return `there is no WafInstance ${nameKey(name)}`;
   if (fault.code === "Forbidden")
-    return `you may not get wafinstances in namespace ${name.namespace}: ask for that right`;
+    return `you are not allowed to get wafinstances in namespace ${name.namespace}: ask for this permission`;
   return `WafInstance ${nameKey(name)} cannot be read: ${fault.message}`;
 }
 
 function unlisted(plural: string, namespace: string, fault: ApiFault): string {
-  if (fault.code === "Forbidden") return `You may not list ${plural} in namespace ${namespace}: ask for that right.`;
+  if (fault.code === "Forbidden")
+    return `You are not allowed to list ${plural} in namespace ${namespace}: ask for this permission.`;
   return `The ${plural} cannot be read: ${fault.message}`;
 }

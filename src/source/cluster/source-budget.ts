@@ -56,13 +56,13 @@ export class SourceBudget {
     const keys = new Set(rule.addressesFrom.map(({ name }) => `${rule.meta.namespace}/${name}`));
     const added = [...keys].filter((key) => !this.#maps.has(key)).length;
     if (this.#maps.size + added > mapsOfInstanceMax) {
-      return `The rules of the instance take addresses from more than ${said(mapsOfInstanceMax)} ConfigMaps: put several lists into one.`;
+      return `The rules of the instance take addresses from more than ${said(mapsOfInstanceMax)} ConfigMaps: combine some of them.`;
     }
     if (this.#bytes >= bytesOfInstanceMax) {
-      return `The ConfigMaps of the instance's rules have more than ${bytesOfInstanceMax / 1024 / 1024} MiB together: remove lines, or move rules to another instance.`;
+      return `The ConfigMaps of the instance's rules are larger than ${bytesOfInstanceMax / 1024 / 1024} MiB in total: remove lines, or move rules to another instance.`;
     }
     if (grant !== undefined && new Set([...guest.maps, ...keys]).size > mapsOfGuestMax) {
-      return `The rules of namespace ${rule.meta.namespace} take addresses from more than ${mapsOfGuestMax} ConfigMaps: put several lists into one.`;
+      return `The rules of namespace ${rule.meta.namespace} take addresses from more than ${mapsOfGuestMax} ConfigMaps: combine some of them.`;
     }
     for (const key of keys) {
       this.#maps.add(key);
@@ -76,15 +76,15 @@ export class SourceBudget {
     const read = texts.filter((text) => text.state === "Read");
     const lines = read.reduce((sum, { text }) => sum + linesIn(text), linesDropped);
     if (lines > linesOfRuleMax) {
-      return `The ConfigMaps of this rule have ${said(lines)} lines together, and at most ${said(linesOfRuleMax)} are read: remove lines.`;
+      return `The ConfigMaps of this rule have ${said(lines)} lines in total, but the limit is ${said(linesOfRuleMax)}: remove lines.`;
     }
     const guest = this.#guestOf(rule.meta.namespace);
     const granted = grant === undefined ? undefined : Math.max(grant.maxEntries * linesOfGrantFactor, linesOfGuestMin);
     if (granted !== undefined && guest.lines + lines > granted) {
-      return `The ConfigMaps of namespace ${rule.meta.namespace} have ${said(guest.lines + lines)} lines with those of this rule, and at most ${said(granted)} are read: remove lines.`;
+      return `The ConfigMaps of namespace ${rule.meta.namespace} have ${said(guest.lines + lines)} lines including those of this rule, but the limit is ${said(granted)}: remove lines.`;
     }
     if (this.#lines + lines > linesOfInstanceMax) {
-      return `The ConfigMaps of the instance's rules have more than ${said(linesOfInstanceMax)} lines with the ${said(lines)} of this rule: remove lines, or move rules to another instance.`;
+      return `The ConfigMaps of the instance's rules have more than ${said(linesOfInstanceMax)} lines including the ${said(lines)} lines of this rule: remove lines, or move rules to another instance.`;
     }
     guest.lines += lines;
     this.#lines += lines;

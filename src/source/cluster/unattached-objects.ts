@@ -89,7 +89,7 @@ export function problemOf(
     return { reason: "InstanceNotFound", problem: describeMissing(stores, watchedNamespace, instance) };
   }
   if (parseInstance(object) === undefined) {
-    return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: see its status.` };
+    return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: check its status.` };
   }
   if (object.metadata.deletionTimestamp === undefined) return undefined;
   return { reason: "InstanceDeleting", problem: `WafInstance ${name} is being deleted.` };

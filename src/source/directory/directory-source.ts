@@ -81,7 +81,7 @@ export interface DirectorySource {
 }
 
 const keepsChanging =
-  "The files of the directory keep changing: no entry is removed until they have been unchanged for a few seconds.";
+  "The files in the directory keep changing: wafsync removes no entries until they have been unchanged for a few seconds.";
 
 function withProblem(gathered: Gathered | undefined, problem: string): Gathered | undefined {
   return gathered === undefined ? undefined : { ...gathered, brokenSources: [...gathered.brokenSources, problem] };

@@ -18,7 +18,7 @@ export function environmentKeyObjection(
   { isFor }: EnvironmentKey,
 ): string | undefined {
   if (!isFor(baseUrl)) {
-    return `and the key in the environment variable WAFSYNC_API_KEY is not for ${baseUrl}: if it is, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.`;
+    return `and the API key in the environment variable WAFSYNC_API_KEY is not for ${baseUrl}: if it should be, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.`;
   }
   const takers = [...instances.values()].filter(
     (one) => isFor(one.baseUrl) && !secrets.has(nameKey({ ...one.meta, name: one.apiKeySecretRef.name })),
@@ -26,5 +26,5 @@ export function environmentKeyObjection(
   if (takers.length === 1) return undefined;
   const names = takers.map(({ meta }) => nameKey(meta)).sort();
   const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
-  return `and the key in the environment variable WAFSYNC_API_KEY is for one instance, but ${names.slice(0, namesShownMax).join(", ")}${more} have no Secret: add their Secrets.`;
+  return `and the API key in the environment variable WAFSYNC_API_KEY is for only one instance, but ${names.slice(0, namesShownMax).join(", ")}${more} have no Secret: add their Secrets.`;
 }

@@ -104,7 +104,7 @@ function fileOf({ namespace, name }: ObjectName): FilePath {
 
 function formatFile(instance: ObjectName, inventory: Inventory): string {
   const record = { instance: nameKey(instance), ...encodeInventory(inventory) };
-  return `# What wafsync manages on this WAF. wafsync writes this file: do not edit it.\n${stringify(record, { lineWidth: 0 })}`;
+  return `# The entries that wafsync manages on this WAF. wafsync writes this file: do not edit it.\n${stringify(record, { lineWidth: 0 })}`;
 }
 
 type ParsedFile =

@@ -121,7 +121,7 @@ export class KeyLockFiles {
     const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
     const reason = typeof code === "string" ? code : "unknown error";
     this.#options.onProblem?.(
-      `${this.#options.folder} cannot be used (${reason}), so other wafsync processes of this machine may call the WAF at the same time.`,
+      `${this.#options.folder} cannot be used (${reason}), so other wafsync processes on this machine may call the WAF at the same time.`,
     );
   }
 }

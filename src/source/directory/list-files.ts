@@ -14,7 +14,7 @@ import type { FoundFile } from "./source-file.ts";
 export const filesMax = 10_000;
 export const folderDepthMax = 32;
 const foldersMax = 10_000;
-const leadsOutside = "the symbolic link leads out of the folder and is not followed: put the target into the folder";
+const leadsOutside = "the symbolic link leads out of the folder and is not followed: move the target into the folder";
 const entriesPerFolderMax = 100_000;
 
 export interface FoundFiles {
@@ -119,7 +119,7 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
   const path = join(folder.path, entry.name);
   const { files, faults, waiting } = walk;
   if (visibleText(file) !== file) {
-    faults.push(sourceFault(visibleText(file), "the name has characters that are not shown: rename it"));
+    faults.push(sourceFault(visibleText(file), "the name contains invisible characters: rename it"));
     return;
   }
   const named = /\.(?:ya?ml|json)$/i.test(entry.name);

@@ -55,7 +55,7 @@ export function readDocument(document: YamlDocument, file: string): ReadDocument
   const { value } = document;
   if (!isRecord(value)) {
     const message =
-      "must be a mapping with apiVersion, kind and metadata; if this is no Kubernetes object, move the file elsewhere";
+      "must be an object with apiVersion, kind and metadata; if this is not a Kubernetes object, move the file elsewhere";
     return { items: [], faults: [sourceFault(file, message, { line: document.line })] };
   }
   if (!isList(value)) return readObject(value, { file, document, segments: [] });

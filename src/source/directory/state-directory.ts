@@ -184,7 +184,7 @@ function reasonOf(error: unknown): string {
     case "EFBIG":
       return "it is too big";
     case "ELOOP":
-      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which could lead anywhere: replace it by a folder or file`;
+      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
     case "ENOTDIR":
     case "EEXIST":
       return "a file is in the place of a folder";

@@ -58,7 +58,7 @@ function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): str
   const isRefused = snapshot.faults.some(
     ({ severity, blocksRemovals }) => severity === "Error" && isFor(blocksRemovals, instance),
   );
-  if (near === undefined && isRefused) return `${problem} that can be used: correct what is wrong with it first`;
+  if (near === undefined && isRefused) return `${problem} that is valid: correct its errors first`;
   if (near !== undefined) return `${problem}; did you mean ${near}?`;
   if (elsewhere === undefined) {
     const names = known.map(({ meta }) => nameKey(meta)).sort();

@@ -25,7 +25,7 @@ test("A person is told the hash that accepts a list on hold", () => {
 test("A person is told the guard that keeps decisions on hold, because their hash changes by the minute", () => {
   const feed = crowdsecFeed();
   const { message } = judgeFeed(onHold(feed), feed);
-  expect(message).toContain("change spec.guards.maxShrinkPercent, and change it back after the next fetch.");
+  expect(message).toContain("change spec.guards.maxShrinkPercent, and restore it after the next fetch.");
   expect(message).not.toContain("accept-feed");
 });
 

@@ -208,7 +208,7 @@ describe("deletionPolicy Retain", () => {
     expect(outcome(situation).operations).toEqual([`blocklist -${one}`]);
   });
 
-  test("is remembered while something can't be read: the rule may only be out of sight", () => {
+  test("is remembered because a source can't be read: the rule may only be out of sight", () => {
     const situation = {
       gathered: { brokenSources: ["a.yaml can't be read."] },
       observed: { blocklist: [one] },

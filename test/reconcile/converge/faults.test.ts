@@ -222,7 +222,7 @@ describe("A WAF that asks to slow down", () => {
       "Waiting: the API asked to slow down, resuming in 60 s.",
     );
     // Who is told of the wait is told for how long, too.
-    expect(world.waits).toEqual(["the API asked to slow down"]);
+    expect(world.waits).toEqual(["the API limits the rate of requests"]);
     await world.clock.advanceUntil(isOver, 120_000);
     expect((await promise).result).toEqual({ kind: "Done" });
     const sixth = world.waf.calls.findIndex(({ outcome }) => outcome === "RateLimited");

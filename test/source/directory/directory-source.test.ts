@@ -73,7 +73,7 @@ describe("the key of an instance", () => {
     const other = instanceYaml.replace("name: main", "name: other");
     const files = { "a.yaml": instanceYaml, "b.yaml": other };
     expect(await keyOf(files, "horse-key")).toBe(
-      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the key in the environment variable WAFSYNC_API_KEY is for one instance, but shop/main, shop/other have no Secret: add their Secrets.",
+      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the API key in the environment variable WAFSYNC_API_KEY is for only one instance, but shop/main, shop/other have no Secret: add their Secrets.",
     );
     const elsewhere = other.replace("https://waf.example.com", "https://elsewhere.example");
     const isFor = (url: string) => url === "https://waf.example.com";
