@@ -9,7 +9,7 @@ export const acceptedFact = {
   repeatedStatuses: [],
   reasons: {
     Accepted: { statuses: ["True"], meaning: "The whole object is valid and in effect.", action: noAction },
-    Pending: { statuses: ["Unknown"], meaning: "wafsync has not processed the object yet.", action: "Wait a moment." },
+    Pending: { statuses: ["Unknown"], meaning: "The object has not been processed yet.", action: "Wait a moment." },
     InstanceNotFound: {
       statuses: ["False"],
       kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],

@@ -24,7 +24,7 @@ export const fetchedFact = {
     RateLimited: { statuses: ["False"], meaning: "The source limits the rate of requests.", action: "Wait." },
     UrlNotAllowed: {
       statuses: ["False"],
-      meaning: "wafsync must not fetch the URL of the feed, or a URL that it redirects to.",
+      meaning: "The URL of the feed, or a URL that it redirects to, is not allowed.",
       action: "Use a public https URL, or ask the cluster administrator about `--allow-private-feeds`.",
     },
     NotAList: {
@@ -62,7 +62,7 @@ export const staleFact = {
     NotConfirmed: {
       statuses: ["True"],
       meaning: "The last successful fetch is too long ago.",
-      action: "Check the condition `Fetched` for the reason why fetches fail, or suspend the feed.",
+      action: "See the condition `Fetched` for the reason why fetches fail, or suspend the feed.",
     },
   },
 } as const satisfies ConditionFact;

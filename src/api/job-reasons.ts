@@ -30,7 +30,7 @@ export const completeFact = {
       meaning: "This object or its instance is suspended.",
       action: "Set `spec.suspend` to false.",
     },
-    Failed: { statuses: ["False"], meaning: "wafsync stopped trying.", action: "See the condition `Failed`." },
+    Failed: { statuses: ["False"], meaning: "All attempts failed.", action: "See the condition `Failed`." },
   },
 } as const satisfies ConditionFact;
 
@@ -77,7 +77,7 @@ export const failedFact = {
 export const logsForwardedFact = {
   kinds: ["WafInstance"],
   polarity: "NormalTrue",
-  meaning: "wafsync forwards new blocked requests. Present only while `spec.logs.enabled` is true.",
+  meaning: "New blocked requests are forwarded. Present only while `spec.logs.enabled` is true.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
@@ -86,7 +86,7 @@ export const logsForwardedFact = {
       meaning: "All entries that the API returned have been forwarded.",
       action: noAction,
     },
-    CatchingUp: { statuses: ["Unknown", "True"], meaning: "wafsync is still reading older entries.", action: "Wait." },
+    CatchingUp: { statuses: ["Unknown", "True"], meaning: "Older entries are still being read.", action: "Wait." },
     ApiUnavailable: {
       statuses: ["False"],
       meaning: "The logs can't be read: the API is unreachable or returns errors.",

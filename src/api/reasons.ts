@@ -28,7 +28,8 @@ const readyFact = {
 const reconcilingFact = {
   kinds: everyKind,
   polarity: "AbnormalTrue",
-  meaning: "wafsync is working on this object or will retry automatically. Never present while `Ready` is `True`.",
+  meaning:
+    "Work on this object is in progress, or wafsync will retry automatically. Never present while `Ready` is `True`.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
@@ -51,7 +52,7 @@ const stalledFact = {
   kinds: everyKind,
   polarity: "AbnormalTrue",
   meaning:
-    "wafsync can't continue without a change by a person. The reason and message are those of the condition that failed.",
+    "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",
   repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched"],
   repeatedStatuses: ["True"],
   reasons: {

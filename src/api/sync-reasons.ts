@@ -23,7 +23,7 @@ export const syncedFact = {
     },
     Syncing: {
       statuses: ["False", "Unknown"],
-      meaning: "wafsync is writing changes, one call after another.",
+      meaning: "Changes are being written, one call after another.",
       action: "Wait: the message gives the rate and the remaining time.",
     },
     Pending: {
@@ -39,7 +39,7 @@ export const syncedFact = {
     Held: {
       statuses: ["False"],
       meaning: "Removals are on hold. Additions continue.",
-      action: "Check the condition `RemovalsHeld` of the instance.",
+      action: "See the condition `RemovalsHeld` of the instance.",
     },
     ApiUnavailable: {
       statuses: ["False"],
@@ -87,7 +87,7 @@ export const syncedFact = {
     NotContinued: {
       statuses: ["False"],
       meaning:
-        "wafsync can't continue the record of the instance that `wafsync.dev/continues` names. It writes nothing.",
+        "The record of the instance that `wafsync.dev/continues` names can't be continued. wafsync writes nothing.",
       action: "Fix the problem that the message names, or remove the annotation to start with an empty record.",
     },
     Suspended: {

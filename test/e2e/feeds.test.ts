@@ -111,7 +111,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
           response.write(text(shrunk), () => response.destroy());
         }),
     ],
-    ["not found", "answered 404", () => server.fails(404)],
+    ["not found", "responded with status 404", () => server.fails(404)],
     [
       "redirected to a page",
       "a page (HTML or XML)",
@@ -126,13 +126,13 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
     breakIt();
     const applied = await world.apply();
     expect(applied.stderr).toContain(message);
-    expect(applied.stderr).toContain("Rules continue to use the last good content:  40 entries.");
+    expect(applied.stderr).toContain("Rules continue to use the last good content: 40 entries.");
     expect(world.blocked).toEqual(shrunk.toSorted());
   }
 
   await server.stop();
   for (const gone of [await world.apply(), await runWafsync(["apply", ...folder.from, "--allow-private-feeds"])]) {
-    expect(gone.stderr).toContain("No connection to");
+    expect(gone.stderr).toContain("Cannot connect to");
   }
   expect(world.blocked).toEqual(shrunk.toSorted());
 });
@@ -239,7 +239,7 @@ test("a header from a Secret reaches the server, and no output or file", async (
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const applied = await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
   expect(server.requests[0]?.headers.authorization).toBe("Bearer t0ken-of-feeds");
-  expect(applied.stderr).toContain("answered 403");
+  expect(applied.stderr).toContain("responded with status 403");
   const state = (await folder.everyFile()).replaceAll(/http: \{url:.*\n/g, "");
   expect(`${applied.stdout}${applied.stderr}${state}`).not.toMatch(/t0ken/);
   await server.stop();

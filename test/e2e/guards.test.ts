@@ -35,7 +35,7 @@ describe("Special-purpose networks", () => {
     const planned = await runWafsync(["plan", ...folder.from]);
     expect(planned.code).toBe(2);
     expect(planned.stdout).toContain(
-      "  block.yaml:2: WafIpRule shop/block: GuardRejected, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), from which no request comes over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
+      "  block.yaml:2: WafIpRule shop/block: GuardRejected, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), which never sends requests over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
     );
     expect(planned.stdout).toContain("fd00:1::/48 overlaps fc00::/7 (unique local, RFC 4193)");
     const applied = await runWafsync(["apply", ...folder.from]);
@@ -72,7 +72,7 @@ test("An Allow entry has its own width, and the message names its field", async 
   await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["203.0.0.0/15"] }));
   const { stdout } = await runWafsync(["plan", ...folder.from]);
   expect(stdout).toContain(
-    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the widest that spec.guards.allowMinPrefixLength.ipv4 of the instance lets through: write narrower networks.",
+    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the limit in spec.guards.allowMinPrefixLength.ipv4 of the instance lets through: write narrower networks.",
   );
   expect(stdout).toContain("  + blocklist  203.0.0.0/15");
 });

@@ -70,9 +70,7 @@ test("a new Allow rule does not lift a block that stands, whatever its name", as
   await folder.files.write("zz.yaml", ruleDocument("a-partner", { action: "Allow", addresses: ["192.0.2.17"] }));
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied.code).toBe(1);
-  expect(applied.stdout).toContain(
-    "WafIpRule shop/scanners with action Block already holds 192.0.2.17 on the blocklist",
-  );
+  expect(applied.stdout).toContain("WafIpRule shop/scanners with action Block already has 192.0.2.17 on the blocklist");
   expect(folder.simulator.waf(testKey).blocklist).toEqual(["192.0.2.17"]);
   expect(folder.simulator.waf(testKey).allowlist).toEqual([]);
 });

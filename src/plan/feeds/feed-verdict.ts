@@ -76,7 +76,7 @@ const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> =
 
 function usedContent({ good }: FeedState): string {
   if (good === undefined) return "There is no content yet.";
-  return `Rules continue to use the last good content:  ${entriesText(good.content.entries.length)}.`;
+  return `Rules continue to use the last good content: ${entriesText(good.content.entries.length)}.`;
 }
 
 /** Since when the content counts as stale; undefined if it does not. A suspended feed never does: nobody expects it to change. */

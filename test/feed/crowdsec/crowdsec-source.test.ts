@@ -112,7 +112,7 @@ describe("The decisions of CrowdSec", () => {
     crowdsec.isTableGone = true;
     expect(shown(await pull())).toBe("Updated 192.0.2.1");
     await clock.advance(3_600_000);
-    expect(shown(await pull())).toMatch(/^HttpStatus: .* answered 500/);
+    expect(shown(await pull())).toMatch(/^HttpStatus: .* responded with status 500/);
     crowdsec.isTableGone = false;
     expect(shown(await pull())).toBe("Read 192.0.2.1");
   });
@@ -137,7 +137,7 @@ describe("The decisions of CrowdSec", () => {
 
   test("are not asked for with a wrong key more than once, and the key is in no message", async () => {
     const outcome = shown(await pull({ key: "wr0ng-key-of-tests" }));
-    expect(outcome).toMatch(/^Refused: .* refuses the API key \(403\)/);
+    expect(outcome).toMatch(/^Refused: .* rejected the API key \(403\)/);
     expect(outcome).not.toContain("wr0ng");
     expect(crowdsec.calls).toHaveLength(1);
   });

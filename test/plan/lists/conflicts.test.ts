@@ -55,7 +55,7 @@ describe("An entry in Block and in Allow", () => {
       ["edge/scanners", "Accepted"],
     ]);
     expect(desired.rules[0]?.message).toContain(
-      `WafIpRule edge/scanners with action Block already holds ${one} on the blocklist: remove it from one of the two.`,
+      `WafIpRule edge/scanners with action Block already has ${one} on the blocklist: remove it from one of the two rules.`,
     );
   });
 
@@ -72,7 +72,7 @@ describe("An entry in Block and in Allow", () => {
     const desired = desiredWith({ rules }, { blocklist: owned });
     expect([...desired.lists.allowlist.keys()]).toEqual(["192.0.2.2"]);
     expect(desired.rules.find(({ id }) => id === "edge/partner")?.message).toContain(
-      `The blocklist already holds ${one}, which a missing source of WafIpRule edge/feed wanted last`,
+      `The blocklist already contains ${one}, which was last declared by a source of WafIpRule edge/feed that is now missing`,
     );
   });
 });

@@ -142,7 +142,7 @@ describe("A Block entry around what must stay reachable", () => {
       const instance = carving(["192.0.2.0/25", "192.0.2.128/25"]);
       const [rule] = desiredOf({ instance, rules: [blocking("a", [text])] }).rules;
       expect(rule).toMatchObject({ verdict: "GuardRejected", carved: [] });
-      expect(rule?.message).toContain("take it out of the rule");
+      expect(rule?.message).toContain("remove it from the rule");
     },
   );
 
@@ -153,7 +153,7 @@ describe("A Block entry around what must stay reachable", () => {
     expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "GuardRejected"]);
     expect(desired.lists.blocklist.size).toBe(256);
     expect(desired.rules[1]?.message).toContain(
-      "Without all 257 such networks in it, it would become more than 256 networks: write narrower networks that leave them out.",
+      "Without the 257 protected networks in it, it would become more than 256 networks: write narrower networks that leave them out.",
     );
   });
 

@@ -188,7 +188,7 @@ describe("The domain", () => {
     const renamed = decideDomain(anInstance({ expectedDomain: "new.example" }), inventory, "new.example", key);
     expect(renamed).toMatchObject({
       inventory: { domain: "new.example", waf: { keyMark: key.markFor("new.example") }, entries: inventory.entries },
-      told: expect.stringContaining("is now called new.example"),
+      told: expect.stringContaining("changed from shop.example to new.example"),
     });
   });
 

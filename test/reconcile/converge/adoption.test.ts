@@ -74,14 +74,14 @@ describe("What a plan prints", () => {
   test("counts adoptions, and is not nothing to do", async () => {
     const text = await printed(worldOfForeign());
     expect(text).toContain("= blocklist  198.18.0.0");
-    expect(text).toContain("on the list already, adopted for WafIpRule edge/office without a call");
+    expect(text).toContain("already on the list, adopted for WafIpRule edge/office without a call");
     expect(text).toContain("Plan: 0 to add, 0 to remove, 1,413 to adopt without a call.");
   });
 
   test("warns if there is no record and declared entries are on the lists", async () => {
     const world = worldOfForeign(blocking("office", addresses(foreign)));
     const warning =
-      "There is no record of earlier runs, and 1,413 declared entries are on the lists already: they count as foreign";
+      "There is no record of earlier runs, and 1,413 declared entries are already on the lists: they count as foreign";
     expect(await printed(world)).toContain(`warning: ${warning}`);
     await world.pass();
     expect(messages(world, "RecordMissing")).toEqual([expect.stringContaining(warning)]);

@@ -219,7 +219,7 @@ describe("A WAF that asks to slow down", () => {
     await world.clock.advanceUntil(() => world.waf.calls.some(({ outcome }) => outcome === "RateLimited"), 60_000);
     await world.clock.advance(5_000);
     expect(world.status.message(world.declared().rules[0]!.rule.meta, "Synced")).toContain(
-      "Waiting: the API asked to slow down, resuming in 60 s.",
+      "Waiting: the API limits the rate of requests, resuming in 60 s.",
     );
     // Who is told of the wait is told for how long, too.
     expect(world.waits).toEqual(["the API limits the rate of requests"]);

@@ -106,7 +106,7 @@ describe("An Allow rule for a blocked address", () => {
     const partner = rules[1]!.rule.meta;
     expect(world.status.condition(partner, "Accepted")).toBe("False Conflict");
     expect(world.status.message(partner, "Accepted")).toContain(
-      "WafIpRule edge/scanners with action Block already holds",
+      "WafIpRule edge/scanners with action Block already has",
     );
   });
 

@@ -33,8 +33,8 @@ describe("A rule without entries", () => {
   });
 
   test.each([
-    [["# none\n"], "since ConfigMap edge/list-0, key list is empty: write"],
-    [["", "\n", ""], "since ConfigMap edge/list-0, key list and 2 more of spec.addressesFrom are empty: write"],
+    [["# none\n"], "because ConfigMap edge/list-0, key list is empty: write"],
+    [["", "\n", ""], "because ConfigMap edge/list-0, key list and 2 more of spec.addressesFrom are empty: write"],
   ])("names its empty sources %j", async (texts, part) => {
     const world = new ConvergeWorld({ declared: { rules: [aRule("empty", { texts })] } });
     await world.pass();
@@ -206,7 +206,7 @@ test("The message about removals on hold is made of sentences, whatever holds th
   await world.pass();
   const told = world.status.events.find(({ reason }) => reason === "RemovalsHeld");
   expect(told?.message).toContain(
-    "on hold because a source can't be read: b.yaml:3: spec: is missing. There is 1 more such reason. It was last wanted",
+    "on hold because a source can't be read: b.yaml:3: spec: is missing. There is 1 more such reason. It was last declared",
   );
   expect(messageFaults(told?.message ?? "")).toEqual([]);
 });

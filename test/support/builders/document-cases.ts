@@ -27,7 +27,7 @@ const networkForm =
   "write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48";
 const objectNameForm = "write the name of an object: lower-case letters, digits, '-' and '.'";
 const selectorForm = "write selector only together with from: Selector";
-const namesForm = "write names: [...] to name the namespaces, or from: Selector, or from: All";
+const namesForm = "write names: [...] to list the namespaces, or from: Selector, or from: All";
 const valuesForm = "write values with the operators In and NotIn, and none with Exists and DoesNotExist";
 
 function baseUrlCases(urls: readonly string[], message: string): FaultyCase[] {
@@ -219,9 +219,7 @@ const instanceCases: FaultyCase[] = [
   {
     title: "a name that is too long for what is named after the instance",
     document: { ...instanceDocument(), metadata: { name: "a".repeat(64) } },
-    faults: [
-      "metadata.name: give the instance a name of at most 63 characters: the objects that belong to it are named after it",
-    ],
+    faults: ["metadata.name: give the instance a name of at most 63 characters: the names of its records include it"],
   },
 ];
 
@@ -229,7 +227,9 @@ const ruleCases: FaultyCase[] = [
   {
     title: "both ttl and expiresAt",
     document: ruleDocument({ ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
-    faults: ["spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment"],
+    faults: [
+      "spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a point in time",
+    ],
   },
   {
     title: "an unknown action",
@@ -291,7 +291,7 @@ const ruleCases: FaultyCase[] = [
     document: ruleDocument({ adresses: ["192.0.2.1"], ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
     faults: [
       "spec.adresses: unknown field; did you mean addresses?",
-      "spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment",
+      "spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a point in time",
     ],
   },
   {
@@ -365,7 +365,7 @@ const feedCases: FaultyCase[] = [
   {
     title: "a column by its name in a table without a header",
     document: feedDocument({ http: { url: listUrl, format: "Csv", csv: { column: "ip", header: false } } }),
-    faults: ["spec.http.csv: write the number of the column, from 1, if the table has no header row"],
+    faults: ["spec.http.csv: write the number of the column, starting at 1, if the table has no header row"],
   },
   {
     title: "a path that is no JSONPath",
@@ -378,7 +378,7 @@ const feedCases: FaultyCase[] = [
       http: { url: listUrl, headersFrom: [{ name: "Host", secretKeyRef: { name: "token", key: "value" } }] },
     }),
     faults: [
-      "spec.http.headersFrom[0].name: this header belongs to the request itself: wafsync sets host, connection, content-length, transfer-encoding, accept-encoding, range",
+      "spec.http.headersFrom[0].name: this header is reserved: wafsync sets host, connection, content-length, transfer-encoding, accept-encoding, range",
     ],
   },
   {
@@ -409,9 +409,7 @@ const feedCases: FaultyCase[] = [
   {
     title: "a name of a feed that is too long",
     document: { ...feedDocument(), metadata: { name: "a".repeat(64) } },
-    faults: [
-      "metadata.name: give the feed a name of at most 63 characters: the objects that belong to it are named after it",
-    ],
+    faults: ["metadata.name: give the feed a name of at most 63 characters: the names of its records include it"],
   },
   {
     title: "a source of addresses that is neither a ConfigMap nor a feed",
