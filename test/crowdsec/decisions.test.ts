@@ -165,7 +165,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       installation.haste = 60;
       server.pause();
       expect(await installation.pull()).toEqual(["203.0.113.1"]);
-      expect(installation.problems).toContain("No complete answer");
+      expect(installation.problems).toContain("did not send a complete response");
       server.resume();
       installation.haste = 1;
       // It still works on the request that was given up, and answers others with 403 while its database is locked.

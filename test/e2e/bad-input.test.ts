@@ -111,7 +111,7 @@ stringData: {apiKey: ""}
     content: rule("too-wide", "10.0.0.0/7"),
     lines: [
       "  too-wide.yaml:2: WafIpRule shop/too-wide: GuardRejected, 1 entry is not applied",
-      "    too-wide.yaml:8: spec.addresses[1]: 10.0.0.0/7 is wider than /8, the limit in spec.guards.minPrefixLength.ipv4 of the instance lets through: write narrower networks.",
+      "    too-wide.yaml:8: spec.addresses[1]: 10.0.0.0/7 is wider than /8, the limit in spec.guards.minPrefixLength.ipv4 of the instance: write narrower networks.",
     ],
   },
   "bad-line.yaml": {
@@ -208,7 +208,7 @@ describe("What is wrong with the command itself", () => {
     [
       "a base URL that is not among the allowed ones",
       ["plan", "-f", ".", "--allow-insecure-http", "--allowed-base-urls", "https://waf.example.com"],
-      "is not among the base URLs that wafsync was started with",
+      "is not one of the allowed base URLs",
       "--allowed-base-urls https://waf.example.com",
     ],
     [

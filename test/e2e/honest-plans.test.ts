@@ -159,7 +159,9 @@ describe("An entry that another writer added", () => {
     const plan = await run(folder, "plan");
     expect(plan.code).toBe(1);
     expect(plan.stdout).toContain(`* blocklist  ${address}  ${said}`);
-    expect(plan.stdout).toContain("warning: There is no record of earlier runs, and 1 declared entry is on the lists");
+    expect(plan.stdout).toContain(
+      "warning: There is no record of earlier runs, and 1 declared entry is already on the lists",
+    );
     const applied = await run(folder, "apply");
     expect(applied.code).toBe(0);
     expect(applied.stdout).toContain(`note: blocklist ${address}: ${said}`);
@@ -212,7 +214,7 @@ describe("Everything else that is not as declared", () => {
     await folder.files.remove("allow.yaml");
     await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["192.0.2.99"] }));
     await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec: "  suspend: true\n" }));
-    expect((await run(folder, "plan")).stdout).toContain("(1 to add); not written, since the instance is suspended");
+    expect((await run(folder, "plan")).stdout).toContain("(1 to add); not written, because the instance is suspended");
   });
 
   test("while a ConfigMap is missing, the table shows how many entries still count", async () => {

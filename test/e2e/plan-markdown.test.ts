@@ -160,7 +160,7 @@ describe("The script of the page about pipelines", () => {
     const failed = await job(folder);
     expect(failed.code).toBe(1);
     expect(failed.comment).toContain("**No plan: the WAF cannot be reconciled.**");
-    expect(failed.comment).toContain("is not among the base URLs that wafsync was started with");
+    expect(failed.comment).toContain("is not one of the allowed base URLs");
   });
 });
 
