@@ -232,7 +232,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/instance/broken-references.ts",
     from: "(existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined)",
     to: "(existing?.has(key) === null ? renamed.get(plainKey(ref)) : undefined)",
-    foundBy: simulation,
+    foundBy: "test/plan/instance/broken-references.test.ts",
   },
   {
     guard: "unreadable owners stay owners, even if other rules declare the entry",
