@@ -1,5 +1,4 @@
-// Fetches feeds: reads the Secrets that a feed refers to, and asks its source. What may be fetched at all is decided by the
-// options of the command.
+// Fetches feeds: reads the Secrets that a feed refers to, and queries its source. The options of the command determine which URLs are allowed.
 import { platform, release } from "node:os";
 import type { Clock } from "../async/clock.ts";
 import { type ApiKey, validateApiKey } from "../model/api-key.ts";
@@ -15,11 +14,11 @@ import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
 
 export interface FeedPolicy {
   readonly allowInsecureHttp: boolean;
-  /** Whether feeds may be at addresses that are not on the public Internet. */
+  /** Whether feeds may have addresses that are not on the public Internet. */
   readonly allowPrivateFeeds: boolean;
 }
 
-/** A problem is a sentence that names the Secret, and holds nothing of it. */
+/** A problem is a sentence with the name of the Secret but none of its contents. */
 export type SecretValue =
   | { readonly ok: true; readonly value: ApiKey }
   | { readonly ok: false; readonly problem: string };
@@ -45,7 +44,7 @@ export function createFeedFetcher(options: FeedFetcherOptions): FetchFeed {
       headers: headers.headers,
       format: source.format,
       validators,
-      // One more than the guard allows is enough to see that there are too many.
+      // One entry above the limit of the guard is sufficient to detect that there are too many.
       entriesMax: Math.max(feed.guards.maxEntries, 1),
     };
     return await fetchFeed(request, { ...networkOptions(options), signal });
@@ -62,7 +61,7 @@ function networkOptions({ policy, clock, version }: FeedFetcherOptions) {
   };
 }
 
-/** Remembers the decisions of one feed. With another source, that starts anew. */
+/** Keeps the decisions of one feed. A change of the source starts over. */
 interface CrowdsecClient {
   readonly sourceKey: string;
   readonly client: CrowdsecSource;

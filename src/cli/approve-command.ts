@@ -1,4 +1,4 @@
-// `wafsync approve`: shows removals on hold by who wanted the entries last, and lets exactly these through.
+// `wafsync approve`: shows the removals on hold by the rule that last declared the entries, and approves exactly these.
 import { createInterface } from "node:readline/promises";
 import { inThousands } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
@@ -54,10 +54,10 @@ function describe(instance: string, { hash, groups }: OnHold): string[] {
   return [...lines, "These removals cannot be approved now: the declared objects could not be read from their source."];
 }
 
-/** @throws CommandError if nobody can be asked */
+/** @throws CommandError if there is no terminal for the confirmation */
 async function isConfirmed({ yes, output }: ApproveOptions): Promise<boolean> {
   if (yes) return true;
-  // A program that reads the list asks by itself.
+  // A program that reads the list handles the confirmation itself.
   if (output === "json") return false;
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new CommandError("cannot ask for approval: stdin is not a terminal", "Add --yes to approve exactly these.");

@@ -1,4 +1,4 @@
-// `wafsync block`: blocks addresses now, by a rule that ends by itself, and waits until the WAF shows them.
+// `wafsync block`: blocks addresses now with a rule that can expire, and waits until the WAF lists them.
 import { formatTime } from "../api/conditions.ts";
 import { parseDuration } from "../api/durations.ts";
 import { realClock } from "../async/clock.ts";
@@ -22,11 +22,11 @@ export interface BlockOptions extends RuleCommandOptions {
 
 const spanMsMax = 3650 * 86_400_000;
 const reasonLengthMax = 1024;
-/** Rules of earlier commands that ended this long ago are tidied up. */
+/** Rules of earlier commands that expired longer ago than this are deleted. */
 const tidyAfterMs = 3_600_000;
 const tidiedMax = 20;
 
-/** @returns 0 if the WAF shows the addresses, 1 if it does not yet, 130 if a signal ended the wait. */
+/** @returns 0 if the WAF lists the addresses, 1 if it does not yet, 130 if a signal ended the wait. */
 export async function runBlock(texts: readonly string[], options: BlockOptions): Promise<number> {
   const spanMs = options.for === undefined ? undefined : parseSpan("--for", options.for);
   const { reason = "" } = options;
@@ -58,7 +58,7 @@ export function parseSpan(option: string, text: string): number {
   );
 }
 
-/** An incident is no time to find out from a status that a guard rejected the address. */
+/** In an incident, a rejection by a guard must be reported immediately, not only in a status. */
 function refuseWhatWouldFail(rules: readonly CommandRule[], { gathered }: InstanceSight, nowMs: number): void {
   for (const rule of rules) {
     const objection = objectionTo(rule, gathered, nowMs);
@@ -68,7 +68,7 @@ function refuseWhatWouldFail(rules: readonly CommandRule[], { gathered }: Instan
   }
 }
 
-/** Rules that earlier commands wrote and that have long ended. */
+/** Rules of earlier commands that expired long ago. */
 function endedRules({ gathered }: InstanceSight, put: readonly CommandRule[], nowMs: number) {
   const kept = new Set(put.map(nameKey));
   const ended = gathered.rules.filter(({ rule: { meta, expiresAtMs } }) => {

@@ -30,7 +30,7 @@ export interface HistoryRow {
   readonly note: string;
 }
 
-/** Of one event in a table; `-o json` has all. */
+/** The maximum per event in a table; `-o json` prints all. */
 const valuesShownMax = 5;
 const header = ["TIME", "INSTANCE", "EVENT", "LIST", "ENTRIES", "FOR", "NOTE"];
 

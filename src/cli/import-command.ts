@@ -73,7 +73,7 @@ async function requireNew(out: string): Promise<void> {
   if (names.length > 0) throw new CommandError(`the folder ${out} is not empty`, "Set --out to a new folder.");
 }
 
-/** In a folder beside it first, which then takes its place: whoever reads it sees all files or none. */
+/** Written to a temporary folder first, which is then renamed, so that readers see either all files or none. */
 async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
   const place = resolve(out);
   await mkdir(dirname(place), { recursive: true });

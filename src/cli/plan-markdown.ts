@@ -1,7 +1,7 @@
 // Formats plans as a comment for a pull request: counts first, then one folded list for each kind of change.
 //
-// Whatever comes from files or from the API stands inside HTML blocks, with every character that HTML or Markdown could
-// interpret written as a reference. So no name, address or message can end a block, start markup, or mention a person.
+// All strings from files or from the API are inside HTML blocks, and every character that HTML or Markdown could interpret is
+// escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { countWords } from "./count-words.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
@@ -13,7 +13,7 @@ import { groupByReason } from "./print-plan.ts";
 export const markdownLengthMax = 60_000;
 /** For the last sentence. */
 const lengthReserved = 400;
-/** The overview takes at most this much, so that the lists keep some room. */
+/** The maximum size of the overview, so that there is space for the lists. */
 const overviewLengthMax = 20_000;
 /** Longer lists are folded. */
 const openLinesMax = 10;
@@ -29,11 +29,11 @@ interface Section {
 
 interface Line {
   readonly text: string;
-  /** False for a line that only heads the following ones. */
+  /** False for a heading. */
   readonly counts: boolean;
 }
 
-/** @param faults what is wrong with the files, one line each */
+/** @param faults the errors in the files, one per line */
 export function planMarkdown(views: readonly InstanceView[], faults: readonly string[]): string {
   const comment = new BoundedComment();
   comment.add([marker, "### wafsync plan", ""]);
@@ -72,7 +72,7 @@ class BoundedComment {
     }
   }
 
-  /** As many of its lines as there is room for. */
+  /** As many of its lines as fit. */
   addSection({ title, lines }: Section): void {
     const countable = lines.filter(({ counts }) => counts).length;
     const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${escaped(title)}</summary>`;
@@ -142,7 +142,7 @@ function sectionsOf(view: InstanceView): Section[] {
   ].filter(({ lines }) => lines.length > 0);
 }
 
-/** The reason once for all items that share it. */
+/** Prints a shared reason only once. */
 function itemSection(what: string, mark: string, items: readonly DifferenceView[]): Section {
   const lines = groupByReason(items, items.length).flatMap(({ shown }) => {
     const [first] = shown;
@@ -162,7 +162,7 @@ function plain(_style: unknown, text: string): string {
 
 const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Numeric references are text to Markdown as to HTML, whatever character they stand for. */
+/** Markdown and HTML treat numeric references as text, whatever character they represent. */
 function escaped(text: string): string {
   return text.replaceAll(controls, "�").replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

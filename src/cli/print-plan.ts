@@ -1,4 +1,4 @@
-// Formats a plan for people: what is written, and everything else that is not as declared.
+// Formats a plan for people: writes, and all other differences from the declared state.
 import { countWords } from "./count-words.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
@@ -57,7 +57,7 @@ const marks: Readonly<Record<OperationView["operation"], Mark>> = {
   ClearCache: { mark: "~", style: "cyan" },
 };
 
-/** One line per item, in columns; long series with one reason and long plans are shortened. */
+/** One line per item, in columns; long series with the same reason and long plans are shortened. */
 function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[] {
   const groups = groupByReason(items, operationsPerReasonMax);
   const shown = groups.flatMap((group) => group.shown);

@@ -1,4 +1,4 @@
-// Formats what `why` found for people, and as Markdown for a ticket.
+// Formats the result of `why` for people, and as Markdown for a ticket.
 import type { Entry } from "../model/entry.ts";
 import type { Verdict } from "../plan/instance/explain.ts";
 import type { Paint } from "./print-instance.ts";
@@ -19,7 +19,7 @@ export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] 
   return lines;
 }
 
-/** What would have to change: a command or the rules to look at. */
+/** What would have to change: a command, or the rules to review. */
 export function adviceLines(address: Entry, view: WhyView, target: string): string[] {
   const on = `${address} ${target}--instance ${view.instance}`;
   if (view.verdict === "NotBlocked" && view.coverings.every(({ owners }) => owners.length === 0)) {

@@ -1,4 +1,4 @@
-// Which cluster a command talks to: the kubeconfig and context that its options name, or those that kubectl would use.
+// The cluster of a command: the kubeconfig and context in its options, or the ones that kubectl would use.
 import type { KubeConfig } from "@kubernetes/client-node";
 import { loadKubeConfig } from "../kube/credentials.ts";
 import { CommandError } from "./describe-error.ts";
@@ -14,7 +14,7 @@ export interface ChosenCluster {
   readonly contextNamespace: string;
 }
 
-/** @throws CommandError if there is no cluster to talk to */
+/** @throws CommandError if there is no cluster */
 export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenCluster {
   try {
     const kubeConfig = loadKubeConfig({

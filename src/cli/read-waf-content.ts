@@ -1,5 +1,4 @@
-// Reads everything that a WAF shows, twice: a list that changes meanwhile, or an answer that is cut, must not be taken for the
-// whole truth. Errors are commands' errors.
+// Reads all lists of a WAF twice: an import must not be based on a changing list or a truncated response. Errors are CommandErrors.
 import { baseUrlObjection } from "../app/base-url-policy.ts";
 import { realClock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
@@ -19,7 +18,7 @@ export interface WafAccess {
   readonly stop: AbortSignal;
 }
 
-/** @throws CommandError if it can't be read, or is not the same when it is read again */
+/** @throws CommandError if the WAF can't be read, or the second read differs */
 export async function readWafContent(access: WafAccess): Promise<WafContent> {
   const { baseUrl, key, timeoutMs: requestTimeoutMs, allowInsecureHttp, stop } = access;
   const objection = baseUrlObjection(
@@ -60,7 +59,7 @@ function valueOf<T>(result: WafResult<T>): T {
   throw new CommandError(`the WAF cannot be read: ${message}`, hint);
 }
 
-/** In whatever order the lists are shown. */
+/** Independent of the order of the lists. */
 function changeBetween(a: WafContent, b: WafContent): string | undefined {
   if (a.domain !== b.domain) return `its domain changed from ${a.domain} to ${b.domain}`;
   if (a.primaryOrigin !== b.primaryOrigin) return "the second read returned a different primary origin";

@@ -21,7 +21,7 @@ export interface SimulatorOptions {
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
 
-/** Waves of attacks can only be seen among many rows. */
+/** Waves of attacks are only visible in many rows. */
 const logRowsDefaults: Readonly<Record<LogScenario, number>> = { Uniform: 200, Attack: 5000 };
 
 /** @returns 0 if it was stopped by a signal. */

@@ -1,4 +1,4 @@
-// The moment that `--since` and `--until` name, for commands whose data is not kept by days.
+// Parses `--since` and `--until` for commands whose data is not organized by days.
 import { parseDuration } from "../api/durations.ts";
 import { CommandError } from "./describe-error.ts";
 

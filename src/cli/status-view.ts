@@ -1,4 +1,4 @@
-// What `status` shows of one instance, from what the last or the current run reported: plain data.
+// The data that `status` shows for one instance, as reported by the last or current run.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { HeldGroup, WafInstanceStatus } from "../api/waf-instance.ts";
@@ -36,7 +36,7 @@ export interface ObjectStatusView {
   readonly message: string;
 }
 
-/** @param words how the next command names the same target */
+/** @param words the options that select the same target in the next command */
 export function viewStatus(sight: InstanceSight, words: string): StatusView {
   const { gathered, gaps } = sight;
   const { meta } = gathered.instance;

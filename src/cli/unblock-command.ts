@@ -1,5 +1,4 @@
-// `wafsync unblock`: ends what `wafsync block` began. Of other rules it says where they are; a time-limited Allow rule helps until
-// they are changed.
+// `wafsync unblock`: undoes `wafsync block`. For other rules, it shows their location; a temporary Allow rule helps until they are changed.
 import { formatTime } from "../api/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
@@ -29,11 +28,11 @@ interface Unblocked {
   readonly address: Entry;
   readonly plan: UnblockPlan;
   readonly allow: CommandRule | undefined;
-  /** What still blocks it, with the places where it is declared. */
+  /** The entries that still block the address, with the positions of their declarations. */
   readonly left: readonly CoveringView[];
 }
 
-/** @returns 0 if nothing blocks the addresses any more, 1 if something does or the WAF does not show it yet, 130 if stopped. */
+/** @returns 0 if the addresses are not blocked any longer, 1 if one still is or the WAF does not show the change yet, 130 if stopped. */
 export async function runUnblock(texts: readonly string[], options: UnblockOptions): Promise<number> {
   const spanMs = options.allowFor === undefined ? undefined : parseSpan("--allow-for", options.allowFor);
   return await withRuleSession(texts, options, async (session) => {

@@ -1,8 +1,8 @@
-// Variables with which Node.js gives credentials away: nothing that talks to a server starts with them.
+// Environment variables with which Node.js leaks credentials: commands that connect to a server refuse to start with them.
 import { readEnvironment } from "../app/config.ts";
 import { CommandError } from "./describe-error.ts";
 
-/** Runs before anything is loaded that calls the WAF or a cluster. @throws CommandError */
+/** Runs before any code is loaded that calls the WAF or a cluster. @throws CommandError */
 export function refuseUnsafeEnvironment(): void {
   const { nodeDebug, tlsRejectUnauthorized } = readEnvironment();
   if (nodeDebug !== undefined) {

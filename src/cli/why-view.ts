@@ -1,4 +1,4 @@
-// What `why` says about one address on one WAF, as plain data.
+// The result of `why` for one address on one WAF, as plain data.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition, formatTime } from "../api/conditions.ts";
 import type { Entry } from "../model/entry.ts";
@@ -23,7 +23,7 @@ export interface OwnerView {
 export interface CoveringView {
   readonly list: string;
   readonly entry: string;
-  /** As the list shows it, if that is another spelling. */
+  /** The spelling in the list, if it differs. */
   readonly spelling?: string;
   readonly state: "OnList" | "NotOnList" | "Unknown";
   readonly management: "Managed" | "Unmanaged" | "Unknown";
@@ -31,7 +31,7 @@ export interface CoveringView {
   readonly manner?: string;
   readonly owners: readonly OwnerView[];
   readonly formerOwners: readonly string[];
-  /** Why it is not on the list, or what becomes of it. */
+  /** Why it is not on the list, or what will happen to it. */
   readonly note?: string;
 }
 
@@ -40,7 +40,7 @@ export interface WhyView {
   readonly domain?: string;
   readonly verdict: Verdict;
   readonly coverings: readonly CoveringView[];
-  /** Rules that name the address and have no effect on it. */
+  /** Rules that declare the address without effect. */
   readonly ineffective: readonly {
     readonly rule: string;
     readonly places: readonly string[];
@@ -122,7 +122,7 @@ function viewIneffective({ ineffective }: Explanation, sight: InstanceSight): Wh
   });
 }
 
-/** What a run reported is the best answer to why an entry is missing; and what a run will do to one that no rule wants. */
+/** The report of a run is the best explanation for a missing entry; for an undeclared entry, it is what the next run will do. */
 function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
   const { list, isLive, isManaged, wantedBy, refusal } = covering;
   const { instance } = sight.gathered;

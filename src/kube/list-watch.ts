@@ -49,7 +49,7 @@ export interface ListWatchOptions<T extends KubeObject> {
   /** All namespaces if undefined. */
   readonly namespace?: string;
   readonly labelSelector?: string;
-  /** Asks for the metadata of the objects, and nothing else. */
+  /** Requests only the metadata of the objects. */
   readonly metadataOnly?: boolean;
   /** Only this list-watch may write to it. */
   readonly store: ObjectStore<T>;

@@ -1,5 +1,5 @@
-// Metrics of feeds. The results of fetches are the reasons of the condition `Fetched`, which are a limited set; no label has
-// anything of what a feed says.
+// Metrics of feeds. The results of fetches are the reasons of the condition `Fetched`, which are a limited set. No label contains
+// data from a feed.
 import type { Registry } from "prom-client";
 import { InstanceSeries } from "./metrics-instances.ts";
 
@@ -17,14 +17,14 @@ export const fetchResults = [
 export type FetchResult = (typeof fetchResults)[number];
 
 export interface FeedFigures {
-  /** What rules get now. */
+  /** The entries that rules currently get. */
   readonly entries: number;
-  /** When the source last confirmed the content; undefined if it never did. */
+  /** The time at which the source last confirmed the content; undefined if never. */
   readonly confirmedAtMs: number | undefined;
   readonly isStale: boolean;
 }
 
-/** Feeds are named by `namespace/name`. */
+/** Feeds are identified by `namespace/name`. */
 export interface FeedMetrics {
   feedFetched(feed: string, result: FetchResult): void;
   /** Creates the series of a feed if they do not exist. */

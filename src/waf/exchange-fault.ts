@@ -20,8 +20,8 @@ export interface ExchangeContext {
   /** `https://host`, for messages. */
   readonly origin: string;
   /**
-   * If true, a connection that fails is described by the same sentence whatever the cause: one that differs would tell
-   * whoever may write a base URL which hosts and ports exist in the network of the operator.
+   * If true, all failed connections have the same message: different messages would reveal to the author of a base URL which
+   * hosts and ports exist in the network of the operator.
    */
   readonly hidesCause: boolean;
   /** Of a successful read. */

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { logPlans } from "../../plan/logs/retention.ts";
 import { CommandError } from "../describe-error.ts";
 
-/** What `--since` and `--until` take. */
+/** The formats of `--since` and `--until`. */
 export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, today, yesterday or 7d (seven days ago), which is included as a whole, or a time such as 2026-11-21T09:30 or 24h (24 hours ago).`;
 
 /** Receives the exit code of a command. */
@@ -18,7 +18,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Collects the values of a repeatable option; without a default, which the help would print. */
+/** Collects the values of a repeatable option. Has no default, because the help would print it. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }

@@ -1,4 +1,4 @@
-// The options of commands for people, which work on a folder and on a cluster alike.
+// The options of commands that support both folders and clusters.
 import type { Command } from "commander";
 import { Option } from "commander";
 

@@ -1,4 +1,4 @@
-// Removals on hold as the operator reports them, and their approval by an annotation of the instance.
+// Removals on hold as reported by the operator, and their approval with an annotation on the instance.
 import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";

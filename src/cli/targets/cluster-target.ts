@@ -1,5 +1,5 @@
-// The instances of a cluster, read with the rights of the user. Records and Secrets are optional: few users may read them, and
-// the answer says what it lacks.
+// The instances of a cluster, read with the permissions of the user. Records and Secrets are optional: few users can read them,
+// and the result says what is missing.
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
 import { realClock } from "../../async/clock.ts";
@@ -77,7 +77,7 @@ class OpenedCluster implements ClusterTarget {
       const feed = await readFeed(this.api, name);
       return "problem" in feed ? feed : await viewOfFeed(feed.feed, await records.load(name));
     });
-    // Reads only: it may not write, and knows no instance that it could write for.
+    // Read-only.
     const inventories = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
     const loaded = await inventories.load(instance);
     return {

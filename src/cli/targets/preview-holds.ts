@@ -1,4 +1,4 @@
-// What a run over a folder would find on hold now: the plan itself, so that the hash is the one that a run asks for.
+// The removals that a run over a folder would put on hold. Uses the real plan, so that the hash is the same as in a run.
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";

@@ -1,4 +1,4 @@
-// Rules of commands as files of a folder, one rule each, which Git can take.
+// Rules of commands as files in a folder, one rule per file, suitable for Git.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -14,7 +14,7 @@ import { CommandError } from "../describe-error.ts";
 /** Like any other file of a repository. */
 const fileMode = 0o644;
 
-/** Where the rule is, or is to be written: a path below the folder. @throws CommandError if it may not be written there */
+/** The path of the rule, relative to the folder. @throws CommandError if it can't be written there */
 export async function fileOfRule(directory: string, snapshot: DirectorySnapshot, name: ObjectName): Promise<string> {
   const item = snapshot.items.get(`WafIpRule ${nameKey(name)}`);
   if (item !== undefined) {

@@ -1,5 +1,5 @@
-// Writes rules of a command to a cluster, and waits for what the operator reports on them. A rule that is to go expires first:
-// its status then tells when its entries are off the WAF, and only then is it deleted.
+// Writes the rules of a command to a cluster, and waits for the report of the operator. To delete a rule, it first expires the
+// rule: when the status reports that its entries are removed, it deletes the rule.
 import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
 import { formatTime } from "../../api/conditions.ts";
 import { realClock } from "../../async/clock.ts";
@@ -45,7 +45,7 @@ export async function changeInCluster(
   }
   if (wait === undefined) return { state: "NotWaited", message: "", isFollowed: true };
   const outcome = await waitForAll(api, watched, wait);
-  // What has not been removed from the WAF yet is removed without the rule, too.
+  // Pending removals do not need the rule.
   for (const { meta } of remove) await deleteRule(api, meta);
   return outcome;
 }
@@ -66,7 +66,7 @@ async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
     );
   }
   const { spec } = body;
-  // What the earlier command set and this one does not, goes.
+  // Fields that only the earlier command set are removed.
   const patch = { spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null } };
   const patched = await mergePatchObject<RuleObject>(api, type, rule, patch, options);
   if (!patched.ok) throw refused("patch", rule, patched.fault);

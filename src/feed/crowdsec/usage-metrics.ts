@@ -1,5 +1,5 @@
-// What a remediation component reports to CrowdSec: how many decisions it applies, by their origin. `metrics` is an array,
-// whatever the vendor's page shows: the server refuses an object.
+// The report of a remediation component to CrowdSec: the number of applied decisions, by origin. `metrics` is an array, in
+// contrast to the vendor's documentation: the server rejects an object.
 import type { OriginCount } from "../../plan/feeds/crowdsec-decisions.ts";
 
 export interface UsageReport {

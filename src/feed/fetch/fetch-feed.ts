@@ -1,5 +1,5 @@
-// One fetch of a feed over HTTP: conditional, with few redirects, each of them checked like the first URL. Never rejects:
-// whatever happens is in the outcome. Nothing but the text is remembered here.
+// One fetch of a feed over HTTP: conditional, with a few redirects, each of which is checked like the first URL. Never rejects:
+// all failures are in the outcome. Keeps no state.
 import type { Clock } from "../../async/clock.ts";
 import type { FeedFormat } from "../../model/declared-feed.ts";
 import type { FetchFault, FetchOutcome, TextFacts } from "../../plan/feeds/fetched-text.ts";
@@ -16,7 +16,7 @@ export const timeoutMs = 30_000;
 
 export interface FetchRequest {
   readonly url: string;
-  /** For the first host only: they may contain credentials. */
+  /** Only for the first host, because they may contain credentials. */
   readonly headers: Readonly<Record<string, string>>;
   readonly format: FeedFormat;
   readonly validators: Pick<TextFacts, "etag" | "lastModified">;
@@ -25,7 +25,7 @@ export interface FetchRequest {
 
 export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
   readonly clock: Pick<Clock, "schedule" | "nowMs">;
-  /** False if feeds may be on inner networks: messages then say less. */
+  /** False if feeds may be on internal networks: messages then contain fewer details. */
   readonly isPublicOnly: boolean;
   readonly userAgent: string;
   readonly signal?: AbortSignal;
@@ -43,7 +43,7 @@ export async function fetchFeed(request: FetchRequest, options: FetchOptions): P
     return await followRedirects(request, options, signal);
   } finally {
     cancel();
-    // Ends what may still be open: a body of which nothing more is wanted.
+    // Closes the connection if the rest of the body is not needed.
     deadline.abort();
   }
 }
@@ -58,7 +58,7 @@ async function followRedirects(
   const home = checked.url.host;
   let isHome = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
-    // A redirect away and back does not bring the headers back: another host has decided on the path.
+    // A redirect to another host and back does not restore the headers, because the other host has chosen the path.
     isHome = isHome && checked.url.host === home;
     const { url } = checked;
     const step = await askOnce(url, isHome ? request.headers : {}, request, options, signal);
@@ -132,7 +132,7 @@ async function readText({ headers, body }: ExchangeAnswer, url: URL, request: Fe
     looksLikeMarkup: decoded.looksLikeMarkup,
     bytes: decoded.bytes,
   };
-  // A page in the place of the list is what to report, rather than that it is no JSON.
+  // Report a page as such, rather than as invalid JSON.
   if (!read.ok && facts.looksLikeMarkup) return { kind: "Read", reading: nothingRead, facts };
   return read.ok ? { kind: "Read", reading: read.reading, facts } : { kind: "Failed", fault: read.fault };
 }
@@ -143,7 +143,7 @@ const nothingRead = {
   invalidLines: [],
 };
 
-/** Readers end their source when they have enough; the checksum needs the rest. */
+/** Readers stop early when they have enough entries, but the checksum needs the rest. */
 function keptOpen(chunks: AsyncGenerator<Buffer>): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => ({ next: async () => await chunks.next() }) };
 }
@@ -170,7 +170,7 @@ function failed(code: FetchFault["code"], message: string): FetchOutcome {
   return { kind: "Failed", fault: { code, message } };
 }
 
-/** Sent back as it came, so it must fit into a header. */
+/** Sent back unchanged, so it must be valid in a header. */
 function validatorOf(header: string | undefined): string | undefined {
   return header !== undefined && header.length <= 512 && /^[\x20-\x7e]+$/u.test(header) ? header : undefined;
 }

@@ -1,5 +1,5 @@
-// What went wrong on the way to a server, as a fault of the feed. It says no more about inner networks than that they may not
-// be reached: whoever may create a feed must not be able to look for open ports with it.
+// Converts network errors into faults of a feed. For internal networks, the fault reveals only that they are not allowed: the
+// author of a feed must not be able to scan for open ports.
 import { addressRefused } from "../../net/checked-lookup.ts";
 import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
 import { bodyTooLarge, bodyTruncated } from "./decoded-body.ts";
@@ -9,14 +9,14 @@ export interface FaultContext {
   readonly origin: string;
   readonly timeoutMs: number;
   readonly bytesMax: number;
-  /** Whether the connection was made to an address that anybody may reach. */
+  /** Whether the connection was made to a public address. */
   readonly isPublicOnly: boolean;
 }
 
-/** Given as the reason of the signal when the time is over. */
+/** The abort reason of the signal after the timeout. */
 export const deadlineCode = "FEED_DEADLINE";
 
-/** @param hasAnswer whether the status had arrived: what fails then is the body */
+/** @param hasAnswer whether the status had arrived, so that the failure concerns the body */
 export function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
   const code = codeOf(error);
   if (code === deadlineCode) {

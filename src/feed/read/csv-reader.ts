@@ -1,10 +1,10 @@
-// Reads one column of a table. csv-parse takes it apart; this file says which column, and what a broken table is.
+// Reads one column of a table. csv-parse parses it; this file selects the column and detects invalid tables.
 import { CsvError, type Options, parse } from "csv-parse";
 import type { CsvFormat } from "../../model/declared-feed.ts";
 import type { EntryCollector } from "./entry-collector.ts";
 import type { ReadFault } from "./read-fault.ts";
 
-/** Of one row: longer ones come from a quotation mark that is never closed. */
+/** The maximum length of a row: longer rows are caused by an unclosed quotation mark. */
 const rowBytesMax = 65_536;
 const columnsMax = 1000;
 
@@ -13,7 +13,7 @@ interface Row {
   readonly info: { readonly lines: number };
 }
 
-/** Puts the entries of the column into the collector. Gives the fault of a text that is no such table. */
+/** Adds the entries of the column to the collector. Returns a fault if the content is not a valid table. */
 export async function readCsv(
   chunks: AsyncIterable<Buffer>,
   format: CsvFormat,
@@ -61,7 +61,7 @@ function optionsOf({ delimiter }: CsvFormat): Options {
   };
 }
 
-/** Writes at the pace of the reader. An error of the chunks becomes one of the parser, which the reader then sees. */
+/** Writes with backpressure. An error of the source becomes an error of the parser, which the reader receives. */
 async function feed(chunks: AsyncIterable<Buffer>, parser: ReturnType<typeof parse>): Promise<void> {
   try {
     for await (const chunk of chunks) {
