@@ -23,7 +23,7 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   const without = await runWafsync(["plan", ...folder.from]);
   expect(without.code).toBe(1);
   expect(without.stdout).toContain(
-    "warning: There is no record of earlier runs, and 2 declared entries are on the lists already",
+    "warning: There is no record of earlier runs, and 2 declared entries are already on the lists",
   );
 
   await folder.files.write("rule.yaml", adopting("office", addresses));

@@ -1,12 +1,12 @@
-// Decides whether a new content of a feed may replace the last good one. What only looks wrong is put on hold until a person
-// accepts it by its hash; what is certainly no list is refused.
+// Decides whether new content of a feed may replace the last good content. Suspicious content is put on hold until a person
+// accepts it by its hash; content that is definitely not a list is rejected.
 import type { FeedFormat, FeedGuards } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading } from "../../model/feed.ts";
 import type { TextFacts } from "./fetched-text.ts";
 
-/** As for lists: the share says little about a few entries. */
+/** As for lists: a percentage of only a few entries is not meaningful. */
 export const shrinkGuardEntriesMin = 10;
-/** Likewise for invalid lines. */
+/** The same for invalid lines. */
 export const invalidGuardLinesMin = 10;
 
 export type HoldReason = "TooFewEntries" | "TooManyEntries" | "Shrunk" | "TooManyInvalid" | "UnexpectedContentType";
@@ -14,17 +14,17 @@ export type HoldReason = "TooFewEntries" | "TooManyEntries" | "Shrunk" | "TooMan
 export type FeedDecision =
   | { readonly verdict: "Accept" }
   | { readonly verdict: "Hold"; readonly reason: HoldReason; readonly message: string }
-  /** Nobody can accept it. */
+  /** Can't be accepted. */
   | { readonly verdict: "Refuse"; readonly reason: "Markup" | "Empty"; readonly message: string };
 
 export interface JudgedContent {
   readonly reading: FeedReading;
-  /** Absent for what does not come as a text. */
+  /** Absent for content that is not text. */
   readonly facts: TextFacts | undefined;
   readonly format: FeedFormat["type"] | "Decisions";
 }
 
-/** The first guard that objects. */
+/** The first guard that rejects the content. */
 export function judgeContent(
   judged: JudgedContent,
   lastGood: FeedContent | undefined,

@@ -1,20 +1,20 @@
-// Which WAF does the key belong to? Nothing is written to another WAF than the one that the first sync saw, unless the user
-// names its domain in `expectedDomain`: a key that was swapped between staging and production must not move the lists along.
-// Each domain has a record of its own. A WAF that only changed its domain keeps its record: its API key tells.
+// Determines to which WAF the key belongs. wafsync writes only to the WAF of the first sync, unless the user sets
+// `expectedDomain` to a different one: if the keys of staging and production are swapped, the lists must not move. Each domain
+// has a separate record. A WAF whose domain changed keeps its record: it is recognized by its API key.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Inventory, Managed } from "../../model/inventory.ts";
 import { countManaged, emptyInventory } from "../../model/inventory.ts";
 
-/** How many other domains are remembered. */
+/** The maximum number of other domains in the record. */
 export const otherDomainsMax = 20;
 
 export type DomainDecision =
-  /** `inventory` is the record that counts for this domain; `told` says what happened to the record of the former one. */
+  /** `inventory` is the record for this domain; `told` describes what happened to the former record. */
   | { readonly state: "Known"; readonly inventory: Inventory; readonly told: string | undefined }
   | { readonly state: "Changed"; readonly message: string };
 
-/** @param domain the domain that the API names for `key` */
+/** @param domain the domain that the API reports for `key` */
 export function decideDomain(
   instance: DeclaredInstance,
   inventory: Inventory,
@@ -45,7 +45,7 @@ export function decideDomain(
   return switchDomain(inventory, { instance, former, domain, key });
 }
 
-/** The WAF is another one: what is managed on the former WAF stays recorded under its domain. */
+/** The WAF is a different one: entries on the former WAF stay recorded under its domain. */
 function switchDomain(
   inventory: Inventory,
   {

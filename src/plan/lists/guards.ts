@@ -12,7 +12,7 @@ import type { CarvedEntry } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
-/** A carved entry becomes at most so many networks: each is one call of the API. */
+/** The maximum number of networks of a carved entry: each is one call of the API. */
 const piecesMax = 256;
 
 export interface EntryGuards {
@@ -43,19 +43,19 @@ export function compileGuards(instance: DeclaredInstance, origins: readonly Decl
 }
 
 export interface GuardedEntries {
-  /** As declared: the carved ones are among them. */
+  /** As declared, including carved ones. */
   readonly entries: ReadonlySet<Entry>;
   readonly rejected: readonly RejectedEntry[];
   readonly carved: readonly CarvedEntry[];
 }
 
-/** The sources of one rule that others maintain, and what is granted to a guest's rule. */
+/** The external sources of a rule, and the grant of a guest's rule. */
 export interface EntryOrigins {
   readonly fromFeeds?: ReadonlySet<string>;
   readonly grant?: Grant | undefined;
 }
 
-/** Asks the guards about all entries of one rule, each with its source. */
+/** Applies the guards to all entries of one rule, each with its source. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
@@ -80,8 +80,8 @@ export function guardEntries(
 }
 
 /**
- * Threat lists often name private and reserved networks, and who uses a list can't correct it: the status of the feed counts
- * them, and no rule complains. What is too wide besides is one to complain about, unless no part of it is public.
+ * Threat lists often contain private and reserved networks, and the user of a list can't correct it: the status of the feed
+ * counts them, and rules do not report them. Rules do report entries that are also too wide, unless no part of them is public.
  */
 function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry): boolean {
   const head = headOf(entry);
@@ -124,7 +124,7 @@ function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string
   return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, head);
 }
 
-/** Nothing that must stay reachable is blocked: such an entry is rejected, or carved if it is wider. */
+/** Protects networks that must stay reachable: such an entry is rejected, or carved if it is wider. */
 function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry): Finding {
   const kept = neverBlock.overlaps(entry);
   if (kept === undefined) return accepted;

@@ -1,4 +1,4 @@
-// What a grant makes of a guest's rule: its limits are applied, and what exceeds them is refused entry by entry.
+// Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } from "../../model/declared.ts";
 import { headOf } from "../../model/entry-head.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -7,8 +7,8 @@ import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 /**
- * The rule as it counts: with the priority that is granted and the end that is demanded, without an adoption that is not granted,
- * and never retaining anything: otherwise a guest could leave more on the list than its quota, one rule after the other.
+ * The effective rule: with the granted priority and the required expiry, without an adoption that is not granted, and without
+ * `Retain`: otherwise a guest could exceed its quota by retaining the entries of one rule after the other.
  */
 export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
   const priority = Math.min(rule.priority, grant.maxPriority);
@@ -16,7 +16,7 @@ export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
   return { ...rule, priority, ttlMs, deletionPolicy: "Delete", meta: withoutAdoption(rule.meta, grant) };
 }
 
-/** The origin as it counts. */
+/** The effective origin. */
 export function limitedOrigin(origin: DeclaredOrigin, grant: Grant): DeclaredOrigin {
   return { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
 }
@@ -27,7 +27,7 @@ function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
   return { ...meta, annotations };
 }
 
-/** What the rule asks for and was not granted, in a sentence that says what to do; undefined if there is nothing. */
+/** The missing grant, in a sentence that says what to do; undefined if there is none. */
 export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = rule.meta;
@@ -40,7 +40,7 @@ export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, gran
   return undefined;
 }
 
-/** The same of something that does not stop the rest of the object. */
+/** The same for a missing grant that does not affect the rest of the object. */
 export function ungrantedBeside(
   instance: DeclaredInstance,
   object: Pick<DeclaredRule, "meta" | "deletionPolicy">,
@@ -55,7 +55,7 @@ export function ungrantedBeside(
   return `${owner} adoption to namespace ${namespace}, so entries that another writer added stay unmanaged: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
 }
 
-/** The entry is wider than the grant allows. */
+/** The fault if the entry is wider than the grant allows. */
 export function tooWide(entry: Entry, grant: Grant): string | undefined {
   const { family, prefixLength } = headOf(entry);
   const shortest = grant.minPrefixLength[family];
@@ -63,11 +63,11 @@ export function tooWide(entry: Entry, grant: Grant): string | undefined {
   return `${entry} is wider than /${shortest}, the limit that the instance grants to this namespace: write narrower networks.`;
 }
 
-/** Counts the entries of each guest namespace over all its rules, the oldest rule first. */
+/** Counts the entries of each guest namespace across all its rules, oldest rule first. */
 export class EntryQuota {
   readonly #used = new Map<string, Set<string>>();
 
-  /** Takes the entries that still fit, in their order; the others come back as refused. */
+  /** Accepts the entries that still fit, in order, and returns the others as rejected. */
   take(
     namespace: string,
     list: ListName,

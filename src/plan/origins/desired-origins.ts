@@ -1,5 +1,5 @@
-// The origins that an instance should have. One host has one type: of two WafOrigins for a host, the owner's decides, then the
-// older one.
+// The desired origins of an instance. A host has one type: if there are two WafOrigins for a host, the owner's takes precedence,
+// then the older one.
 import type { DeclaredOrigin } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
