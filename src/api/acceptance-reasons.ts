@@ -20,7 +20,7 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
       meaning: "The WafInstance that `spec.instanceRef` names is being deleted.",
-      action: "Wait until the deletion is complete, then recreate the instance if you still need it.",
+      action: "Wait until it is deleted, then recreate it if you still need it.",
     },
     NotAllowed: {
       statuses: ["False"],
@@ -33,9 +33,8 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
       meaning:
-        "The instance grants access to this namespace, but not for this kind of object or this action. The message names the missing grant.",
-      action:
-        "Ask the owner of the instance to extend `spec.access`, or remove the part that is not granted from the object.",
+        "The instance does not grant this namespace the kind or action of the object. The message names the missing grant.",
+      action: "Ask the owner of the instance to extend `spec.access`, or remove that part from the object.",
     },
     QuotaExceeded: {
       statuses: ["False"],
@@ -59,7 +58,7 @@ export const acceptedFact = {
     Conflict: {
       statuses: ["False"],
       meaning:
-        "Another object contradicts this one and takes precedence: a rule for the other list that already has the same entry or is older, an older object with the same origin and a different type, or an older instance with the same API key.",
+        "Another object takes precedence: a rule for the other list that already has the same entry or is older, an older object with the same origin and a different type, or an older instance with the same API key.",
       action: "Decide which of the two objects should apply, and change or delete the other one.",
     },
     GuardRejected: {
@@ -67,8 +66,7 @@ export const acceptedFact = {
       kinds: ["WafIpRule"],
       meaning:
         "Some entries are wider than the guards of the instance allow, overlap a special-purpose network, or would block a network that must stay reachable. All other entries are applied.",
-      action:
-        "Correct the entries in `status.rejected` (each item says what to write instead), or ask the owner of the instance to change `spec.guards`.",
+      action: "Correct the entries in `status.rejected`, or ask the owner of the instance to change `spec.guards`.",
     },
     NoEntries: {
       statuses: ["False"],
@@ -89,7 +87,7 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "The ConfigMaps in `spec.addressesFrom` are larger than wafsync reads for one rule, namespace or instance. The message gives their size. None of their entries are added, and entries that came from them stay on the list.",
+        "The ConfigMaps in `spec.addressesFrom` exceed the limit of the rule, namespace or instance, which the message names. None of their entries are added, and existing ones stay on the list.",
       action: "Remove lines or ConfigMaps, or move some of them to another instance.",
     },
     BaseUrlNotAllowed: {
@@ -98,7 +96,7 @@ export const acceptedFact = {
       meaning:
         "The operator must not call this base URL: it does not use https, is not one of the allowed base URLs, or is an internal address.",
       action:
-        "Use an allowed https URL, or ask the cluster administrator about `--allowed-base-urls`, `--allow-private-networks` and `--allow-insecure-http`.",
+        "Use an allowed https URL, or ask the administrator about `--allowed-base-urls`, `--allow-private-networks` and `--allow-insecure-http`.",
     },
   },
 } as const satisfies ConditionFact;

@@ -14,7 +14,7 @@ export const condition = z.object({
   status: z.enum(conditionStatuses).describe("Whether the condition is met."),
   reason: z.string().min(1).max(1024).describe("The reason, as one word for programs."),
   message: z.string().max(messageLengthMax).describe("The reason, as a sentence for people."),
-  lastTransitionTime: dateTime.describe("The time at which `status` last changed."),
+  lastTransitionTime: dateTime.describe("When `status` last changed."),
   observedGeneration: z.int().min(0).optional().describe("The `metadata.generation` that the condition is based on."),
 });
 

@@ -4,8 +4,7 @@ import { type ConditionFact, noAction } from "./condition-fact.ts";
 export const fetchedFact = {
   kinds: ["WafFeed"],
   polarity: "NormalTrue",
-  meaning:
-    "The last fetch returned valid content. While this condition is `False`, rules continue to use the last good content.",
+  meaning: "The last fetch returned valid content. While `False`, rules continue to use the last good content.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
@@ -19,13 +18,13 @@ export const fetchedFact = {
     Unavailable: {
       statuses: ["False"],
       meaning: "The source is unreachable, returned an error, or the response was truncated.",
-      action: "Wait: the fetch is retried. If the error persists, check the URL of the feed.",
+      action: "Wait: the fetch is retried. If it persists, check the URL of the feed.",
     },
     RateLimited: { statuses: ["False"], meaning: "The source limits the rate of requests.", action: "Wait." },
     UrlNotAllowed: {
       statuses: ["False"],
       meaning: "The URL of the feed, or a URL that it redirects to, is not allowed.",
-      action: "Use a public https URL, or ask the cluster administrator about `--allow-private-feeds`.",
+      action: "Use a public https URL, or ask the administrator about `--allow-private-feeds`.",
     },
     NotAList: {
       statuses: ["False"],
@@ -36,7 +35,7 @@ export const fetchedFact = {
       statuses: ["False"],
       meaning: "A guard of the feed put new content on hold.",
       action:
-        "Review the new content. If it is correct, annotate the feed with `wafsync.dev/accept-feed` and the hash in `status.held.hash`.",
+        "Review the content. If correct, annotate the feed with `wafsync.dev/accept-feed` and the hash in `status.held.hash`.",
     },
     MissingSecret: {
       statuses: ["False"],
@@ -62,7 +61,7 @@ export const staleFact = {
     NotConfirmed: {
       statuses: ["True"],
       meaning: "The last successful fetch is too long ago.",
-      action: "See the condition `Fetched` for the reason why fetches fail, or suspend the feed.",
+      action: "See the condition `Fetched`, or suspend the feed.",
     },
   },
 } as const satisfies ConditionFact;

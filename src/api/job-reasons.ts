@@ -11,7 +11,7 @@ export const completeFact = {
     Cleared: { statuses: ["True"], meaning: "The API has started to clear the cache.", action: noAction },
     Coalesced: {
       statuses: ["True"],
-      meaning: "This object was waiting when the call for another object cleared the cache.",
+      meaning: "The call for another object also cleared the cache for this one.",
       action: noAction,
     },
     AlreadyHandled: {
@@ -19,7 +19,7 @@ export const completeFact = {
       meaning: "This trigger was handled before, for an object of the same name.",
       action: "Nothing to do; give `spec.trigger` a new value to clear again.",
     },
-    Waiting: { statuses: ["False"], meaning: "The object is queued behind other work.", action: "Wait." },
+    Waiting: { statuses: ["False"], meaning: "The clear is queued.", action: "Wait." },
     Running: {
       statuses: ["False"],
       meaning: "An attempt is running, or wafsync is waiting to start the next one.",
@@ -100,7 +100,7 @@ export const logsForwardedFact = {
     TooLarge: {
       statuses: ["False"],
       meaning: "A page of logs is larger than the operator accepts.",
-      action: "Ask the cluster administrator to raise `--max-response-mib`.",
+      action: "Ask the administrator to raise `--max-response-mib`.",
     },
     RateLimited: { statuses: ["False"], meaning: "The API limits the rate of requests.", action: "Wait." },
     BadApiKey: {
@@ -126,7 +126,7 @@ export const logsForwardedFact = {
     BaseUrlNotAllowed: {
       statuses: ["False"],
       meaning: "The operator must not call this base URL.",
-      action: "Correct `spec.baseUrl`, or ask the cluster administrator to allow it.",
+      action: "Correct `spec.baseUrl`, or ask the administrator to allow it.",
     },
     Conflict: {
       statuses: ["False"],
@@ -135,15 +135,13 @@ export const logsForwardedFact = {
     },
     CursorUnavailable: {
       statuses: ["False"],
-      meaning: "The record of forwarded entries can't be read or written, so wafsync has stopped forwarding.",
-      action: "Wait: wafsync retries. If the error persists, check the operator's permissions for wafrecords.",
+      meaning: "The record of forwarded entries can't be read or written, so nothing is forwarded.",
+      action: "Wait: wafsync retries. If it persists, check the operator's permissions for wafrecords.",
     },
     OutputUnavailable: {
       statuses: ["False"],
-      meaning:
-        "The receiver does not accept entries. They remain available in the API, and wafsync forwards them later.",
-      action:
-        "Check the OpenTelemetry collector that the operator is configured to use, or the program that reads the operator's stdout.",
+      meaning: "The receiver does not accept entries. The API keeps them, and wafsync forwards them later.",
+      action: "Check the OpenTelemetry collector, or the program that reads the operator's stdout.",
     },
   },
 } as const satisfies ConditionFact;

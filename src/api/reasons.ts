@@ -12,7 +12,7 @@ const readyFact = {
   kinds: everyKind,
   polarity: "NormalTrue",
   meaning:
-    "Summarizes the other conditions. `Unknown` while the first sync runs, `False` only after a failure. It then has the reason and message of the condition that failed.",
+    "Summarizes the other conditions. `Unknown` during the first sync, `False` only after a failure, with the reason and message of the condition that failed.",
   repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched"],
   repeatedStatuses: ["True", "False", "Unknown"],
   reasons: {
@@ -28,8 +28,7 @@ const readyFact = {
 const reconcilingFact = {
   kinds: everyKind,
   polarity: "AbnormalTrue",
-  meaning:
-    "Work on this object is in progress, or wafsync will retry automatically. Never present while `Ready` is `True`.",
+  meaning: "Work on this object is in progress or will be retried. Never present while `Ready` is `True`.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {

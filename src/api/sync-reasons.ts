@@ -44,7 +44,7 @@ export const syncedFact = {
     ApiUnavailable: {
       statuses: ["False"],
       meaning: "The API is unreachable, returns errors, or exceeds the timeout.",
-      action: "Wait: wafsync retries. If the error persists, check `spec.baseUrl` and the network path to it.",
+      action: "Wait: wafsync retries. If it persists, check `spec.baseUrl` and the network.",
     },
     UnexpectedAnswer: {
       statuses: ["False"],
@@ -55,11 +55,11 @@ export const syncedFact = {
       statuses: ["False"],
       meaning: "The WAF returned more than the operator accepts for one instance, so wafsync writes nothing.",
       action:
-        "Shorten the list that the message names, or ask the cluster administrator to raise `--max-list-entries` or `--max-response-mib`.",
+        "Shorten the list that the message names, or ask the administrator to raise `--max-list-entries` or `--max-response-mib`.",
     },
     RateLimited: {
       statuses: ["False"],
-      meaning: "The API limits the rate of requests. wafsync retries at the time that the API requested.",
+      meaning: "The API limits the rate of requests. wafsync retries when the API allows it.",
       action: "Wait. If this persists, increase `spec.minRequestInterval`.",
     },
     BadApiKey: {
@@ -126,14 +126,14 @@ export const removalsHeldFact = {
       statuses: ["True"],
       meaning: "The plan removes more entries from one list than `spec.guards` allows at once.",
       action:
-        "Review the examples in the message. If the removals are correct, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+        "Review the examples in the message. If correct, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },
     SourceBroken: {
       statuses: ["True"],
       meaning:
-        "An object that declares entries or origins can't be read or is not attached to an instance. Only removals of entries and origins that it may still declare are on hold.",
+        "An object that declares entries or origins can't be read or is not attached to an instance. Removals that it could affect are on hold, and no others.",
       action:
-        "Fix the problem that the message names. If the removals are correct anyway, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+        "Fix what the message names. If the removals are correct anyway, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },
     ApprovalMismatch: {
       statuses: ["True"],

@@ -51,13 +51,13 @@ export const wafCacheClearSpec = withRules(
 export const wafCacheClearStatus = z
   .object({
     ...commonStatus,
-    startTime: dateTime.optional().describe("The time at which work on the current trigger started."),
-    completionTime: dateTime.optional().describe("The time at which the API accepted the clear."),
+    startTime: dateTime.optional().describe("When work on the current trigger started."),
+    completionTime: dateTime.optional().describe("When the API accepted the clear."),
     duration: z.string().max(32).optional().describe("The time from start to completion, for example `3s` or `2m5s`."),
     attempts: count
       .optional()
       .describe("The number of calls started for the current trigger, without those that the API rate-limited (429)."),
-    lastAttemptTime: dateTime.optional().describe("The time at which the last attempt started."),
+    lastAttemptTime: dateTime.optional().describe("When the last attempt started."),
     message: z.string().max(1024).optional().describe("The result of the last attempt."),
     lastTrigger: z
       .string()

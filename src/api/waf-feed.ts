@@ -65,7 +65,7 @@ const json = z.strictObject({
 const http = withRules(
   z.strictObject({
     url: webUrl.describe(
-      "The URL of the list. It must use https and resolve to a public address, unless the operator is configured otherwise. wafsync follows up to three redirects and checks each in the same way.",
+      "The URL of the list. It must use https and resolve to a public address, unless the operator is configured otherwise. Up to three redirects are followed and checked.",
     ),
     headersFrom: z
       .array(
@@ -140,7 +140,7 @@ const guards = z.strictObject({
     .meta({ format: "int32" })
     .describe("New content with fewer entries is put on hold. Defaults to 1, or to 0 for `crowdsec`."),
   maxShrinkPercent: percent(30).describe(
-    "New content that has lost a larger percentage of the entries than this is put on hold. Applies if the last good content has at least 10 entries.",
+    "New content that lost a larger percentage of the entries is put on hold. Applies if the last good content has at least 10 entries.",
   ),
   maxInvalidPercent: percent(5).describe(
     "New content with a larger percentage of invalid lines is put on hold. Applies to content with at least 10 lines.",
@@ -200,7 +200,7 @@ const heldContent = z.object({
     .describe("The value for the annotation `wafsync.dev/accept-feed`: the hash of the entries in any order."),
   reason: z.string().max(64).describe("The guard that put the content on hold, as one word."),
   entries: count.describe("The number of valid entries."),
-  since: dateTime.describe("The time at which the content was first seen."),
+  since: dateTime.describe("When the content was first seen."),
 });
 
 const invalidLine = z.object({
@@ -218,10 +218,8 @@ export const wafFeedStatus = z
     ...commonStatus,
     entries: feedEntries.optional().describe("The number of entries in the last good content."),
     lastFetchTime: dateTime.optional().describe("The time of the last fetch."),
-    lastGoodTime: dateTime
-      .optional()
-      .describe("The time at which the source last returned or confirmed the current content."),
-    lastChangeTime: dateTime.optional().describe("The time at which the entries last changed."),
+    lastGoodTime: dateTime.optional().describe("When the source last returned or confirmed the current content."),
+    lastChangeTime: dateTime.optional().describe("When the entries last changed."),
     nextFetchTime: dateTime.optional().describe("The time of the next fetch."),
     etag: z.string().max(512).optional().describe("The ETag of the last good content."),
     sha256: z.string().max(64).optional().describe("The SHA-256 of the last good content, uncompressed."),

@@ -89,7 +89,7 @@ const workloadRef = z.strictObject({
   namespace: namespaceName
     .optional()
     .describe(
-      "The namespace of the workload. Defaults to the namespace of the instance. A workload in another namespace needs the annotation `wafsync.dev/clears-cache-of: NAMESPACE/NAME` with the namespace and name of the instance.",
+      "Defaults to the namespace of the instance. A workload in another namespace needs the annotation `wafsync.dev/clears-cache-of: NAMESPACE/NAME` of the instance.",
     ),
 });
 
@@ -139,7 +139,7 @@ export const wafInstanceSpec = z
     consistencyWindow: durationBetween("0s", "1h")
       .default("5s")
       .describe(
-        "How long the WAF may take to show a write in its lists, including writes that timed out. An entry that no rule declares any longer stays recorded as managed until two reads, at least this long apart, did not contain it.",
+        "How long the WAF may take to show a write in its lists, including writes that timed out. An undeclared entry stays recorded as managed until two reads, at least this long apart, did not contain it.",
       ),
     requestTimeout: durationBetween("100ms", "5m")
       .default("10s")
@@ -208,13 +208,13 @@ const workloadStatus = z.object({
   state: z
     .enum(["Handled", "RollingOut", "Paused", "Pending", "Failed", "NotSeen", "Untracked"])
     .describe(
-      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout is in progress. `Paused`: the rollout is paused, and no pod runs the change. `Pending`: the rollout is complete, and the clear is pending. `Failed`: the rollout exceeded its deadline. `NotSeen`: the workload does not exist, or wafsync has no access to it. `Untracked`: its rollouts can't be tracked.",
+      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout is in progress. `Paused`: no pod runs the change. `Pending`: the rollout is complete, and the clear is pending. `Failed`: the rollout exceeded its deadline. `NotSeen`: the workload does not exist or is not accessible. `Untracked`: its rollouts can't be tracked.",
     ),
   message: z.string().max(1024).describe("The state as a sentence."),
 });
 
 const cacheClearStatus = z.object({
-  lastClearTime: dateTime.optional().describe("The time at which the cache was last cleared after a rollout."),
+  lastClearTime: dateTime.optional().describe("When the cache was last cleared after a rollout."),
   failedAttempts: count.optional().describe("The number of consecutive failed calls. wafsync retries."),
   message: z.string().max(1024).optional().describe("Why the last call failed, or why there was none."),
   workloads: z.array(workloadStatus).max(32).default([]).describe("The listed workloads."),
@@ -235,7 +235,7 @@ export const wafInstanceStatus = z
     allowlist: listStatus.optional().describe("The number of entries on the allowlist, by state."),
     attachedRules: count.optional().describe("The number of attached WafIpRules."),
     attachedOrigins: count.optional().describe("The number of attached WafOrigins."),
-    lastSyncTime: dateTime.optional().describe("The time at which the last complete read of the WAF finished."),
+    lastSyncTime: dateTime.optional().describe("When the last complete read of the WAF finished."),
     heldPlan: z
       .string()
       .max(128)

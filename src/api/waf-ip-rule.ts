@@ -203,10 +203,10 @@ export const wafIpRuleStatus = z
       .optional()
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${sourcesShownMax} ConfigMaps of \`spec.addressesFrom\`.`),
-    expiresAt: dateTime.optional().describe("The time at which the rule expires, from `spec.expiresAt` or `spec.ttl`."),
+    expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
     lastChangeTime: dateTime
       .optional()
-      .describe("The time at which an entry of this rule was last added to or removed from the WAF."),
+      .describe("When an entry of this rule was last added to or removed from the WAF."),
   })
   .prefault({ observedGeneration: -1 })
   .describe("The observed state of the rule.");

@@ -29,7 +29,7 @@ export const wafOriginStatus = z
       .describe(
         "What is known about the origin, because the API returns only the primary. `Pending`: not written yet. `Primary`: the current primary. `Added`: accepted by the API. `Rejected`: rejected by the API.",
       ),
-    addedTime: dateTime.optional().describe("The time at which the API accepted the origin."),
+    addedTime: dateTime.optional().describe("When the API accepted the origin."),
     message: z.string().max(1024).optional().describe("The API's error when it rejected the origin."),
   })
   .prefault({ observedGeneration: -1 })

@@ -32,7 +32,7 @@ export interface ResourceMeta extends ResourceRef {
   readonly annotations: Readonly<Record<string, string>>;
   /** True from the moment that somebody asked for the deletion. */
   readonly deleting: boolean;
-  /** Who approved removals by the annotation for it, as far as Kubernetes records that. */
+  /** Who approved removals with the annotation, as recorded by Kubernetes. */
   readonly approver?: FieldSetter;
   /** Where a person finds it, for example `rules/office.yaml:12`; empty in a cluster. */
   readonly location: string;

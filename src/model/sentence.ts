@@ -10,7 +10,7 @@ export function asSentence(text: string): string {
   return /[.!?…]$/u.test(text) ? text : `${text}.`;
 }
 
-/** A number as people read it: `250,000`. */
+/** A readable number: `250,000`. */
 export function inThousands(count: number): string {
   return count.toLocaleString("en-US");
 }

@@ -30,7 +30,7 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   const planned = await runWafsync(["plan", ...folder.from]);
   expect(planned.code).toBe(1);
   expect(planned.stdout).toContain(
-    "= blocklist  192.0.2.1  on the list already, adopted for WafIpRule shop/office without a call",
+    "= blocklist  192.0.2.1  already on the list, adopted for WafIpRule shop/office without a call",
   );
   expect(planned.stdout).toContain("2 to adopt without a call");
   const applied = await runWafsync(["apply", ...folder.from]);

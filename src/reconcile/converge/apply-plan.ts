@@ -43,7 +43,7 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const cleared = await clearDueCaches(run);
     if (cleared !== undefined) return cleared;
     const { operation } = run;
-    // What guards hold may be half a change: it is reported as held once the change is whole.
+    // Removals on hold may belong to an incomplete change: they are reported when the change is complete.
     if (operation === undefined && !(run.isUnsettled && run.plan.held !== undefined)) return undefined;
     // Confirm the declared state before a removal, and before the first write of this process.
     if (operation === undefined || !run.isConfirmedFor(operation)) {
@@ -56,7 +56,7 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const ended = await applyOperation(run, operation, streak);
     if (ended !== undefined) return ended;
     await reportProgress(run);
-    // Let other instances go first, if any wait.
+    // Yield to waiting instances.
     if (isTurnOver(run)) return { kind: "Yielded" };
   }
   return { kind: "Unsettled" };

@@ -25,10 +25,10 @@ export type Release =
       readonly stored: Inventory | undefined;
       readonly why: string;
       readonly keepsRecord: boolean;
-      /** The owner wants it so. */
+      /** The owner chose to retain the entries. */
       readonly isWanted: boolean;
     }
-  /** Another instance is about to take over the record. */
+  /** Another instance will take over the record. */
   | { readonly kind: "Wait"; readonly result: RunResult };
 
 /** Decides whether the managed entries are removed, or left. */
@@ -59,7 +59,7 @@ export async function decideRelease(
   return { kind: "Remove", stored, nothing: { version, gathered: detached, desired: nothingDesired(instance) } };
 }
 
-/** Nothing is removed for an instance that another one continues: it waits until its record was taken over. */
+/** Removes nothing for an instance that another one continues, but waits until its record is taken over. */
 function waitFor(
   successor: ResourceMeta,
   releasingMs: number,
@@ -109,7 +109,7 @@ export async function completeRelease(
   return { kind: "Blocked", blocker: "InventoryUnwritable", message: problem };
 }
 
-/** The same instance with nothing attached. If its Secret is gone already, the last key that was read for it counts. */
+/** The same instance without attached objects. If its Secret no longer exists, the last key that was read for it is used. */
 function withoutAttached(gathered: Gathered, { key: known }: InstanceMemory): Gathered {
   const { baseUrl, meta } = gathered.instance;
   const isForThis = known?.baseUrl === baseUrl && known.uid === meta.uid;

@@ -223,7 +223,7 @@ function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
   return versionOfRules(desired.lists[operation.list].get(operation.entry) ?? []);
 }
 
-/** Only the words of the API can tell: other refusals, such as a host that it can't read, stay refusals. */
+/** Only the message of the API shows this: other rejections, such as an invalid host, stay rejections. */
 function saysExists(message: string): boolean {
   return /\b(?:already|exists|duplicate)\b/i.test(message) && !/\bnot exist/i.test(message);
 }

@@ -1,4 +1,4 @@
-// Events of feeds: what a person wants to know, once each. States are compared, so nothing is repeated by later fetches.
+// Emits the events of feeds, once each. It compares states, so later fetches do not repeat events.
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";
@@ -23,7 +23,7 @@ export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: F
   emitChange(status, feed, before, after);
 }
 
-/** Of decisions only the reason counts: what is on hold changes by the minute. */
+/** For decisions, only the reason is compared, because the content on hold changes every minute. */
 function isNewlyHeld({ source }: DeclaredFeed, { held: before }: FeedState, { held: after }: FeedState): boolean {
   return source.type === "Http" ? before?.hash !== after?.hash : before?.reason !== after?.reason;
 }

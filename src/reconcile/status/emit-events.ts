@@ -31,7 +31,7 @@ export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: rea
   }
 }
 
-/** The instance names the WAF of another domain than before. */
+/** The instance now manages the WAF of a different domain. */
 export function emitDomainMove(
   status: StatusPort,
   emitted: EmittedEvents,
@@ -42,7 +42,7 @@ export function emitDomainMove(
   status.event(instance, { type: "Warning", reason: "DomainMoved", message: told });
 }
 
-/** A person approved removals that were on hold: nothing else needs to tell that they are not on hold any more. */
+/** A person approved removals on hold, so no other event needs to report that they are not on hold any longer. */
 export function emitApproval(
   status: StatusPort,
   emitted: EmittedEvents,
@@ -65,7 +65,7 @@ function approverInWords({ approver }: ResourceMeta): string {
   return approver === undefined ? "" : `, which ${approver.manager} set at ${approver.time}`;
 }
 
-/** That nothing was recorded, and what follows from that. */
+/** Reports a missing record and its consequences. */
 export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">): string | undefined {
   if (unrecorded === 0) return undefined;
   const are = unrecorded === 1 ? "1 declared entry is" : `${inThousands(unrecorded)} declared entries are`;

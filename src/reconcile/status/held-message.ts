@@ -1,4 +1,4 @@
-// What is said about removals on hold: how many, why, who wanted the entries last, and how to let them through.
+// The message about removals on hold: their number, the reasons, the last owners of the entries, and how to approve them.
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -12,7 +12,7 @@ import type { RunFacts } from "../facts.ts";
 const examplesMax = 5;
 const ownersShownMax = 3;
 
-/** Counts, reasons, former owners, and what to do. Empty if nothing is on hold. */
+/** Counts, reasons, last owners, and what to do. Empty if nothing is on hold. */
 export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string {
   const held = facts.plan?.held;
   if (held === undefined) return "";
@@ -34,13 +34,13 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
 }
 
-/** That the approval which the instance carries approves nothing; empty if it carries none, or a right one. */
+/** The message about an approval that does not match; empty if there is none or it matches. */
 export function mismatchSentence({ mismatch }: HeldRemovals): string {
   if (mismatch === undefined) return "";
   return `The annotation ${approvalAnnotation}: "${shortened(mismatch)}" does not match the removals on hold: it was already used, or it approves different removals.`;
 }
 
-/** `last declared by WafIpRule shop/scanners`; empty if nobody recorded that. */
+/** `last declared by WafIpRule shop/scanners`; empty if unknown. */
 export function formerOwners(owners: EntryOwners): string {
   const names = ownerNames([owners]);
   return names.length === 0 ? "" : `last declared by ${listed(names)}`;
@@ -86,7 +86,7 @@ function reasonsOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
   return `${asSentence(reasons[0] ?? "")}${more}`;
 }
 
-/** In a cluster a command, in a directory what to write into which file. */
+/** In a cluster, a command; in a directory, the text and the file. */
 function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash }: HeldRemovals): string {
   if (hash === undefined) return "";
   const { meta } = gathered.instance;

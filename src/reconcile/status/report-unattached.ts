@@ -1,5 +1,4 @@
-// The status of objects that no run covers: those whose instance does not exist, goes or grants them nothing, and those with
-// an invalid spec.
+// The status of objects that no run covers: their instance does not exist, is being deleted or grants no access, or their spec is invalid.
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "../../api/conditions.ts";
 import { removeCondition, setCondition } from "../../api/conditions.ts";
@@ -11,12 +10,12 @@ const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected"
 
 export interface UnattachedObject {
   readonly meta: ResourceMeta;
-  /** Without an instance it may be over in a moment, when that is created; the others take a person. */
+  /** A missing instance may be created soon; the other cases need a person. */
   readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
   readonly message: string;
 }
 
-/** Writes the status of the object if that says something else. True if it does. */
+/** Writes the status of the object if it differs. Returns true if so. */
 export async function reportUnattached(status: StatusPort, object: UnattachedObject, nowMs: number): Promise<boolean> {
   if (object.meta.deleting && object.meta.kind !== "WafInstance") return false;
   const before = status.read(object.meta) ?? {};
