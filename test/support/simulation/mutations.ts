@@ -308,7 +308,7 @@ export const mutations: readonly Mutation[] = [
     guard: "of two rules with the same entry, the older one takes precedence",
     file: "src/plan/lists/conflicts.ts",
     from: "if (other === undefined) winners.set(entry, first);",
-    to: "winners.set(entry, first);",
+    to: "if (other?.rule.list !== rule.list) winners.set(entry, first);",
     foundBy: simulation,
   },
   {
