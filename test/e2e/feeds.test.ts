@@ -104,7 +104,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
     ["cut in half", "shrank from 40 to 20", () => server.serves(text(shrunk.slice(0, 20)))],
     [
       "cut off",
-      "ended before it was complete",
+      "is incomplete",
       () =>
         server.answers((_, response) => {
           response.writeHead(200, { "content-length": "100000" });

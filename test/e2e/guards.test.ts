@@ -72,7 +72,7 @@ test("An Allow entry has its own width, and the message names its field", async 
   await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["203.0.0.0/15"] }));
   const { stdout } = await runWafsync(["plan", ...folder.from]);
   expect(stdout).toContain(
-    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the limit in spec.guards.allowMinPrefixLength.ipv4 of the instance lets through: write narrower networks.",
+    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the limit in spec.guards.allowMinPrefixLength.ipv4 of the instance: write narrower networks.",
   );
   expect(stdout).toContain("  + blocklist  203.0.0.0/15");
 });

@@ -76,7 +76,7 @@ describe("The comment", () => {
     const shown = stdout.match(/^\+ 198\./gm)?.length ?? 0;
     const left = (9_000 - shown).toLocaleString("en-US");
     expect(stdout).toContain(
-      `\n${left} lines are left out, since this comment has at most 60,000 characters. \`wafsync plan -o json\` prints them all.\n`,
+      `\n${left} lines are omitted, because the comment is limited to 60,000 characters. \`wafsync plan -o json\` prints them all.\n`,
     );
     expect(stdout.match(/<details/g)).toHaveLength(stdout.match(/<\/details>/g)?.length ?? 0);
   });
@@ -101,7 +101,7 @@ describe("The comment", () => {
     await folder.files.write("bad.yaml", "a: [");
     const { code, stdout } = await comment(folder);
     expect(code).toBe(2);
-    expect(stdout).toContain("<summary>1 problem of the files</summary>");
+    expect(stdout).toContain("<summary>1 problem in the files</summary>");
     expect(stdout).toContain("error: bad.yaml:1: this is not valid YAML");
     expect(textOf(stdout)).toContain("WafIpRule shop/feed: InvalidEntries, 1 entry is not applied");
     folder.simulator.replaceKey(testKey, "another-key-0123456789");

@@ -1,5 +1,5 @@
-// Assembles what belongs to one instance, from objects out of the stores or from fresh reads. Objects of namespaces without
-// access are left out. So are invalid objects, but these are named in the result, so that nothing is removed that they owned.
+// Assembles the objects of one instance from the stores or from fresh reads. Objects of namespaces without access are excluded.
+// Invalid objects are excluded too, but listed in the result, so that their entries are not removed.
 import type {
   DeclaredCacheClear,
   DeclaredInstance,

@@ -19,7 +19,7 @@ import {
 } from "./record-object.ts";
 
 const requestTimeoutMs = 10_000;
-/** Characters of text in an object: etcd takes 1.5 MiB, of which escapes and metadata need some. */
+/** Maximum characters of text in an object: etcd accepts 1.5 MiB, including escapes and metadata. */
 const partLengthMaxDefault = 900 * 1024;
 /** At about eight characters per entry, this is enough for more than a million entries. */
 export const partsMax = 12;
@@ -43,7 +43,7 @@ export interface LogRecordsOptions {
   readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** Called before every write. */
   readonly mayWrite: () => boolean;
-  /** Where the records of an older version are; undefined if they are not to be moved. */
+  /** The records of an older version; undefined if they must not be moved. */
   readonly former?: FormerLogRecords | undefined;
   readonly partLengthMax?: number;
 }
@@ -136,7 +136,7 @@ export class LogRecords {
     const created = await createObject(api, recordResource, namespace, body, options);
     if (created.ok) return undefined;
     if (created.fault.code !== "AlreadyExists") return created.fault;
-    // Custom resources can't be replaced without the version that is replaced. What that holds does not matter.
+    // Replacing a custom resource requires its current version, whatever its content.
     const found = await this.#get(instance, part.name);
     if (!found.ok) return found.fault;
     const again = bodyOf(instance, holder, part, found.value.metadata.resourceVersion);
@@ -207,7 +207,7 @@ function parseRevision(revision: string): Head {
   return { resourceVersion, set: set === "a" || set === "b" ? set : undefined, parts: Number(parts) };
 }
 
-/** Null if it is not the text that was stored. */
+/** Null if it differs from the stored text. */
 function checkedRecord(text: string, digest: string | undefined): unknown {
   return digestOf(text) === digest ? parseJson(text) : null;
 }

@@ -55,7 +55,7 @@ export function readNamespace(object: Mapping): ReadCoreObject {
   return { ok: true, object: { kind: "Namespace", name: { namespace: name, name }, labels } };
 }
 
-/** `kubectl create --dry-run` writes `creationTimestamp: null`: a field that is null counts as absent, as at the API server. */
+/** `kubectl create --dry-run` writes `creationTimestamp: null`: a null field is treated as absent, as in the API server. */
 function metadataOf(object: Mapping): ParsedMetadata {
   return parseMetadata(withoutNulls(object["metadata"]), defaultNamespace);
 }

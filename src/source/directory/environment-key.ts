@@ -1,17 +1,17 @@
-// The API key for the one instance of a folder that has no Secret there.
+// The API key for the single instance in a folder that has no Secret there.
 import type { DeclaredInstance } from "../../model/declared.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 
 export interface EnvironmentKey {
   readonly text: string;
-  /** Whether the key may be sent to this base URL: whatever the files say, it goes nowhere else. */
+  /** Whether the key may be sent to this base URL: it is never sent to any other URL. */
   readonly isFor: (baseUrl: string) => boolean;
 }
 
 const namesShownMax = 5;
 
-/** Why the instance, which has no Secret in the folder, does not get the key, as the end of a sentence; undefined if it does. */
+/** Why the instance, which has no Secret in the folder, does not get the key, as a partial sentence; undefined if it does. */
 export function environmentKeyObjection(
   { instances, secrets }: DirectorySnapshot,
   { baseUrl }: DeclaredInstance,

@@ -21,14 +21,14 @@ export interface InventoryFiles {
   load(instance: ObjectName): Promise<LoadedInventory>;
   /** Durable when it resolves with `Saved`. `Conflict` if the file is not the one that `revision` names. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
-  /** Undefined when the file is gone, or why it could not be removed. */
+  /** Undefined if the file was removed, otherwise the reason. */
   remove(instance: ObjectName): Promise<string | undefined>;
   /** Every instance that has an inventory, declared or not, ordered by name. */
   list(): Promise<FileResult<readonly ObjectName[]>>;
 }
 
 export function createInventoryFiles(state: StateDirectory): InventoryFiles {
-  // Writes of one process are sequential, so that none comes between the check and the write of another.
+  // Writes of one process are sequential, so that no other write can occur between the check and the write.
   const turns = new Turns();
   return {
     load: async (instance) => await loadInventory(state, instance),
