@@ -47,7 +47,7 @@ async function toNextFetch(): Promise<number> {
   return Math.round(delayMs / minuteMs);
 }
 
-test("A server that answers after a minute is given up after half of it, and the next answer counts", async () => {
+test("A server that responds after a minute times out after half of it, and the next response is used", async () => {
   const asked = Promise.withResolvers<void>();
   server.answers((_, response) => {
     asked.resolve();
@@ -69,7 +69,7 @@ test("A server that answers after a minute is given up after half of it, and the
   expect(used()).toEqual(list.slice(1));
 });
 
-test("A server that is gone for an hour is asked less and less often, and its content stays in use", async () => {
+test("A server that is down for an hour is queried with backoff, and its content stays in use", async () => {
   server.answers(({ socket }) => socket.destroy());
   const start = clock.nowMs();
   await toNextFetch();

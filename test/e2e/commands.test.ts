@@ -106,7 +106,7 @@ test("plan ends with 1 while there are changes and with 0 when there are none; i
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
 });
 
-test("an annotation without quotes is an error that says so, and the instance still counts as declared", async () => {
+test("an annotation without quotes is reported as an error, and the instance still counts as declared", async () => {
   await using folder = await folderWithRule();
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
   const main = instanceDocument(folder.simulator.baseUrl);

@@ -62,7 +62,7 @@ class FeedWorld {
   }
 }
 
-test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken in every way, and gone", async () => {
+test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken in every way, and deleted", async () => {
   await using folder = await wafFolder({}, noGuards);
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
@@ -159,7 +159,7 @@ test("two feeds on one list: while one fails, what the other no longer lists is 
   await Promise.all([one.stop(), other.stop()]);
 });
 
-test("a feed with networks that nobody may block: refused one by one, and the rest is applied", async () => {
+test("a feed with networks that must not be blocked: they are rejected one by one, and the rest is applied", async () => {
   await using folder = await wafFolder({}, "  guards: {neverBlock: [198.51.100.7]}\n");
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
@@ -205,7 +205,7 @@ test("a plan fetches feeds and stores nothing; without the flag, inner addresses
   await server.stop();
 });
 
-test("what is remembered of a feed goes with the feed, and stays while a file cannot be read", async () => {
+test("the stored content of a feed is deleted with the feed, and kept while a file can't be read", async () => {
   await using folder = await wafFolder({}, noGuards);
   const server = await FeedServer.start();
   server.serves("192.0.2.1\n");

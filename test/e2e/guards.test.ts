@@ -44,7 +44,7 @@ describe("Special-purpose networks", () => {
     expect([waf.blocklist, waf.allowlist]).toEqual([["192.0.2.1"], []]);
   });
 
-  test("are written if the instance allows it, and removed when it no longer does, unless a guard holds that", async () => {
+  test("are written if the instance allows it, and removed when it no longer does, unless a guard puts this on hold", async () => {
     await using folder = await wafFolder({}, special);
     await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
@@ -88,7 +88,7 @@ describe("A Block entry around a protected address", () => {
     expect(stdout).toContain("or set spec.guards.onNeverBlock of the instance to Carve.");
   });
 
-  test("is carved if the instance says so: plan and apply say it, and then there is nothing to do", async () => {
+  test("is carved if the instance is configured so: plan and apply report it, and then there is nothing to do", async () => {
     await using folder = await wafFolder({}, carve);
     await folder.files.write("wide.yaml", rule);
     await folder.files.write("origin.yaml", originDocument("origin", "198.51.100.1"));
@@ -122,7 +122,7 @@ describe("A Block entry around a protected address", () => {
     expect(again.stdout).toContain("Nothing to do: the WAF matches the declared state.");
   });
 
-  test("is replaced by what is left of it when the address becomes protected: additions go first", async () => {
+  test("is replaced by its remaining networks when the address becomes protected: additions are first", async () => {
     await using folder = await wafFolder();
     await folder.files.write("wide.yaml", rule);
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);

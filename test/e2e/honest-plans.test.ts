@@ -185,7 +185,7 @@ describe("An entry that another writer added", () => {
 });
 
 describe("Everything else that is not as declared", () => {
-  test("is in a plan that ends with 1 or 2: adoption, conflict, hold, cache clear, suspension", async () => {
+  test("is in a plan that exits with 1 or 2: adoption, conflict, hold, cache clear, suspension", async () => {
     await using folder = await wafFolder({}, "  guards: {maxRemovals: 0}\n");
     const addresses = testAddresses(4);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));

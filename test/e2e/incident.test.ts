@@ -142,7 +142,7 @@ describe("An urgent address", () => {
   });
 });
 
-describe("A list that was made by hand", () => {
+describe("A manually maintained list", () => {
   test("is taken over by import and apply without a call that writes", async () => {
     await using folder = await wafFolder({ spelling: "Mixed" });
     const waf = folder.simulator.waf(testKey);

@@ -41,7 +41,7 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   expect(record).toMatch(/^ {2}[0-9a-z]{10} Adopted \S+ WafIpRule:shop\/office$/m);
 });
 
-test("1,413 foreign entries are adopted by one plan that says so, without a write to the WAF", async () => {
+test("1,413 foreign entries are adopted by one plan that shows this, without a write to the WAF", async () => {
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);
   const addresses = publicBlocklist();

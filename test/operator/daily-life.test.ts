@@ -52,7 +52,7 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
-  test("what the guards carve and reject is in the status of the rule, and the rest is on the WAF", async () => {
+  test("entries that the guards carve and reject are in the status of the rule, and the rest is on the WAF", async () => {
     const guards = { neverBlock: ["203.0.113.5"], onNeverBlock: "Carve" };
     const { namespace, waf } = await world().newInstance("guarded", { guards });
     await world().apply(rule(namespace, "wide", ["203.0.113.0/29", "10.0.0.0/8"]));

@@ -142,7 +142,7 @@ await describeOperator("the commands of an incident", (world) => {
     await world().allReady(namespace);
   });
 
-  test("who may not write rules is told which right is missing, and nothing is written", async () => {
+  test("a user who can't write rules learns which permission is missing, and nothing is written", async () => {
     const { cluster } = world();
     const other = await world().newNamespace("elsewhere");
     await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);

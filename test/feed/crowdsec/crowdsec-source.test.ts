@@ -106,7 +106,7 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull())).toBe("Read ");
   });
 
-  test("stay when the server's table is gone, which its stream does not admit", async () => {
+  test("stay when the server's table is missing, which its stream does not report", async () => {
     crowdsec.add({ value: "192.0.2.1", seconds: 7200 });
     await pull();
     crowdsec.isTableGone = true;
@@ -117,7 +117,7 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull())).toBe("Read 192.0.2.1");
   });
 
-  test("are read as a whole again after a failure, because nobody knows where the cursor is", async () => {
+  test("are read completely again after a failure, because the position of the cursor is unknown", async () => {
     crowdsec.add({ value: "192.0.2.1", seconds: 60 });
     await pull();
     crowdsec.add({ value: "192.0.2.2", seconds: 60 });

@@ -327,7 +327,7 @@ describe("Inner addresses", () => {
     await inner.stop();
   });
 
-  test("say the same as a name without an address, so that nobody can look around with them", async () => {
+  test("have the same message as a name without an address, so that they can't be used for scanning", async () => {
     const missing: ResolveHost = (_, __, callback) =>
       callback(Object.assign(new Error("no"), { code: "ENOTFOUND" }), []);
     const url = server.url("/list", "feed.example");

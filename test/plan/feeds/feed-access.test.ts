@@ -30,7 +30,7 @@ describe("A rule gets the entries of a feed", () => {
     expect(textFor(user, selecting("web"))).toEqual(listed);
   });
 
-  test("not otherwise, and in the same words whether or not there is such a feed", () => {
+  test("not otherwise, and with the same message whether or not the feed exists", () => {
     const problem =
       "WafFeed shop/threats does not exist, or does not allow rules of namespace blog in its spec.allowedNamespaces.";
     const refused = { state: "Missing", source: "WafFeed shop/threats", problem };

@@ -17,7 +17,7 @@ describe("New content of a feed", () => {
     expect(judge(140, { invalid: 7 })).toBe("Accept");
   });
 
-  test("may shrink by the allowed share, and is put on hold beyond it", () => {
+  test("may shrink by the allowed percentage, and is put on hold beyond it", () => {
     expect(judge(70)).toBe("Accept");
     expect(judge(69)).toBe(
       "Hold Shrunk: The feed shrank from 100 to 69 entries, but spec.guards.maxShrinkPercent allows 30 %.",
@@ -48,7 +48,7 @@ describe("New content of a feed", () => {
     expect(judge(0, { facts: textFacts({ bytes: 0 }) })).toBe("Refuse Empty: The server returned an empty response.");
   });
 
-  test("is put on hold if its type is that of a page or a picture", () => {
+  test("is put on hold if its content type is a page or an image", () => {
     expect(judge(100, { facts: textFacts({ contentType: "text/html" }) })).toMatch(
       /^Hold UnexpectedContentType: .*text\/html/,
     );

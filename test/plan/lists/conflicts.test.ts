@@ -46,7 +46,7 @@ describe("An entry in Block and in Allow", () => {
     expect([...lists.blocklist.keys()]).toEqual([one]);
   });
 
-  test("says on the loser that another rule already holds it", () => {
+  test("reports on the loser that another rule already has it", () => {
     const rules = [blocking("scanners", [one]), allowing("a-partner", [one], older)];
     const desired = desiredWith({ rules }, { blocklist: [one] });
     expect(desired.dependsOnManaged).toBe(true);
@@ -65,7 +65,7 @@ describe("An entry in Block and in Allow", () => {
     );
   });
 
-  test("is not lifted by an Allow rule while a missing source that wanted it last holds the block", () => {
+  test("is not overridden by an Allow rule while its missing source keeps the block on hold", () => {
     const missing = { state: "Missing", source: list, problem: `${list} does not exist.` } as const;
     const rules = [aRule("feed", { texts: [missing] }), allowing("partner", [one, "192.0.2.2"])];
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy("192.0.2.2", ["edge/former"])];

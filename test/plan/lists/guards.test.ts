@@ -56,7 +56,7 @@ describe("A special-purpose network that a feed lists", () => {
     expect([...(rule?.entries ?? [])]).toEqual(["192.0.2.1"]);
   });
 
-  test("is rejected if it is too wide and partly public, or if the rule itself says it", () => {
+  test("is rejected if it is too wide and partly public, or if the rule itself declares it", () => {
     const [rule] = desiredOf({ rules: [feedRule(["0.0.0.0/0", "10.0.0.1", "10.0.0.2"], ["10.0.0.2"])] }).rules;
     expect(rule?.verdict).toBe("GuardRejected");
     expect(rule?.rejected.map((one) => one.entry).sort()).toEqual(["0.0.0.0/0", "10.0.0.2"]);
@@ -104,7 +104,7 @@ describe("A Block entry around what must stay reachable", () => {
     );
   });
 
-  test("is carved if the instance says so: the rule wants the networks that are left", () => {
+  test("is carved if the instance is configured so: the rule declares the remaining networks", () => {
     const rules = [blocking("a", ["203.0.113.9", "192.0.2.0/29"])];
     const { rules: compiled, lists } = desiredOf({ instance: carving(["192.0.2.5"]), rules });
     const [rule] = compiled;

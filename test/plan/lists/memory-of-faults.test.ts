@@ -170,7 +170,7 @@ describe("The domain", () => {
     expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
   });
 
-  test("of another WAF has a record of its own, and the former one is found again", () => {
+  test("of another WAF has a separate record, and the former one is found again", () => {
     const otherKey = new ApiKey("another-key-of-the-tests");
     const away = decideDomain(anInstance({ expectedDomain: "other.example" }), inventory, "other.example", otherKey);
     expect(away).toMatchObject({
