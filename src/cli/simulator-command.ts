@@ -51,7 +51,7 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
       );
     throw new CommandError(message);
   });
-  // Before anything is printed: whoever waits for the first line may stop the simulator at once.
+  // Before anything is printed: a process that waits for the first line may stop the simulator immediately.
   const stopped = new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());

@@ -56,7 +56,7 @@ export class StatusLine {
     this.#total = total;
   }
 
-  /** So many more are done. `left` corrects what was expected. */
+  /** Adds completed items. `left` corrects the expected total. */
   advance(count: number, { label, left }: { readonly label?: string; readonly left?: number } = {}): void {
     this.#done += count;
     this.#label = label ?? this.#label;

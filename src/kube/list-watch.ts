@@ -259,7 +259,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     try {
       this.#options.onProblem?.(problem);
     } catch {
-      // The problem handler itself failed: there is nobody left to report to, and the watch must continue.
+      // The problem handler itself failed: nothing else can report it, and the watch must continue.
     }
   }
 }

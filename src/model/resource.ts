@@ -30,7 +30,7 @@ export interface ResourceMeta extends ResourceRef {
   /** Milliseconds since 1970; undefined in a directory, where age cannot be told. */
   readonly createdAtMs: number | undefined;
   readonly annotations: Readonly<Record<string, string>>;
-  /** True from the moment that somebody asked for the deletion. */
+  /** True as soon as the deletion is requested. */
   readonly deleting: boolean;
   /** Who approved removals with the annotation, as recorded by Kubernetes. */
   readonly approver?: FieldSetter;

@@ -1,6 +1,6 @@
 // What each operation makes of a documented answer, and how it keeps the key out of what it hands on. Texts for people are
 // redacted. Data that decides what is written (domains, hosts, entries) must not be altered, so an answer that shows the key
-// there is refused. Log entries decide nothing, and show the key when somebody sent it to the protected site: redacted.
+// there is refused. Log entries affect no decisions, and contain the key if a client sent it to the protected site: it is redacted.
 import type { ApiKey } from "../model/api-key.ts";
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";

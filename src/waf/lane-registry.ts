@@ -24,7 +24,7 @@ export interface LaneRequest {
 export interface HeldLane extends Lane {
   /** Changes the minimum time between two calls. */
   pace(minRequestIntervalMs: number): void;
-  /** Refuses what still waits. Resolves when what runs has ended and, if nobody else holds the lane, its connection is closed. */
+  /** Rejects waiting turns. Resolves when the running turn has finished and, if there is no other holder, the connection is closed. */
   release(): Promise<void>;
 }
 
@@ -98,7 +98,7 @@ export class LaneRegistry {
   }
 
   async #closeIfIdle(name: string, lane: SerialLane): Promise<void> {
-    // While the last turn ended, somebody else may have come to hold the lane.
+    // While the last turn finished, a new holder may have acquired the lane.
     if (lane.holders > 0) return;
     if (this.#lanes.get(name) === lane) this.#lanes.delete(name);
     await lane.close();

@@ -186,7 +186,7 @@ export class SerialLane {
     void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
   }
 
-  /** Whoever makes one call after the other asks for the next when the last is done: bulk turns let that come first. */
+  /** A caller with sequential calls requests the next one when the last is done: bulk turns yield to it. */
   #yieldBulk(): void {
     this.#isAwake = false;
     setImmediate(() => {

@@ -5,7 +5,7 @@ import { visibleText } from "../model/visible-text.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 
 export const listLengthMax = 1_000_000;
-/** Of one item of a list. The longest network has 43 characters; the rest is room for spellings nobody thought of. */
+/** Of one item of a list. The longest network has 43 characters; the rest allows for unexpected spellings. */
 export const listItemLengthMax = 512;
 export const hostsMax = 10_000;
 

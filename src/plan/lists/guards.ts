@@ -1,4 +1,4 @@
-// The guards on single entries: what a rule may never put on a list, whoever wrote it.
+// The guards on single entries: entries that no rule may put on a list.
 import { carve } from "../../model/carve.ts";
 import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";

@@ -1,5 +1,6 @@
-// What wafsync may call its own. An entry is ours from the record that is written before the call that could add it; one
-// that was on the list before any rule declared it stays foreign, unless a rule adopts it. What can't be proved ours is not.
+// Determines which entries are managed. An entry is managed as soon as it is recorded, before the call that adds it. An entry
+// that was on the list before any rule declared it stays unmanaged, unless a rule adopts it. Entries of unknown origin are
+// unmanaged.
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { joinOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";

@@ -22,7 +22,7 @@ export const olderRefusalsMax = 100_000;
 export interface BackOff {
   readonly untilMs: number;
   readonly result: RunResult;
-  /** Another one is tried at once: somebody may have fixed it. */
+  /** A new key is tried immediately. */
   readonly attempted: string;
 }
 

@@ -102,7 +102,7 @@ async function gather(
   return { version, gathered, desired };
 }
 
-/** A run over an instance that is being deleted: nothing is declared any more, and its finalizer goes at the end. */
+/** A run for an instance that is being deleted: it declares nothing, and its finalizer is removed at the end. */
 async function release(
   name: ObjectName,
   ports: ReconcilePorts,

@@ -23,7 +23,7 @@ export interface SyncedFinding {
   readonly cause?: string;
   /** The message contains the API's error: differences between attempts, such as a request ID, are not a change. */
   readonly quotesApi?: true;
-  /** Who moves next: nobody (`Settled`), wafsync at once or after a while, a person, or whoever suspended it. */
+  /** Who has to act next: nobody (`Settled`), wafsync immediately or later, a person, or the person who suspended it. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
 

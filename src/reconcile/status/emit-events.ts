@@ -100,7 +100,11 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
 function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
   const heldText = facts.plan?.held === undefined ? undefined : heldMessage(facts);
   if (emitted.isNew("held", heldText)) {
-    const resumed = { type: "Normal", reason: "RemovalsResumed", message: "No removal is on hold any more." } as const;
+    const resumed = {
+      type: "Normal",
+      reason: "RemovalsResumed",
+      message: "No removal is on hold any longer.",
+    } as const;
     status.event(
       meta,
       heldText === undefined ? resumed : { type: "Warning", reason: "RemovalsHeld", message: heldText },

@@ -32,7 +32,7 @@ export async function reportUnattached(status: StatusPort, object: UnattachedObj
   return true;
 }
 
-/** A cache clear that is over stays as it ended: it wants nothing of the instance any more. */
+/** A finished cache clear keeps its status: it needs nothing from the instance. */
 function isFinished(
   { kind, generation }: ResourceMeta,
   status: Readonly<Record<string, unknown>>,
@@ -55,7 +55,7 @@ function unattachedConditions(
   const common = { reason, message, observedGeneration: meta.generation } as const;
   let conditions = setCondition(before, { type: "Accepted", status: "False", ...common }, nowMs);
   conditions = setCondition(conditions, { type: "Ready", status: "False", ...common }, nowMs);
-  // What was true of the WAF when it was attached is not known any more.
+  // The former state on the WAF is no longer known.
   for (const type of ["Synced", "Reconciling"] as const) conditions = removeCondition(conditions, type);
   const mayPass = reason === "InstanceNotFound" || reason === "InstanceDeleting";
   if (mayPass) return removeCondition(conditions, "Stalled");

@@ -46,7 +46,7 @@ export interface ClusterSource {
   /** True as soon as everything was listed once: call nothing else before. False if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
   isSynced(): boolean;
-  /** Whether objects of a kind may be missing from the stores although nobody deleted them. */
+  /** Whether objects of a kind may be missing from the stores although they were not deleted. */
   hasGaps(): boolean;
   /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
   notReadyBecause(): string | undefined;

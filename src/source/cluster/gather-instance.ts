@@ -62,7 +62,7 @@ export function namespacesOf({
   return new Set([...rules, ...origins, ...cacheClears].map(({ meta }) => meta.namespace));
 }
 
-/** @param gaps Why objects may be missing although nobody deleted them, one sentence each. */
+/** @param gaps Why objects may be missing although they were not deleted, one sentence each. */
 export function assembleGathered(
   instance: DeclaredInstance,
   { origins, cacheClears, invalid }: DeclaredObjects,

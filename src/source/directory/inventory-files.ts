@@ -67,7 +67,7 @@ async function saveInventory(
   if (!stored.ok) return { state: "Failed", problem: stored.problem };
   const storedRevision = stored.value === undefined ? "" : revisionOf(stored.value);
   if (storedRevision !== revision) {
-    return { state: "Conflict", problem: `${state.pathOf(file)} was changed by somebody else since it was read.` };
+    return { state: "Conflict", problem: `${state.pathOf(file)} was changed by another writer after wafsync read it.` };
   }
   const text = formatFile(instance, inventory);
   if (text === stored.value) return { state: "Saved", revision };

@@ -155,7 +155,7 @@ function readCore(place: Place, read: ReadCoreObject): ReadDocument {
   return { items: [{ ...read.object, file, line: document.lineOf(segments), textLines }], faults: [] };
 }
 
-/** Ignores objects of other kinds with a note. An object that is probably a misspelt one of ours is a fault. */
+/** Ignores objects of other kinds with a note. An object that is probably a misspelled wafsync kind is a fault. */
 function readForeign(object: Mapping, place: Place): ReadDocument {
   const { apiVersion, kind } = object;
   const fail = (field: string, message: string): ReadDocument => ({

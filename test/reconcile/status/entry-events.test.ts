@@ -125,7 +125,7 @@ describe("Removals on hold", () => {
     expect(world.status.events.at(-1)).toMatchObject({
       type: "Normal",
       reason: "RemovalsResumed",
-      message: "No removal is on hold any more.",
+      message: "No removal is on hold any longer.",
     });
     await world.pass();
     expect(world.status.eventReasons().filter((reason) => reason === "RemovalsResumed")).toHaveLength(1);
