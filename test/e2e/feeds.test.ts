@@ -94,7 +94,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   expect(world.blocked).toEqual(shrunk.toSorted());
 
   const broken: readonly [string, string, () => void][] = [
-    ["emptied", "empty text", () => server.serves("")],
+    ["emptied", "empty response", () => server.serves("")],
     ["only comments", "has 0 entries", () => server.serves("# Nothing today\n")],
     [
       "a challenge page",
