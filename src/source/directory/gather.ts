@@ -7,9 +7,9 @@ import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import { keysInWords } from "../data-keys.ts";
 import type { EnvironmentKey } from "./environment-key.ts";
 import { environmentKeyObjection } from "./environment-key.ts";
-import { excerpt } from "./excerpt.ts";
 import { sourceOfText } from "./place-of-field.ts";
 import { brokenSourcesOf } from "./snapshot.ts";
 import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
@@ -82,8 +82,7 @@ function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
   const name = `Secret ${nameKey(secret.name)} (${secret.location})`;
   const value = secret.data.get(key);
   if (value !== undefined) return validKey(value.reveal(), `The API key, ${key} of ${name},`);
-  const keys = [...secret.data.keys()].sort();
-  const has = keys.length === 0 ? "it has no data" : `it has ${excerpt(keys)}`;
+  const has = keysInWords(secret.data.keys());
   return { state: "Missing", problem: `${name} has no key ${key}: ${has}. Add it, or set spec.apiKeySecretRef.key.` };
 }
 
@@ -122,8 +121,7 @@ function textsOf(snapshot: DirectorySnapshot, { meta, addressesFrom }: DeclaredR
 function textOf(configMap: ConfigMapDocument, key: string, source: string): AddressText {
   const text = Object.hasOwn(configMap.data, key) ? configMap.data[key] : undefined;
   if (text === undefined) {
-    const keys = Object.keys(configMap.data).sort();
-    const has = keys.length === 0 ? "it has no data" : `it has ${excerpt(keys)}`;
+    const has = keysInWords(Object.keys(configMap.data));
     const problem = `ConfigMap ${nameKey(configMap.name)} has no key ${key}, ${has}: correct spec.addressesFrom`;
     return { state: "Missing", source, problem };
   }
