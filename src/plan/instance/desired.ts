@@ -13,7 +13,7 @@ import { byAge, nameKey } from "../../model/resource.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
 import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
-import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
+import type { Holders } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
@@ -22,7 +22,6 @@ import { compileOrigins } from "../origins/desired-origins.ts";
 import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
-import { readRuleEntries } from "../lists/rule-entries.ts";
 import { holdsOfInvalidObjects, holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
@@ -76,13 +75,12 @@ export function compileDesired(
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, { gathered, guards, quota, nowMs, holds }));
   const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
-  const sourceOf = sourcesOf(gathered);
-  const settled = settleConflicts(drafts, holders, sourceOf);
+  const settled = settleConflicts(drafts, holders);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
   const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
   const held = heldBlocks({ holds, ofObjects: holdsOfInvalidObjects(gathered) }, gathered, managed);
   const { namespace: home } = instance.meta;
-  const rules = replaceCarved(protectOthers(settled.rules, { home, managed, sourceOf, held }));
+  const rules = replaceCarved(protectOthers(settled.rules, { home, managed, held }));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -160,17 +158,6 @@ function heldBlocks(
       const namespaces = new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
       return namespaces.size === 0 ? [] : [{ entry, namespaces }];
     });
-  };
-}
-
-/** Only conflicts ask for these, which are few. */
-function sourcesOf({ rules }: Gathered): SourceOfEntry {
-  const known = new Map<string, ReadonlyMap<Entry, string>>();
-  return ({ id }, entry) => {
-    const rule = rules.find(({ rule }) => nameKey(rule.meta) === id);
-    const sources = known.get(id) ?? (rule === undefined ? new Map() : readRuleEntries(rule).entries);
-    known.set(id, sources);
-    return sources.get(entry) ?? "";
   };
 }
 
