@@ -4,6 +4,7 @@
 //
 // An entry that is refused at any of these steps is reported on its rule and stops nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
+import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -153,11 +154,19 @@ function heldBlocks(
   return () => {
     const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
     const index = new HoldIndex(held, { entries: managed }, existing);
-    return [...managed.blocklist].flatMap(([entry, { owners }]) => {
+    // Many entries share their owners.
+    const known = new Map<EntryOwners, ReadonlySet<string>>();
+    const namespacesOf = (owners: EntryOwners): ReadonlySet<string> => {
       const names = readOwners(index.unreadable("blocklist", owners)).map(({ name }) => name);
-      const namespaces = new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
-      return namespaces.size === 0 ? [] : [{ entry, namespaces }];
-    });
+      return new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
+    };
+    const blocks: { entry: Entry; namespaces: ReadonlySet<string> }[] = [];
+    for (const [entry, { owners }] of managed.blocklist) {
+      const namespaces = known.get(owners) ?? namespacesOf(owners);
+      known.set(owners, namespaces);
+      if (namespaces.size > 0) blocks.push({ entry, namespaces });
+    }
+    return blocks;
   };
 }
 
