@@ -1,6 +1,6 @@
 // Gathers what belongs to one instance of a directory. Pure; the same snapshot gives the same objects, so that each list of
 // addresses is parsed only once.
-import type { ApiKey } from "../../model/api-key.ts";
+import type { ApiKey, ValidatedApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import { nearestName } from "../../api/nearest-name.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
@@ -26,7 +26,8 @@ export function gatherInstance(
 ): Gathered | undefined {
   const instance = snapshot.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
-  const belongs = (one: { readonly instance: ObjectName }): boolean => nameKey(one.instance) === nameKey(name);
+  const belongs = (one: { readonly instance: ObjectName }): boolean =>
+    one.instance.name === name.name && one.instance.namespace === name.namespace;
   const rules = snapshot.rules.filter(belongs);
   const origins = snapshot.origins.filter(belongs);
   const cacheClears = snapshot.cacheClears.filter(belongs);
@@ -75,19 +76,26 @@ function keyOf(
     const problem = `Secret ${name} (spec.apiKeySecretRef) is not in the directory, ${objection}`;
     return { state: "Missing", problem };
   }
-  return validKey(environmentKey.text, "The API key in the environment variable WAFSYNC_API_KEY");
+  const { text } = environmentKey;
+  return validKey(text, validateApiKey(text), "The API key in the environment variable WAFSYNC_API_KEY");
 }
+
+// Each instance compares its key with those of all others.
+const validatedKeys = new WeakMap<ApiKey, ValidatedApiKey>();
 
 function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
   const name = `Secret ${nameKey(secret.name)} (${secret.location})`;
   const value = secret.data.get(key);
-  if (value !== undefined) return validKey(value.reveal(), `The API key, ${key} of ${name},`);
+  if (value !== undefined) {
+    const validated = validatedKeys.get(value) ?? validateApiKey(value.reveal());
+    validatedKeys.set(value, validated);
+    return validKey(value.reveal(), validated, `The API key, ${key} of ${name},`);
+  }
   const has = keysInWords(secret.data.keys());
   return { state: "Missing", problem: `${name} has no key ${key}: ${has}. Add it, or set spec.apiKeySecretRef.key.` };
 }
 
-function validKey(text: string, subject: string): GatheredKey {
-  const validated = validateApiKey(text);
+function validKey(text: string, validated: ValidatedApiKey, subject: string): GatheredKey {
   if (validated.ok) return { state: "Present", key: validated.key };
   const hint = text.trim() === "" ? ": set it to the key that the provider of the WAF gave you" : "";
   return { state: "Missing", problem: `${subject} ${validated.problem}${hint}.` };
