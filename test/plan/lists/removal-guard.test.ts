@@ -56,6 +56,10 @@ describe("The guard on plans", () => {
     expect(plan.lists.blocklist.held).toBe(held ? removed : 0);
   });
 
+  test("holds 200,000 removals at once", () => {
+    expect(planOf(removing(200_000, 1)).held?.removals.blocklist).toHaveLength(200_000);
+  });
+
   test("does not hold additions, nor the removals of the other list", () => {
     const held = removing(150, 1);
     const plan = planOf({
