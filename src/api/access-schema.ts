@@ -60,7 +60,7 @@ export const grant = z.strictObject({
     .default(500)
     .meta({ format: "int32" })
     .describe(
-      "The maximum number of entries for each of these namespaces, across all its rules. Entries above the limit are rejected, starting with those of the newest rules.",
+      "The maximum number of entries for each of these namespaces, across all its rules. Entries of the newest rules are rejected first.",
     ),
   maxPriority: z
     .int()

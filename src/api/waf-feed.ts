@@ -65,7 +65,7 @@ const json = z.strictObject({
 const http = withRules(
   z.strictObject({
     url: webUrl.describe(
-      "The URL of the list. It must use https and resolve to a public address, unless the operator is configured otherwise. Up to three redirects are followed and checked.",
+      "The URL of the list. By default, it must use https and resolve to a public address. Up to three redirects are followed and checked.",
     ),
     headersFrom: z
       .array(

@@ -68,7 +68,7 @@ const guards = z.strictObject({
     .enum(["Reject", "Allow"])
     .default("Reject")
     .describe(
-      "How to handle a Block or Allow entry that overlaps a special-purpose network, such as private, loopback, link-local or multicast addresses, which never send requests over the public Internet. `Reject`: the entry is rejected. `Allow`: the entry is written like any other.",
+      "How to handle a Block or Allow entry that overlaps a special-purpose network, such as private, loopback, link-local or multicast addresses. `Reject`: the entry is rejected. `Allow`: the entry is written like any other.",
     ),
 });
 
@@ -108,7 +108,7 @@ const cacheClear = z.strictObject({
 export const wafInstanceSpec = z
   .strictObject({
     baseUrl: baseUrl.describe(
-      "The base URL of the management API, for example `https://waf.example.com`. The operator can restrict the allowed URLs, and rejects http unless configured otherwise.",
+      "The base URL of the management API, for example `https://waf.example.com`. The operator may restrict it, and rejects http by default.",
     ),
     apiKeySecretRef: z
       .strictObject({
@@ -127,7 +127,7 @@ export const wafInstanceSpec = z
       .max(grantsMax)
       .default([])
       .describe(
-        "What other namespaces (guests) may do with this instance. The first item that matches a namespace applies. A namespace that matches no item has no access. Objects in the namespace of the instance need no grant, and win every conflict.",
+        "What other namespaces (guests) may do with this instance. The first matching item applies; without one, a namespace has no access. Objects in the namespace of the instance need no grant, and win every conflict.",
       ),
     suspend: z
       .boolean()

@@ -85,7 +85,7 @@ export const wafIpRuleSpec = withRules(
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
-        'Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line. `#` starts a comment, and blank lines are skipped. wafsync notices changes of a ConfigMap within half a minute, or immediately if it has the label `wafsync.dev/watch: "true"`.',
+        'Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line; `#` starts a comment. Changes are noticed within half a minute, or immediately with the label `wafsync.dev/watch: "true"`.',
       ),
     expiresAt: moment
       .optional()
@@ -103,9 +103,7 @@ export const wafIpRuleSpec = withRules(
       .max(1_000_000)
       .default(0)
       .meta({ format: "int32" })
-      .describe(
-        "Rules with a higher priority are written first. Among rules of equal priority, the one with the fewest pending entries is first.",
-      ),
+      .describe("Rules with a higher priority are written first, then those with fewer pending entries."),
     description: z
       .string()
       .max(1024)
@@ -153,7 +151,7 @@ const sourceState = z.object({
     .enum(["Watched", "Polled", "Resync"])
     .optional()
     .describe(
-      "How wafsync notices changes: `Watched` immediately, because of the label `wafsync.dev/watch`; `Polled` within half a minute; `Resync` at the next resync, because too many ConfigMaps are already polled. Unset in directory mode.",
+      "How wafsync notices changes: `Watched` immediately, with the label `wafsync.dev/watch`; `Polled` within half a minute; `Resync` at the next resync, if too many ConfigMaps are polled. Unset in directory mode.",
     ),
 });
 
@@ -170,7 +168,7 @@ const entryCounts = z.object({
   foreign: count
     .optional()
     .describe(
-      "Entries of the rule that were already on the WAF and that wafsync does not manage. They stay when the rule expires or is deleted, unless the policy of the list is `Exclusive`.",
+      "Unmanaged entries of the rule. They stay when the rule expires or is deleted, unless the policy of the list is `Exclusive`.",
     ),
 });
 

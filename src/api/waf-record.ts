@@ -33,7 +33,7 @@ export const wafRecordSpec = withRules(
     type: z
       .enum(["Inventory", "LogForwarding", "History", "Feed"])
       .describe(
-        "The type of the record. `Inventory`: the entries and origins that wafsync added, their owners, and the approvals. `LogForwarding`: the forwarded log entries. `History`: the changes of entries and origins, for people. `Feed`: the last good content of a feed.",
+        "The type of the record. `Inventory`: the managed entries and origins, their owners, and the approvals. `LogForwarding`: the forwarded log entries. `History`: the changes of entries and origins, for people. `Feed`: the last good content of a feed.",
       ),
     part: part.describe("The number of this object within its record."),
     parts: part.describe("The number of objects of the record when this object was written."),
