@@ -7,12 +7,15 @@ type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
 export class FeedServer {
   readonly #server: Server;
+  readonly #host: string;
+  #port = 0;
   readonly requests: { readonly url: string; readonly headers: IncomingMessage["headers"]; readonly body: string }[] =
     [];
   #answer: Answer = (_, response) => response.end();
 
-  private constructor(server: Server) {
+  private constructor(server: Server, host: string) {
     this.#server = server;
+    this.#host = host;
   }
 
   static async start(host = "127.0.0.1"): Promise<FeedServer> {
@@ -24,14 +27,13 @@ export class FeedServer {
         started.#answer(request, response);
       });
     });
-    const started = new FeedServer(server);
-    server.listen(0, host);
-    await once(server, "listening");
+    const started = new FeedServer(server, host);
+    await started.restart();
     return started;
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return this.#port;
   }
 
   url(path = "/list", host = "127.0.0.1"): string {
@@ -48,6 +50,13 @@ export class FeedServer {
 
   fails(status: number, headers: Readonly<Record<string, string>> = {}): void {
     this.#answer = (_, response) => response.writeHead(status, headers).end("no");
+  }
+
+  /** On the port that it had. */
+  async restart(): Promise<void> {
+    this.#server.listen(this.#port, this.#host);
+    await once(this.#server, "listening");
+    this.#port = (this.#server.address() as AddressInfo).port;
   }
 
   async stop(): Promise<void> {
