@@ -51,6 +51,33 @@ function countOf(addresses: readonly string[]): string {
   return addresses.length.toLocaleString("en-US");
 }
 
+/** The list on the WAF is this one, and nothing is wrong. */
+function applied(what: string, list: readonly string[]): object {
+  return {
+    what,
+    code: 0,
+    stderr: expect.not.stringContaining("WafFeed"),
+    blocked: list.toSorted(),
+    fetched: expect.objectContaining({ status: "True", reason: "Fetched" }),
+    ready: expect.objectContaining({ status: "True" }),
+    entries: expect.objectContaining({ valid: list.length, used: list.length }),
+  };
+}
+
+/** The list on the WAF stays this one, and the status says why. */
+function kept(what: string, list: readonly string[], reason: string, message: string): object {
+  const stays = `The last good content stays in use: ${countOf(list)} entries.`;
+  return {
+    what,
+    code: expect.anything(),
+    stderr: expect.stringContaining(stays),
+    blocked: list.toSorted(),
+    fetched: expect.objectContaining({ status: "False", reason, message: expect.stringContaining(message) }),
+    ready: expect.objectContaining({ status: "False", reason }),
+    entries: expect.objectContaining({ used: list.length }),
+  };
+}
+
 const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
 const minuteMs = 60_000;
 
@@ -86,36 +113,12 @@ class FeedWorld {
     return await runWafsync(["apply", ...this.folder.from, "--allow-private-feeds"], { program: later, environment });
   }
 
-  /** Fetches: the list on the WAF is this one, and nothing is wrong. */
-  async applies(what: string, wanted: readonly string[], annotations: Readonly<Record<string, string>> = {}) {
+  /** Fetches, and says what came of it. */
+  async seen(what: string, annotations: Readonly<Record<string, string>> = {}) {
     const { code, stderr } = await this.apply(annotations);
-    expect({ what, code, stderr }).toEqual({ what, code: 0, stderr: expect.not.stringContaining("WafFeed") });
-    expect({ what, blocked: this.blocked }).toEqual({ what, blocked: wanted.toSorted() });
     const status = await this.status();
-    expect(conditionOf(status, "Fetched")).toMatchObject({ status: "True", reason: "Fetched" });
-    expect(conditionOf(status, "Ready")).toMatchObject({ status: "True" });
-    expect(status.entries).toMatchObject({ valid: wanted.length, used: wanted.length });
-  }
-
-  /** Fetches: the list on the WAF stays this one, and the status says why. */
-  async keeps(
-    what: string,
-    wanted: readonly string[],
-    reason: string,
-    message: string,
-    annotations: Readonly<Record<string, string>> = {},
-  ) {
-    const applied = await this.apply(annotations);
-    expect({ what, blocked: this.blocked }).toEqual({ what, blocked: wanted.toSorted() });
-    const status = await this.status();
-    const told = expect.stringContaining(message);
-    expect({ what, ...conditionOf(status, "Fetched") }).toMatchObject({ what, status: "False", reason, message: told });
-    expect(conditionOf(status, "Ready")).toMatchObject({ status: "False", reason });
-    const stays = `The last good content stays in use: ${countOf(wanted)} entries.`;
-    expect(conditionOf(status, "Fetched")?.message).toContain(stays);
-    expect(applied.stderr).toContain(message);
-    expect(status.entries).toMatchObject({ used: wanted.length });
-    return applied;
+    const [fetched, ready] = [conditionOf(status, "Fetched"), conditionOf(status, "Ready")];
+    return { what, code, stderr, blocked: this.blocked, fetched, ready, entries: status.entries };
   }
 
   async status(): Promise<FeedStatus> {
@@ -133,30 +136,34 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   const text = (addresses: readonly string[]): string => `# A list\n${addresses.join("\n")}\n`;
 
   server.serves(text(list), { etag: '"v1"' });
-  await world.applies("the first fetch", list);
+  expect(await world.seen("the first fetch")).toEqual(applied("the first fetch", list));
 
   server.answers(({ headers }, response) => response.writeHead(headers["if-none-match"] === '"v1"' ? 304 : 500).end());
-  await world.applies("304", list);
+  expect(await world.seen("304")).toEqual(applied("304", list));
 
   const changed = [...list.slice(onePercent), ...someAddresses(onePercent)].toReversed();
   server.serves(text(changed));
-  await world.applies("1 % changed", changed);
+  expect(await world.seen("1 % changed")).toEqual(applied("1 % changed", changed));
 
   const shrunk = changed.slice(0, Math.floor(changed.length * 0.4));
   server.serves(text(shrunk));
   const shrank = `The feed shrank from ${countOf(changed)} to ${countOf(shrunk)} entries`;
-  const { stderr } = await world.keeps("60 % gone", changed, "ContentOnHold", shrank);
-  const hash = /wafsync\.dev\/accept-feed: "(?<hash>[0-9a-f]+)"/.exec(stderr)?.groups?.["hash"] ?? "";
+  const gone = await world.seen("60 % gone");
+  expect(gone).toEqual(kept("60 % gone", changed, "ContentOnHold", shrank));
+  const hash = /wafsync\.dev\/accept-feed: "(?<hash>[0-9a-f]+)"/.exec(gone.stderr)?.groups?.["hash"] ?? "";
   expect((await world.status()).held).toMatchObject({ hash, reason: "Shrunk", entries: shrunk.length });
-  await world.keeps("60 % gone, and another hash accepted", changed, "ContentOnHold", shrank, {
-    "wafsync.dev/accept-feed": "0123456789abcdef",
-  });
-  await world.applies("60 % gone, and accepted", shrunk, { "wafsync.dev/accept-feed": hash });
+  const other = "another hash is accepted";
+  expect(await world.seen(other, { "wafsync.dev/accept-feed": "0123456789abcdef" })).toEqual(
+    kept(other, changed, "ContentOnHold", shrank),
+  );
+  expect(await world.seen("60 % gone, and accepted", { "wafsync.dev/accept-feed": hash })).toEqual(
+    applied("60 % gone, and accepted", shrunk),
+  );
   expect((await world.status()).held).toBeUndefined();
 
   const whole = [...list.slice(1), "192.0.9.9"];
   server.serves(gzipSync(text(whole)), { "content-type": "text/plain" });
-  await world.applies("gzip without a header", whole);
+  expect(await world.seen("gzip without a header")).toEqual(applied("gzip without a header", whole));
 
   const page = { "content-type": "text/html" };
   const half = whole.slice(0, Math.floor(whole.length / 2));
@@ -202,24 +209,26 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   ];
   for (const [what, reason, message, breakIt] of broken) {
     breakIt();
-    await world.keeps(what, whole, reason, message);
+    expect(await world.seen(what)).toEqual(kept(what, whole, reason, message));
   }
 
   server.answers((_, response) => void response.writeHead(200).write(text(half)));
   world.haste = 30;
-  await world.keeps("slow", whole, "Unavailable", "No complete answer");
+  expect(await world.seen("slow")).toEqual(kept("slow", whole, "Unavailable", "No complete answer"));
   world.haste = 1;
 
   await server.stop();
-  await world.keeps("gone", whole, "Unavailable", "No connection to");
+  expect(await world.seen("gone")).toEqual(kept("gone", whole, "Unavailable", "No connection to"));
   for (const laterMs of [minuteMs * 10, minuteMs * 61, minuteMs * 60 * 26]) {
     world.laterMs = laterMs;
-    await world.keeps(`gone for ${laterMs} ms`, whole, "Unavailable", "No connection to");
+    expect(await world.seen(`gone for ${laterMs} ms`)).toEqual(
+      kept(`gone for ${laterMs} ms`, whole, "Unavailable", "No connection to"),
+    );
   }
   expect(conditionOf(await world.status(), "Stale")).toMatchObject({ status: "True", reason: "NotConfirmed" });
   await server.restart();
   server.serves(text(list));
-  await world.applies("back", list);
+  expect(await world.seen("back")).toEqual(applied("back", list));
   expect(conditionOf(await world.status(), "Stale")).toBeUndefined();
   await server.stop();
 });
@@ -234,13 +243,15 @@ test("a long list, the real one of IPsum's level 3: fetched, changed by a percen
   const world = new FeedWorld(folder, server);
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   server.serves(list.join("\n"));
-  await world.applies("the first fetch", list);
+  expect(await world.seen("the first fetch")).toEqual(applied("the first fetch", list));
   const onePercent = Math.ceil(list.length / 100);
   const changed = [...list.slice(onePercent), ...someAddresses(onePercent)];
   server.serves(changed.join("\n"));
-  await world.applies("1 % changed", changed);
+  expect(await world.seen("1 % changed")).toEqual(applied("1 % changed", changed));
   server.serves(changed.slice(0, changed.length / 2).join("\n"));
-  await world.keeps("cut in half", changed, "ContentOnHold", `shrank from ${countOf(changed)} to`);
+  expect(await world.seen("cut in half")).toEqual(
+    kept("cut in half", changed, "ContentOnHold", `shrank from ${countOf(changed)} to`),
+  );
   await server.stop();
 });
 

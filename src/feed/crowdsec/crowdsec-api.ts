@@ -18,6 +18,8 @@ export interface CrowdsecApiOptions extends NetworkOptions, FeedUrlPolicy {
   readonly isPublicOnly: boolean;
   /** `name/version`. */
   readonly userAgent: string;
+  /** Takes the key out of a text: servers repeat what they were sent. */
+  readonly redact: (text: string) => string;
 }
 
 export type CrowdsecAnswer =

@@ -66,7 +66,7 @@ export class CrowdsecSource {
     if ("code" in active) return { kind: "Failed", fault: active };
     this.#active = active.decisions;
     await this.#reportUsage(pull, signal);
-    const reading = readDecisions(active.decisions);
+    const reading = readDecisions(active.decisions, this.#options.redact);
     // A guard judges what is complete, and what has become too much.
     if (isFull || reading.counts.valid > pull.entriesMax) return { kind: "Read", reading, facts: undefined };
     return { kind: "Updated", reading };

@@ -28,6 +28,8 @@ export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
   /** False if feeds may be on inner networks: messages then say less. */
   readonly isPublicOnly: boolean;
   readonly userAgent: string;
+  /** Takes out of a text what Secrets gave to the feed: servers repeat what they were sent. */
+  readonly redact: (text: string) => string;
   readonly signal?: AbortSignal;
 }
 
@@ -40,7 +42,9 @@ export async function fetchFeed(request: FetchRequest, options: FetchOptions): P
   );
   const signal = options.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, options.signal]);
   try {
-    return await followRedirects(request, options, signal);
+    const outcome = await followRedirects(request, options, signal);
+    if (outcome.kind !== "Failed") return outcome;
+    return { ...outcome, fault: { ...outcome.fault, message: options.redact(outcome.fault.message) } };
   } finally {
     cancel();
     // Ends what may still be open: a body of which nothing more is wanted.
@@ -64,9 +68,13 @@ async function followRedirects(
     const step = await askOnce(url, isHome ? request.headers : {}, request, options, signal);
     if (step.kind !== "Redirect") return step;
     checked = checkFeedUrl(step.location, options, url);
-    if (!checked.ok) return failed("UrlNotAllowed", `${shownUrl(url)} redirects to a URL that ${checked.problem}.`);
+    if (!checked.ok)
+      return failed("UrlNotAllowed", `${shownUrl(url, options)} redirects to a URL that ${checked.problem}.`);
   }
-  return failed("TooManyRedirects", `${shownUrl(new URL(request.url))} redirects more than ${redirectsMax} times.`);
+  return failed(
+    "TooManyRedirects",
+    `${shownUrl(new URL(request.url), options)} redirects more than ${redirectsMax} times.`,
+  );
 }
 
 async function askOnce(
@@ -107,28 +115,37 @@ async function readAnswer(
   options: FetchOptions,
 ): Promise<Step> {
   const { status, headers } = answer;
-  if (status === 304) return notModified(url, request);
+  if (status === 304) return notModified(url, request, options);
   if ([301, 302, 303, 307, 308].includes(status) && headers["location"] !== undefined) {
     return { kind: "Redirect", location: headers["location"] };
   }
-  if (status !== 200) return failedStatus(status, url, headers["retry-after"], options.clock.nowMs());
-  return await readText(answer, url, request);
+  if (status !== 200) return failedStatus(status, url, headers["retry-after"], options);
+  return await readText(answer, url, request, options);
 }
 
-async function readText({ headers, body }: ExchangeAnswer, url: URL, request: FetchRequest): Promise<FetchOutcome> {
+async function readText(
+  { headers, body }: ExchangeAnswer,
+  url: URL,
+  request: FetchRequest,
+  { redact }: FetchOptions,
+): Promise<FetchOutcome> {
   const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (!["identity", "gzip", "x-gzip", ""].includes(encoding)) {
     return failed("NotInFormat", `${url.origin} answered in an encoding that was not asked for.`);
   }
   const decoded = new DecodedBody(body, bytesMax);
   const chunks = decoded.chunks();
-  const read = await readFeed(keptOpen(chunks), request.format, request.entriesMax);
+  const read = await readFeed(keptOpen(chunks), request.format, { entriesMax: request.entriesMax, redact });
   const sha256 = await decoded.finish(chunks);
   const facts: TextFacts = {
-    etag: validatorOf(headers["etag"]),
-    lastModified: validatorOf(headers["last-modified"]),
+    etag: validatorOf(headers["etag"], redact),
+    lastModified: validatorOf(headers["last-modified"], redact),
     sha256,
-    contentType: headers["content-type"]?.split(";")[0]?.trim().toLowerCase(),
+    contentType:
+      redact(headers["content-type"] ?? "")
+        .split(";")[0]
+        ?.trim()
+        .toLowerCase() || undefined,
     looksLikeMarkup: decoded.looksLikeMarkup,
     bytes: decoded.bytes,
   };
@@ -148,19 +165,19 @@ function keptOpen(chunks: AsyncGenerator<Buffer>): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => ({ next: async () => await chunks.next() }) };
 }
 
-function notModified(url: URL, { validators }: FetchRequest): FetchOutcome {
+function notModified(url: URL, { validators }: FetchRequest, options: FetchOptions): FetchOutcome {
   const isAsked = validators.etag !== undefined || validators.lastModified !== undefined;
   return isAsked
     ? { kind: "NotModified" }
-    : failed("HttpStatus", `${shownUrl(url)} answered 304 to a request without conditions.`);
+    : failed("HttpStatus", `${shownUrl(url, options)} answered 304 to a request without conditions.`);
 }
 
-function failedStatus(status: number, url: URL, retryAfter: string | undefined, nowMs: number): FetchOutcome {
-  const retryAfterMs = parseRetryAfter(retryAfter, nowMs);
+function failedStatus(status: number, url: URL, retryAfter: string | undefined, options: FetchOptions): FetchOutcome {
+  const retryAfterMs = parseRetryAfter(retryAfter, options.clock.nowMs());
   const code = status === 429 ? "RateLimited" : "HttpStatus";
   const fault: FetchFault = {
     code,
-    message: `${shownUrl(url)} answered ${status}.`,
+    message: `${shownUrl(url, options)} answered ${status}.`,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
   return { kind: "Failed", fault };
@@ -170,7 +187,8 @@ function failed(code: FetchFault["code"], message: string): FetchOutcome {
   return { kind: "Failed", fault: { code, message } };
 }
 
-/** Sent back as it came, so it must fit into a header. */
-function validatorOf(header: string | undefined): string | undefined {
-  return header !== undefined && header.length <= 512 && /^[\x20-\x7e]+$/u.test(header) ? header : undefined;
+/** Sent back as it came, so it must fit into a header. It is shown and stored, so it must have no secret in it. */
+function validatorOf(header: string | undefined, redact: FetchOptions["redact"]): string | undefined {
+  if (header === undefined || header.length > 512 || !/^[\x20-\x7e]+$/u.test(header)) return undefined;
+  return redact(header) === header ? header : undefined;
 }

@@ -19,7 +19,6 @@ interface ActiveDecision {
   /** Undefined if the value is no entry. */
   readonly entry: Entry | undefined;
   readonly value: string;
-  readonly problem: string;
   readonly origin: string;
   readonly endMs: number;
 }
@@ -69,34 +68,28 @@ function withDecisions(
 function activeDecision({ value, origin, scenario, endMs }: Decision): ActiveDecision {
   const parsed = parseDeclaredEntry(value);
   const name = origin === "lists" ? `lists:${scenario}` : origin;
-  const common = { value, origin: name, endMs };
-  return parsed.ok
-    ? { ...common, entry: parsed.entry, problem: "" }
-    : { ...common, entry: undefined, problem: parsed.fault.message };
+  return { entry: parsed.ok ? parsed.entry : undefined, value, origin: name, endMs };
 }
 
 function keyOf({ type, value }: Decision): string {
   return `${type.toLowerCase()} ${value.toLowerCase()}`;
 }
 
-/** The entries, each until its last decision ends. */
-export function readDecisions(active: ActiveDecisions): FeedReading {
+/**
+ * The entries, each until its last decision ends.
+ * @param redact makes a value that is no entry safe to show
+ */
+export function readDecisions(active: ActiveDecisions, redact: (text: string) => string): FeedReading {
   const expiresAtMs = new Map<Entry, number>();
   const invalidLines: InvalidLine[] = [];
   let invalid = 0;
   let place = 0;
-  for (const { entry, value, problem, endMs } of active.values()) {
+  for (const { entry, value, endMs } of active.values()) {
     place += 1;
     if (entry !== undefined) expiresAtMs.set(entry, Math.max(endMs, expiresAtMs.get(entry) ?? 0));
     else {
       invalid += 1;
-      if (invalidLines.length < invalidLinesMax) {
-        invalidLines.push({
-          line: place,
-          text: value.slice(0, 80).replaceAll(/[^\x20-\x7e]/gu, " "),
-          message: problem,
-        });
-      }
+      if (invalidLines.length < invalidLinesMax) invalidLines.push(invalidLine(redact(value), place));
     }
   }
   const valid = expiresAtMs.size;
@@ -105,6 +98,12 @@ export function readDecisions(active: ActiveDecisions): FeedReading {
     counts: { total: place, valid, invalid, duplicates: place - valid - invalid },
     invalidLines,
   };
+}
+
+function invalidLine(value: string, line: number): InvalidLine {
+  const parsed = parseDeclaredEntry(value);
+  const text = value.slice(0, 80).replaceAll(/[^\x20-\x7e]/gu, " ");
+  return { line, text, message: parsed.ok ? "" : parsed.fault.message };
 }
 
 export interface OriginCount {

@@ -31,6 +31,7 @@ const open: FetchOptions = {
   isPublicOnly: true,
   allowInsecureHttp: true,
   userAgent: "wafsync/0.0.0",
+  redact: (text) => text,
 };
 
 async function get(change: Partial<FetchRequest> = {}, options: Partial<FetchOptions> = {}): Promise<FetchOutcome> {

@@ -12,7 +12,11 @@ import { readSharedList } from "../../support/builders/shared-lists.ts";
 import { inChunks, manyAddresses } from "../../support/builders/feed-texts.ts";
 
 async function read(text: string | Buffer, chunkSize?: number, limit?: number): Promise<FeedReading> {
-  const result = await readFeed(inChunks(text, chunkSize), { type: "Plain" }, limit);
+  const result = await readFeed(
+    inChunks(text, chunkSize),
+    { type: "Plain" },
+    limit === undefined ? {} : { entriesMax: limit },
+  );
   if (!result.ok) throw new Error(result.fault.message);
   return result.reading;
 }
@@ -102,7 +106,7 @@ describe("A plain list", () => {
   });
 
   test("ends at the limit of entries", async () => {
-    const result = await readFeed(inChunks("192.0.2.1\n192.0.2.2\n192.0.2.3\n"), { type: "Plain" }, 2);
+    const result = await readFeed(inChunks("192.0.2.1\n192.0.2.2\n192.0.2.3\n"), { type: "Plain" }, { entriesMax: 2 });
     expect(result).toEqual({
       ok: false,
       fault: { code: "TooManyEntries", message: "The feed has more than 2 entries." },

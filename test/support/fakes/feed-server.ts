@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-export class FeedServer {
+export class FeedServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #host: string;
   #port = 0;
@@ -64,5 +64,9 @@ export class FeedServer {
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, "close").catch(() => undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
   }
 }

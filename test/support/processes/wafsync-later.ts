@@ -4,7 +4,7 @@ import { realClock } from "../../../src/async/clock.ts";
 
 const laterMs = Number(process.env["WAFSYNC_TEST_LATER_MS"] ?? 0);
 const haste = Number(process.env["WAFSYNC_TEST_HASTE"] ?? 1);
-const { schedule } = realClock;
+const schedule = realClock.schedule.bind(realClock);
 
 Object.assign(realClock, {
   nowMs: () => Date.now() + laterMs,
