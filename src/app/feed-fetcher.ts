@@ -6,10 +6,11 @@ import { ApiKey, validateApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
 import { secretsIn } from "../model/header-secrets.ts";
 import type { Redactor } from "../model/redactor.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import { fetchFeed } from "../feed/fetch/fetch-feed.ts";
 import { CrowdsecSource } from "../feed/crowdsec/crowdsec-source.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
+import type { BlockedRequest } from "../plan/feeds/blocked-requests.ts";
 import type { FeedState } from "../plan/feeds/feed-state.ts";
 import type { FetchOutcome } from "../plan/feeds/fetched-text.ts";
 import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
@@ -34,8 +35,24 @@ export interface FeedFetcherOptions {
   readonly version: string;
 }
 
-export function createFeedFetcher(options: FeedFetcherOptions): FetchFeed {
+export interface FeedFetcher {
+  readonly fetch: FetchFeed;
+  /** The feed is no longer declared. */
+  forget(feed: ObjectName): void;
+  /** Requests that WAFs blocked which the feed is used for. */
+  countBlocked(feed: ObjectName, requests: readonly BlockedRequest[]): void;
+}
+
+export function createFeedFetcher(options: FeedFetcherOptions): FeedFetcher {
   const crowdsecs = new Map<string, CrowdsecClient>();
+  return {
+    fetch: fetching(options, crowdsecs),
+    forget: (feed) => void crowdsecs.delete(nameKey(feed)),
+    countBlocked: (feed, requests) => crowdsecs.get(nameKey(feed))?.client.countBlocked(requests),
+  };
+}
+
+function fetching(options: FeedFetcherOptions, crowdsecs: Map<string, CrowdsecClient>): FetchFeed {
   return async (feed, { validators, state }, signal) => {
     const { source } = feed;
     if (source.type === "Crowdsec") return await pullDecisions(crowdsecs, options, feed, source, state, signal);

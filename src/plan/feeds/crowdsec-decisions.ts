@@ -15,11 +15,15 @@ export interface Decision {
   readonly endMs: number;
 }
 
-interface ActiveDecision {
+export interface ActiveDecision {
   /** Undefined if the value is no entry. */
   readonly entry: Entry | undefined;
   readonly value: string;
+  /** `ban` and so on, in lower case. */
+  readonly type: string;
   readonly origin: string;
+  /** When this process first heard of it. */
+  readonly seenMs: number;
   readonly endMs: number;
 }
 
@@ -29,9 +33,14 @@ export type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
 const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
 const invalidLinesMax = 10;
 
-/** Everything that is active, as a full answer says. */
-export function allDecisions(decisions: readonly Decision[], types: readonly string[], nowMs: number): ActiveDecisions {
-  return withDecisions(new Map(), decisions, types, nowMs);
+/** Everything that is active, as a full answer says. `before` is what was active when the last answer came. */
+export function allDecisions(
+  before: ActiveDecisions,
+  decisions: readonly Decision[],
+  types: readonly string[],
+  nowMs: number,
+): ActiveDecisions {
+  return withDecisions(new Map(), { before, decisions, types, nowMs });
 }
 
 /** What was deleted goes first: a value that is deleted and decided on anew is active. */
@@ -43,14 +52,19 @@ export function changedDecisions(
 ): ActiveDecisions {
   const kept = new Map(active);
   for (const decision of changes.deleted) kept.delete(keyOf(decision));
-  return withDecisions(kept, changes.added, types, nowMs);
+  return withDecisions(kept, { before: active, decisions: changes.added, types, nowMs });
+}
+
+interface Answer {
+  readonly before: ActiveDecisions;
+  readonly decisions: readonly Decision[];
+  readonly types: readonly string[];
+  readonly nowMs: number;
 }
 
 function withDecisions(
   active: Map<string, ActiveDecision>,
-  decisions: readonly Decision[],
-  types: readonly string[],
-  nowMs: number,
+  { before, decisions, types, nowMs }: Answer,
 ): ActiveDecisions {
   const wanted = new Set(types.map((type) => type.toLowerCase()));
   for (const decision of decisions) {
@@ -59,16 +73,19 @@ function withDecisions(
     const key = keyOf(decision);
     const known = active.get(key);
     // Of several decisions about one value the longest counts.
-    if (known === undefined || known.endMs < endMs) active.set(key, activeDecision(decision));
+    if (known === undefined || known.endMs < endMs) {
+      active.set(key, activeDecision(decision, before.get(key)?.seenMs ?? nowMs));
+    }
   }
   for (const [key, { endMs }] of active) if (endMs <= nowMs) active.delete(key);
   return active;
 }
 
-function activeDecision({ value, origin, scenario, endMs }: Decision): ActiveDecision {
+function activeDecision({ value, type, origin, scenario, endMs }: Decision, seenMs: number): ActiveDecision {
   const parsed = parseDeclaredEntry(value);
   const name = origin === "lists" ? `lists:${scenario}` : origin;
-  return { entry: parsed.ok ? parsed.entry : undefined, value, origin: name, endMs };
+  const entry = parsed.ok ? parsed.entry : undefined;
+  return { entry, value, type: type.toLowerCase(), origin: name, seenMs, endMs };
 }
 
 function keyOf({ type, value }: Decision): string {

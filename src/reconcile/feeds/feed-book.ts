@@ -124,6 +124,7 @@ export class FeedBook {
 
   #forget(key: string, feed: DeclaredFeed): void {
     this.#known.delete(key);
+    this.#ports.forget?.(feed.meta);
     this.#ports.observer?.forgotten(feed.meta);
     this.#version += 1;
   }
