@@ -172,6 +172,17 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(server.bouncers()).toEqual(["wafsync"]);
     });
 
+    test("prolongs a decision: the address stays until the longer one ends", async () => {
+      await server.add({ value: "203.0.113.1", seconds: 600 });
+      await installation.pull();
+      await server.add({ value: "203.0.113.1", scenario: "test/other", seconds: 2400 });
+      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      installation.later(11 * minuteMs);
+      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      installation.later(30 * minuteMs);
+      expect(await installation.pull()).toEqual([]);
+    });
+
     test("loses its table: nothing goes, neither then nor when an empty table has taken its place", async () => {
       const all = addresses(50);
       await server.add(...all.map((value) => ({ value, seconds: 600 })));

@@ -31,7 +31,7 @@ function isNewlyHeld({ source }: DeclaredFeed, { held: before }: FeedState, { he
 function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedState, after: FeedState): void {
   const old = before.good?.content;
   const next = after.good?.content;
-  if (next === undefined || old === next) return;
+  if (next === undefined || old?.entries === next.entries) return;
   const known = new Set(old?.entries);
   const added = next.entries.filter((entry) => !known.has(entry)).length;
   const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
