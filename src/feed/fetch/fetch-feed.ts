@@ -7,8 +7,9 @@ import { readFeed } from "../read/read-feed.ts";
 import { DecodedBody } from "./decoded-body.ts";
 import { type ExchangeAnswer, type NetworkOptions, exchange } from "./exchange.ts";
 import { type FeedUrlPolicy, checkFeedUrl, shownUrl } from "./feed-url.ts";
-import { type FaultContext, deadlineCode, networkFault } from "./network-fault.ts";
-import { parseRetryAfter } from "../../net/retry-after.ts";
+import { startDeadline } from "./deadline.ts";
+import { type FaultContext, networkFault } from "./network-fault.ts";
+import { statusFault } from "./status-fault.ts";
 
 export const redirectsMax = 3;
 export const bytesMax = 16 * 2 ** 20;
@@ -16,7 +17,7 @@ export const timeoutMs = 30_000;
 
 export interface FetchRequest {
   readonly url: string;
-  /** For the first host only: they may contain credentials. */
+  /** For the first host only, and never without TLS if it began with TLS: they may contain credentials. */
   readonly headers: Readonly<Record<string, string>>;
   readonly format: FeedFormat;
   readonly validators: Pick<TextFacts, "etag" | "lastModified">;
@@ -36,19 +37,13 @@ export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
 type Step = FetchOutcome | { readonly kind: "Redirect"; readonly location: string };
 
 export async function fetchFeed(request: FetchRequest, options: FetchOptions): Promise<FetchOutcome> {
-  const deadline = new AbortController();
-  const cancel = options.clock.schedule(timeoutMs, () =>
-    deadline.abort(Object.assign(new Error("The time is over."), { code: deadlineCode })),
-  );
-  const signal = options.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, options.signal]);
+  const deadline = startDeadline(options.clock, timeoutMs, options.signal);
   try {
-    const outcome = await followRedirects(request, options, signal);
+    const outcome = await followRedirects(request, options, deadline.signal);
     if (outcome.kind !== "Failed") return outcome;
     return { ...outcome, fault: { ...outcome.fault, message: options.redact(outcome.fault.message) } };
   } finally {
-    cancel();
-    // Ends what may still be open: a body of which nothing more is wanted.
-    deadline.abort();
+    deadline.end();
   }
 }
 
@@ -59,11 +54,11 @@ async function followRedirects(
 ): Promise<FetchOutcome> {
   let checked = checkFeedUrl(request.url, options);
   if (!checked.ok) return failed("UrlNotAllowed", `spec.http.url ${checked.problem}.`);
-  const home = checked.url.host;
+  const home = checked.url.origin;
   let isHome = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
     // A redirect away and back does not bring the headers back: another host has decided on the path.
-    isHome = isHome && checked.url.host === home;
+    isHome = isHome && checked.url.origin === home;
     const { url } = checked;
     const step = await askOnce(url, isHome ? request.headers : {}, request, options, signal);
     if (step.kind !== "Redirect") return step;
@@ -119,7 +114,9 @@ async function readAnswer(
   if ([301, 302, 303, 307, 308].includes(status) && headers["location"] !== undefined) {
     return { kind: "Redirect", location: headers["location"] };
   }
-  if (status !== 200) return failedStatus(status, url, headers["retry-after"], options);
+  if (status !== 200) {
+    return { kind: "Failed", fault: statusFault(shownUrl(url, options), answer, options.clock.nowMs()) };
+  }
   return await readText(answer, url, request, options);
 }
 
@@ -170,17 +167,6 @@ function notModified(url: URL, { validators }: FetchRequest, options: FetchOptio
   return isAsked
     ? { kind: "NotModified" }
     : failed("HttpStatus", `${shownUrl(url, options)} answered 304 to a request without conditions.`);
-}
-
-function failedStatus(status: number, url: URL, retryAfter: string | undefined, options: FetchOptions): FetchOutcome {
-  const retryAfterMs = parseRetryAfter(retryAfter, options.clock.nowMs());
-  const code = status === 429 ? "RateLimited" : "HttpStatus";
-  const fault: FetchFault = {
-    code,
-    message: `${shownUrl(url, options)} answered ${status}.`,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
-  return { kind: "Failed", fault };
 }
 
 function failed(code: FetchFault["code"], message: string): FetchOutcome {

@@ -119,6 +119,16 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     expect(entriesOf(await get())).toBe(`HttpStatus: ${server.url()} answered ${status}.`);
   });
 
+  test("if the server asks for more than an hour, which counts up to a day", async () => {
+    for (const [header, hours] of [
+      ["28800", 8],
+      ["8640000", 24],
+    ] as const) {
+      server.fails(503, { "retry-after": header });
+      expect(await get()).toMatchObject({ fault: { code: "HttpStatus", retryAfterMs: hours * 3_600_000 } });
+    }
+  });
+
   test("if the server asks to wait, and says for how long", async () => {
     server.fails(429, { "retry-after": "120" });
     expect(await get()).toEqual({
