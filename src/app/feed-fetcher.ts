@@ -38,9 +38,9 @@ export interface FeedFetcherOptions {
 export interface FeedFetcher {
   readonly fetch: FetchFeed;
   /** The feed is no longer declared. */
-  forget(feed: ObjectName): void;
+  readonly forget: (feed: ObjectName) => void;
   /** Requests that WAFs blocked which the feed is used for. */
-  countBlocked(feed: ObjectName, requests: readonly BlockedRequest[]): void;
+  readonly countBlocked: (feed: ObjectName, requests: readonly BlockedRequest[]) => void;
 }
 
 export function createFeedFetcher(options: FeedFetcherOptions): FeedFetcher {
