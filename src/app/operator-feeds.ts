@@ -4,7 +4,7 @@ import type { ApiServer } from "../kube/api-server.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import type { Gathered } from "../model/gathered.ts";
 import type { LogEntry } from "../model/log-entry.ts";
-import { blockingFeeds } from "../plan/feeds/feed-access.ts";
+import { blockingFeeds } from "../plan/feeds/blocking-feeds.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";

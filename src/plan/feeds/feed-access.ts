@@ -1,6 +1,6 @@
 // The entries that a rule gets from a feed: those of its last good content, if the feed allows the namespace of the rule.
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
-import type { AddressText, Gathered } from "../../model/gathered.ts";
+import type { AddressText } from "../../model/gathered.ts";
 import type { FeedContent } from "../../model/feed.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
@@ -38,24 +38,6 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
   if (view === undefined) return missing(`${source} does not exist: create it, or correct spec.addressesFrom.`);
   const { content } = view;
   return content === undefined ? missing(`${source} has no content yet: see its status.`) : listed(content, source);
-}
-
-/** The feeds whose entries are blocked on the WAF of this instance. */
-export function blockingFeeds(
-  { instance, rules, namespaceLabels }: Gathered,
-  view: (feed: ObjectName) => FeedView | undefined,
-): readonly ObjectName[] {
-  if (instance.suspend || instance.policies.blocklist === "Observe") return [];
-  const used = new Map<string, ObjectName>();
-  for (const { rule } of rules) {
-    if (rule.action !== "Block") continue;
-    const { namespace } = rule.meta;
-    const user = { namespace, labels: namespaceLabels.get(namespace) };
-    for (const feed of rule.feeds) {
-      if (feedTextFor(feed, view(feed), user).state === "Listed") used.set(nameKey(feed), feed);
-    }
-  }
-  return [...used.values()];
 }
 
 const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();

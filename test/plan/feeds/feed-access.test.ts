@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import type { DeclaredFeed } from "../../../src/model/declared-feed.ts";
-import { blockingFeeds, feedTextFor, type FeedUser } from "../../../src/plan/feeds/feed-access.ts";
+import { feedTextFor, type FeedUser } from "../../../src/plan/feeds/feed-access.ts";
 import { aFeed, feedContent } from "../../support/builders/declare-feed.ts";
-import { anInstance, aRule } from "../../support/builders/declare.ts";
-import { desiredOf, gathered } from "../../support/builders/gathered.ts";
+import { aRule } from "../../support/builders/declare.ts";
+import { desiredOf } from "../../support/builders/gathered.ts";
 
 const name = { namespace: "shop", name: "threats" };
 const content = feedContent(["192.0.2.1"]);
@@ -70,25 +70,4 @@ test("A rule wants the entries of its feeds and its own, and names the feed wher
   });
   const [compiled] = desiredOf({ rules: [rule] }).rules;
   expect([...(compiled?.entries ?? [])]).toEqual(["198.51.100.1", "192.0.2.1"]);
-});
-
-describe("A feed blocks requests on a WAF", () => {
-  const view = (feed: { readonly name: string }) => (feed.name === "threats" ? { feed: aFeed(), content } : undefined);
-
-  test("if a Block rule of its instance has its entries", () => {
-    const other = { namespace: "shop", name: "missing" };
-    const rules = [aRule("shop/one", { feeds: [name, other] }), aRule("shop/two", { feeds: [name] })];
-    expect(blockingFeeds(gathered({ rules }), view)).toEqual([name]);
-  });
-
-  test.each([
-    ["an Allow rule", { rules: [aRule("shop/one", { action: "Allow", feeds: [name] })] }],
-    ["a rule of a namespace that it does not allow", { rules: [aRule("blog/one", { feeds: [name] })] }],
-    [
-      "a rule of an instance that writes nothing",
-      { rules: [aRule("shop/one", { feeds: [name] })], instance: anInstance({ suspend: true }) },
-    ],
-  ])("not for %s", (_, situation) => {
-    expect(blockingFeeds(gathered(situation), view)).toEqual([]);
-  });
 });
