@@ -144,7 +144,9 @@ const entryCounts = z.object({
   desired: count.describe("Entries that the rule wants."),
   synced: count.describe("Those of them that are on the WAF."),
   pending: count.describe("Those that are still to be added."),
-  rejected: count.describe("Those that are not valid, or that guards or the API refused."),
+  rejected: count.describe(
+    "Those that are not valid, that guards or the API refused, or that another rule overrides. Those of feeds do not keep the rule from being `Ready`.",
+  ),
   carved: count
     .optional()
     .describe(
@@ -166,7 +168,7 @@ export const wafIpRuleStatus = z
       .max(32)
       .optional()
       .describe(
-        "Entries on the WAF out of those declared, rejected ones among them, for example `120/10000`; `expired` once the rule has expired.",
+        "Entries on the WAF out of those declared, rejected ones among them unless they are of a feed, for example `120/10000`; `expired` once the rule has expired.",
       ),
     rejected: z
       .array(rejectedEntry)

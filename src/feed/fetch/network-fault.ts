@@ -1,6 +1,7 @@
 // What went wrong on the way to a server, as a fault of the feed. It says no more about inner networks than that they may not
 // be reached: whoever may create a feed must not be able to look for open ports with it.
 import { addressRefused } from "../../net/checked-lookup.ts";
+import { deadlineCode } from "./deadline.ts";
 import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
 import { bodyTooLarge, bodyTruncated } from "./decoded-body.ts";
 
@@ -12,9 +13,6 @@ export interface FaultContext {
   /** Whether the connection was made to an address that anybody may reach. */
   readonly isPublicOnly: boolean;
 }
-
-/** Given as the reason of the signal when the time is over. */
-export const deadlineCode = "FEED_DEADLINE";
 
 /** @param hasAnswer whether the status had arrived: what fails then is the body */
 export function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {

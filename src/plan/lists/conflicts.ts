@@ -7,7 +7,7 @@ import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { describeRejected, placeOf } from "./compiled-rule.ts";
+import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 export interface Holders {
@@ -114,12 +114,18 @@ export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[
   if (lost.length === 0) return rule;
   const gone = new Set<string>(lost.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
-  const rejected = [...rule.rejected, ...lost];
+  const told = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
+  const rejected = [...rule.rejected, ...told];
   if (rule.verdict === "InvalidEntries" || rule.verdict === "GuardRejected") {
-    return { ...rule, entries, rejected, message: describeRejected(rejected) };
+    return { ...rule, entries, rejected, message: describeRejected(faultsIn(rejected)) };
   }
-  if (rule.verdict !== "Accepted") return { ...rule, entries, rejected };
-  return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(lost) };
+  const mine = faultsIn(told);
+  if (rule.verdict !== "Accepted" || mine.length === 0) return { ...rule, entries, rejected };
+  return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(mine) };
+}
+
+function isOfFeed({ parts }: CompiledRule, { source }: RejectedEntry): boolean {
+  return parts.some((part) => part.isOfFeed === true && part.source === source);
 }
 
 function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {

@@ -55,12 +55,12 @@ export function ungrantedBeside(
   return `${owner} adoption to namespace ${namespace}, so what others added stays theirs: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
 }
 
-/** The entry is wider than the grant allows. */
+/** That the entry is wider than the grant allows, as the beginning of a sentence. */
 export function tooWide(entry: Entry, grant: Grant): string | undefined {
   const { family, prefixLength } = headOf(entry);
   const shortest = grant.minPrefixLength[family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the widest that the instance grants to this namespace: write narrower networks.`;
+  return `${entry} is wider than /${shortest}, the widest that the instance grants to this namespace`;
 }
 
 /** Counts the entries of each guest namespace over all its rules, the oldest rule first. */

@@ -118,7 +118,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an entry inside a protected network is refused under `Carve`, too",
     file: "src/plan/lists/guards.ts",
-    from: "if (neverBlock.containing(entry) !== undefined) return rejectedFor(remove);",
+    from: "if (neverBlock.containing(entry) !== undefined) return rejectedFor(objection, remove);",
     to: "",
     foundBy: simulation,
   },
