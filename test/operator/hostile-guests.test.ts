@@ -19,6 +19,8 @@ const hangingCount = 70;
 const urgentCount = isLarge ? 50 : 20;
 const memoryMax = 512 * 1024 * 1024;
 const urgentMsMax = 2_000;
+/** What Node.js takes at most in a container with the memory limit of the manifests, 512 MiB. */
+const heapOfPod = ["--max-heap-size=259"];
 
 const cleanUp: (() => void)[] = [];
 afterEach(() => {
@@ -36,7 +38,7 @@ await describeOperator("hostile guests", (world) => {
       },
     ];
     const { namespace: owner, waf } = await world().newInstance("owner", { access });
-    await world().startOperator();
+    await world().startOperator({ nodeParameters: heapOfPod });
     const kept = addresses(20);
     await world().apply(rule(owner, "kept", kept));
     await world().allReady(owner);

@@ -7,7 +7,7 @@ import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName }
 import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
-import type { Gathered } from "../../model/gathered.ts";
+import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { Observed } from "../../model/observed.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
@@ -163,11 +163,13 @@ function heldBlocks(
   };
 }
 
-/** Only conflicts ask for these, which are few. */
+/** Only entries that are lost ask for these: none, unless guests are hostile. */
 function sourcesOf({ rules }: Gathered): SourceOfEntry {
+  let byId: ReadonlyMap<string, GatheredRule> | undefined;
   const known = new Map<string, ReadonlyMap<Entry, string>>();
   return ({ id }, entry) => {
-    const rule = rules.find(({ rule }) => nameKey(rule.meta) === id);
+    byId ??= new Map(rules.map((gathered) => [nameKey(gathered.rule.meta), gathered]));
+    const rule = byId.get(id);
     const sources = known.get(id) ?? (rule === undefined ? new Map() : readRuleEntries(rule).entries);
     known.set(id, sources);
     return sources.get(entry) ?? "";

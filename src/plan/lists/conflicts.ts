@@ -42,12 +42,14 @@ export function settleConflicts(
 ): SettledConflicts {
   const actions = new Set(rules.map((rule) => rule.list));
   if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
+  const disputed = onBothLists(rules);
   const winners = new Map<Entry, Winner>();
   const pieces = piecesOf(rules);
   let hasConflicts = false;
-  for (const rule of rules) {
+  for (const rule of disputed.size === 0 ? [] : rules) {
     const first: Winner = { rule, why: "First" };
     for (const entry of rule.entries) {
+      if (!disputed.has(entry)) continue;
       const other = winners.get(entry);
       if (other === undefined) winners.set(entry, first);
       // The owner's rule speaks for both: against another one of the owner, a guest's would count for nothing.
@@ -63,7 +65,22 @@ export function settleConflicts(
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
   }
+  if (!hasConflicts && holders.awaiting === undefined) return { rules, hasConflicts };
   return { rules: rules.map((rule) => withoutLost(rule, winners, holders, sourceOf)), hasConflicts };
+}
+
+/** The entries that are wanted on both lists: few, so that the many others cost one look each. */
+function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
+  const allowed = new Set<Entry>();
+  for (const { list, entries } of rules) {
+    if (list === "allowlist") for (const entry of entries) allowed.add(entry);
+  }
+  const both = new Set<Entry>();
+  if (allowed.size === 0) return both;
+  for (const { list, entries } of rules) {
+    if (list === "blocklist") for (const entry of entries) if (allowed.has(entry)) both.add(entry);
+  }
+  return both;
 }
 
 type Pieces = ReadonlyMap<Entry, readonly Entry[]>;
@@ -101,7 +118,7 @@ function withoutLost(
   const lost: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     const winner = winners.get(entry);
-    const awaited = holderOf(entry, holders, noPieces) === opposite ? holders.awaiting?.(opposite, entry) : undefined;
+    const awaited = awaitedOn(opposite, entry, holders);
     if (winner !== undefined && winner.rule.list !== rule.list) {
       lost.push({ entry, source: sourceOf(rule, entry), message: lostTo(entry, winner, rule) });
     } else if (awaited !== undefined) {
@@ -110,6 +127,12 @@ function withoutLost(
     }
   }
   return withoutEntries(rule, lost);
+}
+
+/** The rule whose missing source wanted the entry last on that list, if the list holds it. */
+function awaitedOn(list: ListName, entry: Entry, holders: Holders): string | undefined {
+  if (holders.awaiting === undefined || holders.managed?.[list].has(entry) !== true) return undefined;
+  return holderOf(entry, holders, noPieces) === list ? holders.awaiting(list, entry) : undefined;
 }
 
 /** The rule without the entries that it lost, and with the reasons. */

@@ -43,7 +43,8 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
     const turns = namespaces.get(meta.namespace) ?? [];
     namespaces.set(meta.namespace, turns);
     const group = groups.get(rule) ?? [];
-    for (const add of group.toSorted(byEntry)) turns.push(toOperation(add, rule, left.get(rule) ?? 0));
+    const howMany = `(${inThousands(left.get(rule) ?? 0)} to add${priority === 0 ? "" : `, priority ${priority}`})`;
+    for (const add of group.toSorted(byEntry)) turns.push(toOperation(add, rule, howMany));
   }
   return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
 }
@@ -81,16 +82,15 @@ function byEntry(a: WantedAdd, b: WantedAdd): number {
   return a.entry < b.entry ? -1 : 1;
 }
 
-function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, left: number): AddEntry {
+function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, howMany: string): AddEntry {
   const others = rules.filter((rule) => rule !== first);
   const also = others.length === 0 ? "" : ` and ${others.length} more`;
-  const priority = first.rule.priority === 0 ? "" : `, priority ${first.rule.priority}`;
   return {
     kind: "AddEntry",
     list,
     entry,
     rules: [first.id, ...others.map(({ id }) => id)],
-    reason: `wanted by WafIpRule ${first.id}${also} (${inThousands(left)} to add${priority})`,
+    reason: `wanted by WafIpRule ${first.id}${also} ${howMany}`,
   };
 }
 
