@@ -7,7 +7,7 @@ import { TimeSlices } from "../../async/time-slices.ts";
 /** After a plan of so many milliseconds, no other one for three times as long: then plans take a quarter of the time. */
 const pausePerWork = 3;
 /** What an urgent address waits for at most. */
-const pauseMsMax = 500;
+const pauseMsMax = 250;
 
 export class PlanPace {
   readonly #clock: Pick<Clock, "monotonicMs" | "sleep">;
