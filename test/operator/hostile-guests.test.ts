@@ -20,11 +20,7 @@ const urgentCount = isLarge ? 50 : 20;
 const memoryMax = 512 * 1024 * 1024;
 const urgentMsMax = 2_000;
 /** In a container with the memory limit of the manifests, 512 MiB, Node.js limits its heap to half of that; the rest is the image's. */
-const heapOfPod = [
-  "--max-old-space-size=256",
-  "--max-semi-space-size=16",
-  ...(process.env["TENANCY_OPTS"]?.split(" ") ?? []),
-];
+const heapOfPod = ["--max-old-space-size=256", "--max-semi-space-size=16"];
 
 const cleanUp: (() => void)[] = [];
 afterEach(() => {

@@ -12,7 +12,7 @@ import type { StoredFeed } from "../../../src/reconcile/feeds/feed-ports.ts";
 import { decodeFeedState, encodeFeed, type FeedRecord, withContent } from "../../../src/source/feed-record.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
-import { judgeServed, type Served, spokenEntries } from "./feed-oracle.ts";
+import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -35,9 +35,12 @@ const replacedMsMax = 60_000;
 interface Stored {
   readonly record: FeedRecord;
   readonly entries: readonly string[] | undefined;
-  readonly before: readonly string[] | undefined;
   readonly changedMs: number;
+  /** What it had before, the latest first, and until when. */
+  readonly replaced: readonly { readonly entries: readonly string[] | undefined; readonly atMs: number }[];
 }
+
+type ContentOf = (stored: Stored, name: string) => readonly string[] | undefined;
 
 export class SimFeeds {
   /** Whether anything is declared. */
@@ -50,7 +53,7 @@ export class SimFeeds {
   readonly #served = new Map<string, Served>();
   readonly #stored = new Map<string, Stored>();
   /** What each process was answered last, and which feeds it could load. */
-  readonly #answers = new WeakMap<SimProcess, Map<string, Served>>();
+  readonly #answers = new WeakMap<SimProcess, Map<string, Answer>>();
   readonly #loaded = new WeakMap<SimProcess, Set<string>>();
   /** What was on hold, by the hash that accepts it; and what a person has accepted. */
   readonly #held = new Map<string, string>();
@@ -123,16 +126,22 @@ export class SimFeeds {
     const name = nameKey(feed);
     const was = this.#stored.get(name);
     const entries = state.good?.content.entries.toSorted();
-    const served = this.#answers.get(process)?.get(name);
-    const objection = this.#objection(name, served, was?.entries, entries);
+    const answer = this.#answers.get(process)?.get(name);
+    const guards = this.#declared.get(name)?.guards ?? strict;
+    const objection = objectionTo({ before: was?.entries, after: entries }, answer, guards, (key) =>
+      this.#accepted.delete(key),
+    );
     if (objection !== undefined) ledger.violation(`${name}: ${objection}`);
-    if (state.held !== undefined && served !== undefined) this.#held.set(state.held.hash, keyOf(spokenEntries(served)));
-    const isChanged = keyOf(was?.entries) !== keyOf(entries);
+    if (state.held !== undefined && answer !== undefined)
+      this.#held.set(state.held.hash, keyOf(spokenEntries(answer.served)));
+    const atMs = time.nowMs();
+    const isChanged = was === undefined || keyOf(was.entries) !== keyOf(entries);
+    const recent = (was?.replaced ?? []).filter((one) => atMs - one.atMs <= replacedMsMax);
     this.#stored.set(name, {
       record: encodeFeed(state),
       entries,
-      before: isChanged ? was?.entries : was?.before,
-      changedMs: isChanged ? time.nowMs() : (was?.changedMs ?? 0),
+      changedMs: isChanged ? atMs : was.changedMs,
+      replaced: isChanged ? [{ entries: was?.entries, atMs }, ...recent] : was.replaced,
     });
     return undefined;
   }
@@ -140,8 +149,9 @@ export class SimFeeds {
   /** The server's answer as it is when it is asked; a late one arrives when it may be another already. */
   ask(process: SimProcess, feed: ObjectName): { readonly delayMs: number; readonly answer: Promise<FetchOutcome> } {
     const served = this.#served.get(nameKey(feed)) ?? { kind: "Gone" };
-    const answers = this.#answers.get(process) ?? new Map<string, Served>();
-    this.#answers.set(process, answers.set(nameKey(feed), served));
+    const guards = this.#declared.get(nameKey(feed))?.guards ?? strict;
+    const answers = this.#answers.get(process) ?? new Map<string, Answer>();
+    this.#answers.set(process, answers.set(nameKey(feed), { served, guards }));
     return { delayMs: this.#world.chance(0.2) ? this.#world.pick(29_000) : 1, answer: outcomeOf(served) };
   }
 
@@ -158,22 +168,39 @@ export class SimFeeds {
         continue;
       }
       const used = text.state === "Listed" ? keyOf(text.entries.toSorted()) : "";
-      const isReplaced = time.nowMs() - (stored?.changedMs ?? 0) <= replacedMsMax && used === keyOf(stored?.before);
+      const isReplaced = (stored?.replaced ?? []).some(
+        ({ entries, atMs }) => time.nowMs() - atMs <= replacedMsMax && used === keyOf(entries),
+      );
       if (used !== keyOf(stored?.entries) && !isReplaced) ledger.violation(`${name} has another content for a run`);
     }
   }
 
-  /** What is declared, with the content that counts now, and with the one that counted before. */
-  extended(gathered: Gathered): readonly Gathered[] {
-    if (gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return [gathered];
-    const withContents = (contentOf: (stored: Stored) => readonly string[] | undefined): Gathered => ({
-      ...gathered,
-      rules: gathered.rules.map((one) => ({
-        ...one,
-        texts: [...one.texts, ...one.rule.feeds.map((feed) => this.#text(feed, contentOf))],
-      })),
-    });
-    return [withContents(({ entries }) => entries), withContents(({ before, entries }) => before ?? entries)];
+  /** What is declared, with the content that counts now. */
+  current(gathered: Gathered): Gathered {
+    return this.#with(gathered, ({ entries }) => entries);
+  }
+
+  /** The same, and with each of the contents that a process may still work with; without one that it could not load. */
+  extended(gathered: Gathered, process: SimProcess): readonly Gathered[] {
+    const feeds = gathered.rules.flatMap(({ rule }) => rule.feeds.map(nameKey));
+    if (feeds.length === 0) return [gathered];
+    const loaded = this.#loaded.get(process);
+    const latest = Math.max(...feeds.map((name) => this.#stored.get(name)?.replaced.length ?? 0));
+    const earlier = Array.from({ length: latest }, (_, index) =>
+      this.#with(gathered, ({ entries, replaced }) => replaced[index]?.entries ?? entries),
+    );
+    const known = feeds.every((name) => loaded?.has(name) === true)
+      ? []
+      : [this.#with(gathered, ({ entries }, name) => (loaded?.has(name) === true ? entries : undefined))];
+    return [this.current(gathered), ...earlier, ...known];
+  }
+
+  #with(gathered: Gathered, contentOf: ContentOf): Gathered {
+    const rules = gathered.rules.map((one) => ({
+      ...one,
+      texts: [...one.texts, ...one.rule.feeds.map((feed) => this.#text(feed, contentOf))],
+    }));
+    return { ...gathered, rules };
   }
 
   /** In the end every feed is what its server says. */
@@ -185,10 +212,10 @@ export class SimFeeds {
     for (const fault of this.status.faults) this.#world.ledger.violation(`Status of a feed: ${fault}`);
   }
 
-  #text(feed: ObjectName, contentOf: (stored: Stored) => readonly string[] | undefined): AddressText {
+  #text(feed: ObjectName, contentOf: ContentOf): AddressText {
     const source = `WafFeed ${nameKey(feed)}`;
     const stored = this.#stored.get(nameKey(feed));
-    const entries = stored === undefined ? undefined : contentOf(stored);
+    const entries = stored === undefined ? undefined : contentOf(stored, nameKey(feed));
     if (entries === undefined) return { state: "Missing", source, problem: `${source} has no content yet.` };
     return { state: "Listed", source, entries: entries as FeedContent["entries"] };
   }
@@ -197,25 +224,6 @@ export class SimFeeds {
     const texts = gathered?.rules.flatMap(({ texts: all }) => all) ?? [];
     const prefix = "WafFeed ";
     return texts.flatMap((text) => (text.source.startsWith(prefix) ? [[text.source.slice(prefix.length), text]] : []));
-  }
-
-  #objection(
-    name: string,
-    served: Served | undefined,
-    before: readonly string[] | undefined,
-    after: readonly string[] | undefined,
-  ): string | undefined {
-    const guards = this.#declared.get(name)?.guards ?? strict;
-    const judged = judgeServed(served, before, guards);
-    const isTaken = served !== undefined && keyOf(spokenEntries(served)) === keyOf(after);
-    if (keyOf(before) === keyOf(after)) {
-      return judged.verdict === "Good" && !isTaken ? "good content was not taken" : undefined;
-    }
-    if (after === undefined) return "the last good content was given up";
-    if (!isTaken) return "the content is not what the server said";
-    if (judged.verdict === "Good") return undefined;
-    if (judged.verdict === "Hold" && this.#accepted.delete(keyOf(after))) return undefined;
-    return `content was taken although ${judged.why}`;
   }
 
   #accept(name: string): void {
@@ -278,10 +286,6 @@ export class SimFeeds {
 
 function bound(world: SimWorld) {
   return { pick: (count: number) => world.pick(count) };
-}
-
-function keyOf(entries: readonly string[] | undefined): string {
-  return entries === undefined ? "none" : [...new Set(entries)].sort().join(" ");
 }
 
 function describe(served: Served): string {
