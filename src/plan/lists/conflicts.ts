@@ -7,11 +7,8 @@ import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { describeRejected } from "./compiled-rule.ts";
+import { describeRejected, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
-
-/** Where a rule says that it wants the entry. */
-export type SourceOfEntry = (rule: CompiledRule, entry: Entry) => string;
 
 export interface Holders {
   /** What is managed, as far as it is known. */
@@ -35,11 +32,7 @@ interface Winner {
 }
 
 /** Takes the losing entries out of their rules. `rules` come oldest first, and go out in the same order. */
-export function settleConflicts(
-  rules: readonly CompiledRule[],
-  holders: Holders,
-  sourceOf: SourceOfEntry,
-): SettledConflicts {
+export function settleConflicts(rules: readonly CompiledRule[], holders: Holders): SettledConflicts {
   const actions = new Set(rules.map((rule) => rule.list));
   if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
   const disputed = onBothLists(rules);
@@ -66,7 +59,7 @@ export function settleConflicts(
     }
   }
   if (!hasConflicts && holders.awaiting === undefined) return { rules, hasConflicts };
-  return { rules: rules.map((rule) => withoutLost(rule, winners, holders, sourceOf)), hasConflicts };
+  return { rules: rules.map((rule) => withoutLost(rule, winners, holders)), hasConflicts };
 }
 
 /** The entries that are wanted on both lists: few, so that the many others cost one look each. */
@@ -108,23 +101,20 @@ function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): Li
   return onlyListThat(isShown) ?? onlyListThat((list, written) => managed[list].has(written));
 }
 
-function withoutLost(
-  rule: CompiledRule,
-  winners: ReadonlyMap<Entry, Winner>,
-  holders: Holders,
-  sourceOf: SourceOfEntry,
-): CompiledRule {
+function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, holders: Holders): CompiledRule {
   const opposite: ListName = rule.list === "blocklist" ? "allowlist" : "blocklist";
   const lost: RejectedEntry[] = [];
+  const lose = (entry: Entry, message: string): void => {
+    lost.push({ entry, source: placeOf(rule, entry), message });
+  };
   for (const entry of rule.entries) {
     const winner = winners.get(entry);
-    const awaited = awaitedOn(opposite, entry, holders);
     if (winner !== undefined && winner.rule.list !== rule.list) {
-      lost.push({ entry, source: sourceOf(rule, entry), message: lostTo(entry, winner, rule) });
-    } else if (awaited !== undefined) {
-      const message = awaitedMessage(rule, opposite, entry, awaited);
-      lost.push({ entry, source: sourceOf(rule, entry), message });
+      lose(entry, lostTo(entry, winner, rule));
+      continue;
     }
+    const awaited = awaitedOn(opposite, entry, holders);
+    if (awaited !== undefined) lose(entry, awaitedMessage(rule, opposite, entry, awaited));
   }
   return withoutEntries(rule, lost);
 }

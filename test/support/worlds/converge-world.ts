@@ -187,7 +187,7 @@ export class ConvergeWorld {
       baseUrlObjection: () => this.baseUrlObjection,
       source: this.source,
       inventory: this.inventory,
-      history: { note: (_, events) => void this.history.push(...events) },
+      history: { note: (_, events) => events.forEach((event) => this.history.push(event)) },
       lifecycle: this.lifecycle,
       openWaf: (_instance, key) => this.waf.port(key),
       status: this.status,
