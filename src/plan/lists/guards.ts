@@ -28,6 +28,18 @@ export interface EntryGuards {
  * origin serves nobody.
  */
 export function compileGuards(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
+  const hosts = origins.map(({ host }) => host).join("\n");
+  const known = compiled.get(instance);
+  if (known?.hosts === hosts) return known.guards;
+  const guards = compileAnew(instance, origins);
+  compiled.set(instance, { hosts, guards });
+  return guards;
+}
+
+// The same object while nothing changes, because the answers of guards are remembered by it.
+const compiled = new WeakMap<DeclaredInstance, { readonly hosts: string; readonly guards: EntryGuards }>();
+
+function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
   const networks: Entry[] = [];
   const faults: string[] = [];
   for (const [index, text] of instance.guards.neverBlock.entries()) {
@@ -55,12 +67,37 @@ export interface EntryOrigins {
   readonly grant?: Grant | undefined;
 }
 
+interface Answered {
+  readonly guards: EntryGuards;
+  readonly list: ListName;
+  readonly grant: Grant | undefined;
+  readonly answer: GuardedEntries;
+}
+
+/** The last answer about each declared text, so that a change of one rule asks about no entry of the others. */
+const answered = new WeakMap<ReadonlyMap<Entry, string>, Answered>();
+
 /** Asks the guards about all entries of one rule, each with its source. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
   declared: ReadonlyMap<Entry, string>,
-  { fromFeeds = new Set(), grant }: EntryOrigins = {},
+  origins: EntryOrigins = {},
+): GuardedEntries {
+  const { fromFeeds, grant } = origins;
+  if (fromFeeds !== undefined && fromFeeds.size > 0) return guardAnew(guards, list, declared, origins);
+  const known = answered.get(declared);
+  if (known?.guards === guards && known.list === list && known.grant === grant) return known.answer;
+  const answer = guardAnew(guards, list, declared, origins);
+  answered.set(declared, { guards, list, grant, answer });
+  return answer;
+}
+
+function guardAnew(
+  guards: EntryGuards,
+  list: ListName,
+  declared: ReadonlyMap<Entry, string>,
+  { fromFeeds = new Set(), grant }: EntryOrigins,
 ): GuardedEntries {
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];

@@ -3,6 +3,7 @@ import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } 
 import { headOf } from "../../model/entry-head.ts";
 import type { Entry } from "../../model/entry.ts";
 import { nameKey, type ResourceMeta } from "../../model/resource.ts";
+import { inThousands } from "../../model/sentence.ts";
 import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
@@ -79,10 +80,10 @@ export class EntryQuota {
     this.#used.set(namespace, used);
     const fitting = new Set<Entry>();
     const rejected: RejectedEntry[] = [];
+    const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, over all its rules: remove others, or ask the owner to raise maxEntries in spec.access.`;
     for (const entry of entries) {
       const key = `${list} ${entry}`;
       if (!used.has(key) && used.size >= grant.maxEntries) {
-        const message = `The instance grants ${grant.maxEntries.toLocaleString("en-US")} entries to this namespace, over all its rules: remove others, or ask the owner to raise maxEntries in spec.access.`;
         rejected.push({ entry, source: sourceOf(entry), message });
         continue;
       }

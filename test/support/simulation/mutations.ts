@@ -2,6 +2,7 @@
 // in a copy and shows that something notices; docs/reliability.md has the table, and a test that both are up to date.
 
 import { feedMutations } from "./feed-mutations.ts";
+import { networkMutations } from "./network-mutations.ts";
 
 export interface Mutation {
   /** What is switched off. */
@@ -195,21 +196,21 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a missing source holds what it wanted last",
     file: "src/plan/lists/holds.ts",
-    from: "const ofSource = source === undefined ? [] : (this.#bySource.get(source) ?? []);",
+    from: "const ofSource = source === undefined ? [] : (bySource.get(source) ?? []);",
     to: "const ofSource = source === undefined ? [] : [];",
     foundBy: simulation,
   },
   {
     guard: "an invalid line holds what its rule wanted last",
     file: "src/plan/lists/holds.ts",
-    from: 'if (scope.kind === "Rule") push(this.#byRule, scope.rule, hold);',
+    from: 'if (scope.kind === "Rule") push(byRule, scope.rule, hold);',
     to: "",
     foundBy: simulation,
   },
   {
     guard: "a source of which nothing is known holds what a renamed rule may have wanted",
     file: "src/plan/lists/holds.ts",
-    from: "push(this.#byNamespace, namespaceOf(scope.rule), hold);",
+    from: "push(byNamespace, namespaceOf(scope.rule), hold);",
     to: "",
     foundBy: simulation,
   },
@@ -550,6 +551,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/release.test.ts",
   },
   ...feedMutations,
+  ...networkMutations,
   {
     guard: "one call at a time",
     file: "src/waf/lane.ts",
