@@ -47,6 +47,7 @@ export const thoroughTests: readonly string[] = [
   "test/async/keyed-queue.test.ts",
   "test/cli/command-rule.test.ts",
   "test/cli/import-documents.test.ts",
+  "test/e2e/feeds.test.ts",
   "test/e2e/sigkill.test.ts",
   "test/feed/read/plain-reader.test.ts",
   "test/kube/lease-simulation.test.ts",

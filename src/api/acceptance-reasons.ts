@@ -8,7 +8,11 @@ export const acceptedFact = {
   repeats: [],
   repeatedStatuses: [],
   reasons: {
-    Accepted: { statuses: ["True"], meaning: "The whole object is valid and in effect.", action: noAction },
+    Accepted: {
+      statuses: ["True"],
+      meaning: "All of it is valid and counts, except for entries of feeds that the message of a rule names.",
+      action: noAction,
+    },
     Pending: { statuses: ["Unknown"], meaning: "The object has not been processed yet.", action: "Wait a moment." },
     InstanceNotFound: {
       statuses: ["False"],

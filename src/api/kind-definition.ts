@@ -26,6 +26,17 @@ export interface ServedDefinition {
   readonly nameRules: readonly SchemaRule<{ readonly metadata: { readonly name: string } }>[];
 }
 
+type NameRule = ServedDefinition["nameRules"][number];
+
+/** For kinds whose name is the beginning of other names. */
+export function nameLengthRule(what: string, lengthMax: number): NameRule {
+  return {
+    cel: `size(self.metadata.name) <= ${lengthMax}`,
+    message: `give the ${what} a name of at most ${lengthMax} characters: the objects that belong to it are named after it`,
+    holds: ({ metadata }) => metadata.name.length <= lengthMax,
+  };
+}
+
 /** A kind that users declare. */
 export interface KindDefinition<
   Spec extends z.ZodType = z.ZodType,

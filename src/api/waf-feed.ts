@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { allowedNamespaces } from "./allowed-namespaces.ts";
 import { baseUrl, webUrl } from "./host-rules.ts";
-import { closingColumns, type KindDefinition } from "./kind-definition.ts";
+import { closingColumns, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
 import { dataKey, dateTime, durationBetween, matchRule, objectName } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
@@ -278,11 +278,5 @@ export const wafFeedDefinition: KindDefinition<typeof wafFeedSpec, typeof wafFee
     ...closingColumns,
   ],
   selectableFields: [],
-  nameRules: [
-    {
-      cel: `size(self.metadata.name) <= ${nameLengthMax}`,
-      message: `give the feed a name of at most ${nameLengthMax} characters: the names of its records include it`,
-      holds: ({ metadata }) => metadata.name.length <= nameLengthMax,
-    },
-  ],
+  nameRules: [nameLengthRule("feed", nameLengthMax)],
 };

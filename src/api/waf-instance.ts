@@ -3,7 +3,7 @@ import * as z from "zod";
 import { grant, grantsMax } from "./access-schema.ts";
 import { logForwarding } from "./log-forwarding.ts";
 import { baseUrl } from "./host-rules.ts";
-import { closingColumns, type KindDefinition } from "./kind-definition.ts";
+import { closingColumns, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
 import {
   checkedNetwork,
   dataKey,
@@ -290,11 +290,5 @@ export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeo
     ...closingColumns,
   ],
   selectableFields: [],
-  nameRules: [
-    {
-      cel: `size(self.metadata.name) <= ${instanceNameLengthMax}`,
-      message: `give the instance a name of at most ${instanceNameLengthMax} characters: the names of its records include it`,
-      holds: ({ metadata }) => metadata.name.length <= instanceNameLengthMax,
-    },
-  ],
+  nameRules: [nameLengthRule("instance", instanceNameLengthMax)],
 };

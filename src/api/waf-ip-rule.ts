@@ -159,7 +159,9 @@ const entryCounts = z.object({
   desired: count.describe("Entries that the rule declares."),
   synced: count.describe("Entries of the rule that are on the WAF."),
   pending: count.describe("Entries that wafsync has yet to add."),
-  rejected: count.describe("Entries that are invalid, or that the guards or the API rejected."),
+  rejected: count.describe(
+    "Those that are not valid, that guards or the API refused, or that another rule overrides. Those of feeds do not keep the rule from being `Ready`.",
+  ),
   carved: count
     .optional()
     .describe(
@@ -181,7 +183,7 @@ export const wafIpRuleStatus = z
       .max(32)
       .optional()
       .describe(
-        "Entries on the WAF and declared entries including rejected ones, for example `120/10000`; `expired` once the rule has expired.",
+        "Entries on the WAF out of those declared, rejected ones among them unless they are of a feed, for example `120/10000`; `expired` once the rule has expired.",
       ),
     rejected: z
       .array(rejectedEntry)

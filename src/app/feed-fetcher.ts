@@ -1,13 +1,15 @@
 // Fetches feeds: reads the Secrets that a feed refers to, and queries its source. The options of the command determine which URLs are allowed.
 import { platform, release } from "node:os";
 import type { Clock } from "../async/clock.ts";
-import { type ApiKey, validateApiKey } from "../model/api-key.ts";
+import { ApiKey, validateApiKey } from "../model/api-key.ts";
 import type { CrowdsecFeed, DeclaredFeed, HttpFeed, SecretKeyRef } from "../model/declared-feed.ts";
+import { secretsIn } from "../model/header-secrets.ts";
 import type { Redactor } from "../model/redactor.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import { fetchFeed } from "../feed/fetch/fetch-feed.ts";
 import { CrowdsecSource } from "../feed/crowdsec/crowdsec-source.ts";
 import { isPublicAddress } from "../net/address-policy.ts";
+import type { BlockedRequest } from "../plan/feeds/blocked-requests.ts";
 import type { FeedState } from "../plan/feeds/feed-state.ts";
 import type { FetchOutcome } from "../plan/feeds/fetched-text.ts";
 import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
@@ -32,8 +34,24 @@ export interface FeedFetcherOptions {
   readonly version: string;
 }
 
-export function createFeedFetcher(options: FeedFetcherOptions): FetchFeed {
+export interface FeedFetcher {
+  readonly fetch: FetchFeed;
+  /** The feed is no longer declared. */
+  readonly forget: (feed: ObjectName) => void;
+  /** Requests that WAFs blocked which the feed is used for. */
+  readonly countBlocked: (feed: ObjectName, requests: readonly BlockedRequest[]) => void;
+}
+
+export function createFeedFetcher(options: FeedFetcherOptions): FeedFetcher {
   const crowdsecs = new Map<string, CrowdsecClient>();
+  return {
+    fetch: fetching(options, crowdsecs),
+    forget: (feed) => void crowdsecs.delete(nameKey(feed)),
+    countBlocked: (feed, requests) => crowdsecs.get(nameKey(feed))?.client.countBlocked(requests),
+  };
+}
+
+function fetching(options: FeedFetcherOptions, crowdsecs: Map<string, CrowdsecClient>): FetchFeed {
   return async (feed, { validators, state }, signal) => {
     const { source } = feed;
     if (source.type === "Crowdsec") return await pullDecisions(crowdsecs, options, feed, source, state, signal);
@@ -51,13 +69,14 @@ export function createFeedFetcher(options: FeedFetcherOptions): FetchFeed {
   };
 }
 
-function networkOptions({ policy, clock, version }: FeedFetcherOptions) {
+function networkOptions({ policy, clock, redactor, version }: FeedFetcherOptions) {
   return {
     allowInsecureHttp: policy.allowInsecureHttp,
     isAllowed: (address: string): boolean => policy.allowPrivateFeeds || isPublicAddress(address),
     isPublicOnly: !policy.allowPrivateFeeds,
     clock,
     userAgent: `wafsync/${version}`,
+    redact: (text: string): string => redactor.redact(text),
   };
 }
 
@@ -77,9 +96,9 @@ async function pullDecisions(
 ): Promise<FetchOutcome> {
   const secret = await options.readSecret(feed.meta.namespace, source.apiKeySecretRef);
   if (!secret.ok) return missing(secret.problem).outcome;
-  options.redactor.add(secret.value);
   const key = validateApiKey(secret.value.reveal());
   if (!key.ok) return missing(`The API key in Secret ${source.apiKeySecretRef.name} ${key.problem}.`).outcome;
+  options.redactor.add(key.key);
   const name = nameKey(feed.meta);
   const known = clients.get(name);
   const client = known?.sourceKey === sourceKey ? known.client : newClient(options);
@@ -106,10 +125,10 @@ async function readHeaders(
   for (const { name, secretKeyRef } of headersFrom) {
     const secret = await readSecret(meta.namespace, secretKeyRef);
     if (!secret.ok) return missing(secret.problem);
-    redactor.add(secret.value);
     const value = secret.value.reveal().replace(/\r?\n$/u, "");
     if (!/^[\x20-\x7e]+$/u.test(value))
       return missing(`The Secret ${secretKeyRef.name} has a value that is not valid in an HTTP header.`);
+    for (const part of secretsIn(value)) redactor.add(new ApiKey(part));
     headers[name.toLowerCase()] = value;
   }
   return { ok: true, headers };

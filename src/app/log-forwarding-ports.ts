@@ -9,6 +9,7 @@ import { recordHolderOf } from "../source/cluster/record-object.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import type { LogOutputs } from "./log-outputs.ts";
+import type { OperatorFeeds } from "./operator-feeds.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 
 export interface LogForwardingParts extends Omit<OperatorParts, "records" | "history"> {
@@ -18,6 +19,7 @@ export interface LogForwardingParts extends Omit<OperatorParts, "records" | "his
   readonly formerRecords: FormerRecordsOptions | undefined;
   /** What the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];
+  readonly countBlocked: OperatorFeeds["countBlocked"];
 }
 
 /** @returns Makes the ports of one run; `log` has the fields of that run. */
@@ -49,7 +51,10 @@ export function logForwardingPorts(
     mayForward: () => leadership.mayWrite() && !stopping.stop.aborted,
     stopping: stopping.stop,
     observer: {
-      forwarded: (instance, entries, output) => metrics.logsForwarded(nameKey(instance), entries, output),
+      forwarded: (gathered, entries, output) => {
+        metrics.logsForwarded(nameKey(gathered.instance.meta), entries, output);
+        parts.countBlocked(gathered, entries);
+      },
       lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
       failed: (instance, reason, fault) => {
         metrics.logForwardingFailed(nameKey(instance), reason);

@@ -2,12 +2,15 @@
 // fetches, because only one process may advance the CrowdSec cursor.
 import type { ApiServer } from "../kube/api-server.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
+import type { Gathered } from "../model/gathered.ts";
+import type { LogEntry } from "../model/log-entry.ts";
+import { blockingFeeds } from "../plan/feeds/blocking-feeds.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { FeedRecords } from "../source/cluster/feed-records.ts";
 import { readSecretValue } from "../source/cluster/secret-value.ts";
-import { type FeedFetcherOptions, createFeedFetcher } from "./feed-fetcher.ts";
+import { type FeedFetcher, type FeedFetcherOptions, createFeedFetcher } from "./feed-fetcher.ts";
 import type { FeedMetrics } from "../telemetry/metrics-feeds.ts";
 import { FeedLoop } from "./feed-loop.ts";
 import { measuringFeedObserver } from "./measure-feeds.ts";
@@ -25,6 +28,8 @@ export interface OperatorFeedsOptions extends Omit<FeedFetcherOptions, "policy" 
 export interface OperatorFeeds {
   readonly book: FeedBook;
   readonly loop: FeedLoop;
+  /** Requests that the WAF of an instance blocked, from its log. */
+  readonly countBlocked: (gathered: Gathered, entries: readonly LogEntry[]) => void;
 }
 
 export function createOperatorFeeds(options: OperatorFeedsOptions): OperatorFeeds {
@@ -33,7 +38,28 @@ export function createOperatorFeeds(options: OperatorFeedsOptions): OperatorFeed
     source.objectOf({ kind: "WafFeed", ...feed })?.metadata.uid;
   const store = new FeedRecords({ api, mayWrite, uidOf });
   const readSecret = async (namespace: string, ref: SecretKeyRef) => await readSecretValue(api, namespace, ref);
-  const fetch = createFeedFetcher({ policy, readSecret, clock, redactor, version });
-  const book = new FeedBook({ store, fetch, status, clock, random, observer: measuringFeedObserver(metrics) });
-  return { book, loop: new FeedLoop({ book, feeds: () => source.feeds.declared(), clock }) };
+  const fetcher = createFeedFetcher({ policy, readSecret, clock, redactor, version });
+  const { fetch, forget } = fetcher;
+  const observer = measuringFeedObserver(metrics);
+  const book = new FeedBook({ store, fetch, forget, status, clock, random, observer });
+  return {
+    book,
+    loop: new FeedLoop({ book, feeds: () => source.feeds.declared(), clock }),
+    countBlocked: (gathered, entries) => countBlocked(gathered, entries, book, fetcher),
+  };
+}
+
+/** What is on hold blocks nothing, so nothing is counted until the feed is in order again. */
+export function countBlocked(
+  gathered: Gathered,
+  entries: readonly LogEntry[],
+  book: Pick<FeedBook, "view" | "state">,
+  fetcher: Pick<FeedFetcher, "countBlocked">,
+): void {
+  const feeds = blockingFeeds(gathered, (feed) => book.view(feed)).filter(
+    (feed) => book.state(feed)?.held === undefined,
+  );
+  if (feeds.length === 0) return;
+  const requests = entries.map(({ client_ip: client, timestamp }) => ({ client, atMs: Date.parse(timestamp) }));
+  for (const feed of feeds) fetcher.countBlocked(feed, requests);
 }

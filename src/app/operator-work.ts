@@ -246,6 +246,7 @@ class Work implements OperatorWork {
       outputs: this.#outputs,
       formerRecords: this.#records.former,
       domainOf: (instance) => this.#domains.get(nameKey(instance)),
+      countBlocked: this.#feeds.countBlocked,
     });
     const controller = new LogForwardingController({
       startRun: (instance, reasons) => {

@@ -28,11 +28,11 @@ export function openStandaloneFeeds(
 ): StandaloneFeedWork {
   const readSecret = async (namespace: string, ref: SecretKeyRef): Promise<SecretValue> =>
     secretOf(source, namespace, ref);
-  const fetch = createFeedFetcher({ policy, readSecret, clock, redactor, version });
+  const { fetch, forget } = createFeedFetcher({ policy, readSecret, clock, redactor, version });
   const files = createFeedFiles(store.state);
   // A dry run compares fetched content with the stored content, and does not store it.
   const feedStore = isDryRun ? { ...files, save: async () => undefined } : files;
-  const book = new FeedBook({ store: feedStore, fetch, status, clock, random });
+  const book = new FeedBook({ store: feedStore, fetch, forget, status, clock, random });
   return { book, loop: new FeedLoop({ book, feeds: () => source.snapshot().feeds, clock }) };
 }
 

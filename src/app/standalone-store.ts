@@ -6,7 +6,6 @@ import { resourceKey } from "../model/resource.ts";
 import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { createHistoryFiles } from "../source/directory/history-files.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
-import { removeOtherFeeds } from "../source/directory/feed-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
 import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
@@ -79,6 +78,8 @@ export async function openStore(
     known: async () => await listed(files),
     hasOthers: async (objects) => await status.hasOthers(objects),
     keepOnly: async (objects) => {
+      // Most folders have no feeds.
+      const { removeOtherFeeds } = await import("../source/directory/feed-files.ts");
       const problem = await removeOtherFeeds(opened.state, objects.filter(isFeed));
       if (problem !== undefined) onProblem(problem);
       // Last, because existing statuses indicate that there is something to remove.

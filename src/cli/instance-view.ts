@@ -4,6 +4,7 @@ import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import { faultsIn } from "../plan/lists/compiled-rule.ts";
 import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
@@ -154,7 +155,7 @@ function rulesProgress({ desired, observed, plan, inventory }: RunFacts): Readon
 }
 
 function countRejected({ desired, plan }: RunFacts): number {
-  const bySelf = desired.rules.reduce((count, { rejected }) => count + rejected.length, 0);
+  const bySelf = desired.rules.reduce((count, { rejected }) => count + faultsIn(rejected).length, 0);
   const origins = desired.compiledOrigins.filter(({ verdict }) => verdict !== "Accepted").length;
   return bySelf + origins + (plan === undefined ? 0 : plan.refusals.size + plan.origins.refused.size);
 }

@@ -6,7 +6,7 @@ import { countWords } from "./count-words.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
-import { carvedLines, problemLines } from "./print-instance.ts";
+import { carvedLines, feedLines, problemLines } from "./print-instance.ts";
 import { groupByReason } from "./print-plan.ts";
 
 /** GitHub accepts 65,536 characters in a comment. */
@@ -138,6 +138,7 @@ function sectionsOf(view: InstanceView): Section[] {
     itemSection("waiting", "?", waiting),
     itemSection("already on the WAF and unmanaged", "*", unmanaged),
     { title: "Problems", lines: problems.map(problemLine) },
+    { title: "Entries of feeds that are not applied", lines: feedLines(view, plain).map(problemLine) },
     { title: "Entries written as narrower networks", lines: carvedLines(view, plain).map(problemLine) },
   ].filter(({ lines }) => lines.length > 0);
 }

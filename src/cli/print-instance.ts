@@ -31,6 +31,16 @@ export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
   });
 }
 
+/** Entries that no person here can correct: the rule is in order without them. */
+export function feedLines({ objects }: InstanceView, paint: Paint): string[] {
+  return objects.flatMap(({ kind, namespace, name, place, isAccepted, ready, rejected, rejectedCount }) => {
+    if (rejected.length === 0 || !isAccepted || ready === "False") return [];
+    const what = rejectedCount === 1 ? "1 entry of a feed is" : `${countWords(rejectedCount)} entries of feeds are`;
+    const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} not applied`;
+    return [paint("cyan", title), ...entryLines(rejected, rejectedCount)];
+  });
+}
+
 /** Declared entries that another writer added: one line for each rule and list. */
 function unmanagedLines({ unmanaged }: InstanceView, paint: Paint): string[] {
   const groups = Map.groupBy(unmanaged, ({ target, reason }) => `${target} ${reason}`);
@@ -67,7 +77,13 @@ export function resultLines(views: readonly InstanceView[], paint: Paint): strin
   const lines = objectTable(rows, paint);
   for (const view of views) {
     if (view.trouble !== undefined) continue;
-    lines.push("", countsLine(view, paint), ...unmanagedLines(view, paint), ...problemLines(view, paint));
+    lines.push(
+      "",
+      countsLine(view, paint),
+      ...unmanagedLines(view, paint),
+      ...feedLines(view, paint),
+      ...problemLines(view, paint),
+    );
   }
   return lines;
 }
@@ -98,7 +114,12 @@ export class ChangedLines {
     const changed = rows.filter((row) => before?.has(row.join(" ")) !== true);
     this.#shownRows.set(instance, new Set(rows.map((row) => row.join(" "))));
     const trouble = view.trouble === undefined ? [] : [paint("red", `${instance}: ${view.trouble}`)];
-    const problems = [...trouble, ...unmanagedLines(view, paint), ...problemLines(view, paint)];
+    const problems = [
+      ...trouble,
+      ...unmanagedLines(view, paint),
+      ...feedLines(view, paint),
+      ...problemLines(view, paint),
+    ];
     const isNewProblem = (this.#shownProblems.get(instance) ?? "") !== problems.join("\n");
     this.#shownProblems.set(instance, problems.join("\n"));
     const lines = changed.length === 0 ? [] : objectTable(changed, paint);

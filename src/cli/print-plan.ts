@@ -4,7 +4,7 @@ import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
 import type { Paint } from "./print-instance.ts";
-import { carvedLines, problemLines } from "./print-instance.ts";
+import { carvedLines, feedLines, problemLines } from "./print-instance.ts";
 
 /** Further lines of operations are only counted; `-o json` has all of them. */
 const operationsShownMax = 40;
@@ -18,7 +18,7 @@ const operationsPerReasonMax = 5;
 export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
   if (view.trouble !== undefined) return [];
   const lines = [headline(view, paint)];
-  const problems = [...carvedLines(view, paint), ...problemLines(view, paint)];
+  const problems = [...carvedLines(view, paint), ...feedLines(view, paint), ...problemLines(view, paint)];
   if (!differsFromDeclared(view)) {
     const hasFaults = isFaulty || isPartial(view);
     const nothing = hasFaults

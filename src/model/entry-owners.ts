@@ -26,10 +26,19 @@ export function writeOwners(owners: readonly EntryOwner[]): EntryOwners {
   return [...new Set(words)].toSorted().join(" ") as EntryOwners;
 }
 
+/** So many are remembered; then all are forgotten. Each plan reads the owners of all entries. */
+const knownMax = 20_000;
+const known = new Map<EntryOwners, readonly EntryOwner[]>();
+
 /** The owners one by one; none for `unknownOwners`. */
 export function readOwners(owners: EntryOwners): readonly EntryOwner[] {
   if (owners === unknownOwners) return [];
-  return owners.split(" ").flatMap((word) => readOwner(word) ?? []);
+  const former = known.get(owners);
+  if (former !== undefined) return former;
+  const read = owners.split(" ").flatMap((word) => readOwner(word) ?? []);
+  if (known.size >= knownMax) known.clear();
+  known.set(owners, read);
+  return read;
 }
 
 /** The union of both. */

@@ -18,5 +18,6 @@ export function listed(names: readonly string[], shownMax: number): string {
 
 /** A readable number: `250,000`. */
 export function inThousands(count: number): string {
-  return count.toLocaleString("en-US");
+  // Plans say thousands of numbers, most of them small, and the formatter takes a microsecond for each.
+  return Number.isInteger(count) && count >= 0 && count < 1000 ? String(count) : count.toLocaleString("en-US");
 }

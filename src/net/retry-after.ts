@@ -1,6 +1,6 @@
 // The Retry-After header of RFC 9110: a number of seconds, or one of the three forms of an HTTP date.
 
-/** The maximum delay of a lane because of one response. */
+/** Unless the caller says otherwise: no server holds a lane for longer than this with one answer. */
 export const retryAfterMsMax = 3_600_000;
 
 const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
@@ -9,14 +9,18 @@ const rfc850Date = /^[a-z]{6,9}, (?<day>\d{2})-(?<month>[a-z]{3})-(?<year>\d{2})
 const asctimeDate = /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/;
 
 /**
- * How long to wait, between 0 and `retryAfterMsMax`; undefined if the header is missing or invalid.
+ * How long to wait, between 0 and the most that the caller waits; undefined if the header is missing or invalid.
  * A date in the past is 0.
  */
-export function parseRetryAfter(header: string | undefined, nowMs: number): number | undefined {
+export function parseRetryAfter(
+  header: string | undefined,
+  nowMs: number,
+  longestMs = retryAfterMsMax,
+): number | undefined {
   const text = header?.trim().toLowerCase() ?? "";
-  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, retryAfterMsMax);
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, longestMs);
   const dateMs = parseHttpDate(text, nowMs);
-  return dateMs === undefined ? undefined : Math.min(Math.max(dateMs - nowMs, 0), retryAfterMsMax);
+  return dateMs === undefined ? undefined : Math.min(Math.max(dateMs - nowMs, 0), longestMs);
 }
 
 function parseHttpDate(text: string, nowMs: number): number | undefined {

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { types } from "node:util";
+import { refusalOfPage } from "./control-guard.ts";
 import { controlCommands } from "./control-commands.ts";
 import { controlHelp } from "./control-help.ts";
 import { readBody } from "./request-body.ts";
@@ -22,12 +23,17 @@ export function createControlServer(world: SimulatorWorld): Server {
 
 async function answerControl(world: SimulatorWorld, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [pathname = "", ...search] = (request.url ?? "").split("?");
+  const refusal = refusalOfPage(request);
+  if (refusal !== undefined) return answerJson(response, { status: 403, body: { ok: false, message: refusal } });
   if (request.method === "GET" && pathname === "/") {
     response.writeHead(200, { "content-type": "text/plain; charset=utf-8" }).end(controlHelp);
     return;
   }
   const query = new URLSearchParams(search.join("?"));
-  const { status, body } = await runCommand(world, `${request.method ?? ""} ${pathname}`, query, request);
+  answerJson(response, await runCommand(world, `${request.method ?? ""} ${pathname}`, query, request));
+}
+
+function answerJson(response: ServerResponse, { status, body }: ControlAnswer): void {
   response.writeHead(status, { "content-type": "application/json" });
   response.end(`${JSON.stringify(body, null, 2)}\n`);
 }

@@ -49,11 +49,10 @@ export class EntryWriter {
   }
 
   /** Undefined if nothing is known, or for the second of two rows with the same ID. */
-  #idOf({ owners, sinceMs, manner }: OwnedEntry): string | undefined {
+  #idOf(record: OwnedEntry): string | undefined {
+    const { owners, sinceMs, manner } = record;
     if (owners === unknownOwners && sinceMs === undefined && manner === "Added") return undefined;
-    const time = sinceMs === undefined ? noTime : encodeTime(sinceMs);
-    const content = owners === unknownOwners ? `${manner} ${time}` : `${manner} ${time} ${owners}`;
-    const id = idOf(content);
+    const { content, id } = rowOf(record);
     const known = this.#rows.get(id);
     if (known === undefined) this.#rows.set(id, content);
     return known === undefined || known === content ? id : undefined;
@@ -133,6 +132,20 @@ export function decodeEntry(word: string | undefined): Entry | undefined {
   const entry = text as Entry;
   return isOpaque(entry) || /^[0-9a-f.:/]+$/.test(text) ? entry : undefined;
 }
+
+function rowOf(record: OwnedEntry): { readonly content: string; readonly id: string } {
+  const former = rows.get(record);
+  if (former !== undefined) return former;
+  const { owners, sinceMs, manner } = record;
+  const time = sinceMs === undefined ? noTime : encodeTime(sinceMs);
+  const content = owners === unknownOwners ? `${manner} ${time}` : `${manner} ${time} ${owners}`;
+  const row = { content, id: idOf(content) };
+  rows.set(record, row);
+  return row;
+}
+
+// A record is saved again and again with the same owners, and guests can have thousands of them.
+const rows = new WeakMap<OwnedEntry, { readonly content: string; readonly id: string }>();
 
 /** Ten digits of base 36: two of 100,000 rows share one with a probability of one in a million. */
 function idOf(content: string): string {

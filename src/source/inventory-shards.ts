@@ -91,6 +91,7 @@ function mergeLines(section: LineSection, a: string, b: string): string {
 }
 
 function splitInto(record: Readonly<Record<string, string>>, count: number): Record<string, string>[] {
+  if (count === 1) return [shardOfAll(record)];
   const sections = Array.from({ length: count }, () => new Map<LineSection, string[]>());
   const rows = rowsById(record);
   for (const section of sectionsOf(record)) {
@@ -115,6 +116,12 @@ function splitInto(record: Readonly<Record<string, string>>, count: number): Rec
       ...Object.fromEntries(sectionsOf(record).map((section) => [section, joinSorted(lines.get(section) ?? [])])),
     };
   });
+}
+
+/** Nearly all inventories fit into one shard: their lines are sorted already, and each row of owners is needed. */
+function shardOfAll(record: Readonly<Record<string, string>>): Record<string, string> {
+  const sections = [...scalarsOf(record), ...sectionsOf(record)].map((name) => [name, record[name] ?? ""]);
+  return { format: record["format"] ?? "", shard: "1/1", ...Object.fromEntries(sections) };
 }
 
 function rowsById(record: Readonly<Record<string, string>>): ReadonlyMap<string, string> {

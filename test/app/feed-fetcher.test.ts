@@ -19,7 +19,7 @@ let book: FeedBook;
 beforeEach(async () => {
   server = await FeedServer.start();
   clock = createVirtualClock();
-  const fetch = createFeedFetcher({
+  const { fetch } = createFeedFetcher({
     policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
     readSecret: async () => ({ ok: false, problem: "There are no Secrets." }),
     clock,

@@ -204,7 +204,9 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     const requests = simulator.wafs()[0]?.counters.requests;
     const declared = instance(namespace, simulator.baseUrl);
     const { port } = new URL(simulator.baseUrl);
-    const process = await start({ callsLoopback: false });
+    // A proxy would resolve the name by itself. This one would get every request, if wafsync asked it.
+    const proxy = { HTTP_PROXY: simulator.baseUrl, HTTPS_PROXY: simulator.baseUrl, NODE_USE_ENV_PROXY: "1" };
+    const process = await start({ callsLoopback: false, environment: proxy });
     await createAll(cluster, keySecret(namespace, key), declared);
     await hasReason(declared, "Accepted", "BaseUrlNotAllowed");
     await patchObject(cluster, declared, { spec: { baseUrl: `http://0x7f000001:${port}` } });

@@ -1,6 +1,7 @@
 // Decisions of a real local API of CrowdSec: its changes, its failures, and what it is told of their use.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { createFeedFetcher } from "../../src/app/feed-fetcher.ts";
+import { createFeedFetcher, type FeedFetcher } from "../../src/app/feed-fetcher.ts";
+import { countBlocked } from "../../src/app/operator-feeds.ts";
 import { type Clock, realClock } from "../../src/async/clock.ts";
 import { ApiKey } from "../../src/model/api-key.ts";
 import type { DeclaredFeed } from "../../src/model/declared-feed.ts";
@@ -8,9 +9,13 @@ import { Redactor } from "../../src/model/redactor.ts";
 import type { FeedState } from "../../src/plan/feeds/feed-state.ts";
 import { FeedBook } from "../../src/reconcile/feeds/feed-book.ts";
 import { aFeed, crowdsecFeed } from "../support/builders/declare-feed.ts";
+import { aRule } from "../support/builders/declare.ts";
+import { gathered } from "../support/builders/gathered.ts";
 import { apiVersion, type Manifest, rule } from "../support/builders/manifests.ts";
 import { RecordedStatus } from "../support/fakes/recorded-status.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
 import { CrowdsecProcess } from "../support/processes/crowdsec-process.ts";
+import { everythingPrinted } from "../support/processes/wafsync-process.ts";
 import { describeWithCrowdsec } from "../support/processes/crowdsec-suite.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf, type TestWaf } from "../support/worlds/operator-world.ts";
@@ -35,6 +40,7 @@ class Installation {
   #stored: FeedState | undefined;
   #laterMs = 0;
   #asked = 0;
+  #fetcher!: FeedFetcher;
   #book: FeedBook;
 
   constructor(server: CrowdsecProcess) {
@@ -54,6 +60,14 @@ class Installation {
     this.#laterMs += delayMs;
   }
 
+  /** A rule uses the feed, and the WAF blocked requests of these clients a moment ago. */
+  blocked(...clients: readonly string[]): void {
+    const timestamp = new Date(realClock.nowMs() + this.#laterMs).toISOString();
+    const rules = [aRule("shop/feed", { feeds: [name] })];
+    const entries = clients.map((client) => anEntry({ client_ip: client, timestamp }));
+    countBlocked(gathered({ rules }), entries, this.#book, this.#fetcher);
+  }
+
   newLeader(): void {
     this.#book = this.#newBook();
   }
@@ -71,7 +85,7 @@ class Installation {
       nowMs: () => realClock.nowMs() + this.#laterMs,
       schedule: (delayMs, act) => realClock.schedule(delayMs / this.haste, act),
     };
-    const fetch = createFeedFetcher({
+    this.#fetcher = createFeedFetcher({
       policy: { allowInsecureHttp: true, allowPrivateFeeds: true },
       readSecret: async () => ({ ok: true, value: new ApiKey(this.#server.key) }),
       clock,
@@ -85,7 +99,8 @@ class Installation {
         return this.storeProblem;
       },
     };
-    return new FeedBook({ store, fetch, status: new RecordedStatus(), clock, random: () => 0 });
+    const { fetch, forget } = this.#fetcher;
+    return new FeedBook({ store, fetch, forget, status: new RecordedStatus(), clock, random: () => 0 });
   }
 
   #feed(): DeclaredFeed {
@@ -94,6 +109,24 @@ class Installation {
     const guards = { minEntries: 0, maxShrinkPercent, maxInvalidPercent: 5, maxEntries: 10_000 };
     return crowdsecFeed({ meta: { ...meta, ...name }, intervalMs: minuteMs, guards }, this.#server.url);
   }
+}
+
+interface UsageItem {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly labels: object;
+}
+
+/** What a report came to in the database of the server. */
+function reported(server: CrowdsecProcess, place: number): { seconds: number; items: readonly UsageItem[] } {
+  const { metrics } = (server.usage()[place]?.payload ?? { metrics: [] }) as {
+    readonly metrics: readonly {
+      readonly meta: { readonly window_size_seconds: number };
+      readonly items: UsageItem[];
+    }[];
+  };
+  return { seconds: metrics[0]?.meta.window_size_seconds ?? 0, items: metrics[0]?.items ?? [] };
 }
 
 await describeWithCrowdsec("CrowdSec", async (program) => {
@@ -139,6 +172,17 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(server.bouncers()).toEqual(["wafsync"]);
     });
 
+    test("prolongs a decision: the address stays until the longer one ends", async () => {
+      await server.add({ value: "203.0.113.1", seconds: 600 });
+      await installation.pull();
+      await server.add({ value: "203.0.113.1", scenario: "test/other", seconds: 2400 });
+      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      installation.later(11 * minuteMs);
+      expect(await installation.pull()).toEqual(["203.0.113.1"]);
+      installation.later(30 * minuteMs);
+      expect(await installation.pull()).toEqual([]);
+    });
+
     test("loses its table: nothing is removed, neither then nor after an empty table replaced it", async () => {
       const all = addresses(50);
       await server.add(...all.map((value) => ({ value, seconds: 600 })));
@@ -148,7 +192,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(await installation.pull()).toEqual(all.toSorted());
       installation.newLeader();
       expect(await installation.pull()).toEqual(all.toSorted());
-      expect(installation.problems).toContain("responded with status 500");
+      expect(installation.problems).toContain("answered 500");
       await server.kill();
       await server.start();
       expect(await installation.pull()).toEqual(all.toSorted());
@@ -181,20 +225,41 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       await server.add({ value: "203.0.113.1", seconds: 7200 }, { value: "2001:db8::1", seconds: 7200 });
       await installation.pull();
       expect(server.usage()).toEqual([]);
+      installation.blocked("203.0.113.1", "203.0.113.1", "198.51.100.1");
       installation.later(31 * minuteMs);
       await installation.pull();
-      const [usage, ...others] = server.usage();
-      expect(others).toEqual([]);
-      expect(usage?.generatedBy).toBe("wafsync");
-      const { metrics } = (usage ?? { payload: { metrics: [] } }).payload as {
-        metrics: { meta: { window_size_seconds: number }; items: { name: string; value: number; labels: object }[] }[];
-      };
-      expect(metrics[0]?.meta.window_size_seconds).toBe(31 * 60);
-      expect(metrics[0]?.items).toEqual([
-        { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv4" } },
-        { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv6" } },
-      ]);
+      expect(server.usage().map(({ generatedBy }) => generatedBy)).toEqual(["wafsync"]);
+      expect(reported(server, 0)).toEqual({
+        seconds: 31 * 60,
+        items: [
+          { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv4" } },
+          { name: "active_decisions", value: 1, unit: "ip", labels: { origin: "crowdsec", ip_type: "ipv6" } },
+          {
+            name: "dropped",
+            value: 2,
+            unit: "request",
+            labels: { origin: "crowdsec", remediation: "ban", ip_type: "ipv4" },
+          },
+        ],
+      });
       expect(installation.problems).toBe("");
+    });
+
+    test("is told later of what was blocked while it was away, and of nothing twice", async () => {
+      await server.add({ value: "203.0.113.0/24", scope: "Range", seconds: 72_000 });
+      await installation.pull();
+      installation.blocked("203.0.113.1", "203.0.113.2");
+      await server.kill();
+      installation.later(31 * minuteMs);
+      await installation.pull();
+      installation.blocked("203.0.113.3");
+      await server.start();
+      installation.later(31 * minuteMs);
+      await installation.pull();
+      installation.later(31 * minuteMs);
+      await installation.pull();
+      const dropped = [0, 1].map((place) => reported(server, place).items.filter(({ name }) => name === "dropped"));
+      expect(dropped).toMatchObject([[{ value: 3 }], []]);
     });
   });
 
@@ -260,6 +325,31 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       await listed(waf, "the rule still wants it", [twice, ...lasting]);
       await world().remove(rule(namespace, "by-hand", [twice]));
       await listed(waf, "nobody wants it any more", lasting);
+    });
+
+    test("is followed by a new leader from where the one before was killed, between two changes", async () => {
+      await server.close();
+      server = await CrowdsecProcess.start(program);
+      const { namespace, waf } = await world().newInstance("leaders");
+      const secret: Manifest = {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "crowdsec", namespace },
+        stringData: { apiKey: server.key },
+      };
+      const own = ["198.51.100.1", "198.51.100.2", "198.51.100.3"];
+      await server.add({ value: "198.51.100.1", seconds: 3600 }, { value: "198.51.100.9", seconds: 3600 });
+      await world().apply(secret, rule(namespace, "feed", [], { addressesFrom: [{ feedRef: { name: "threats" } }] }));
+      await pull(namespace);
+      await listed(waf, "what there was", ["198.51.100.1", "198.51.100.9"]);
+      await server.add({ value: "198.51.100.2", seconds: 3600 });
+      await world().operator.end("SIGKILL");
+      await server.end("198.51.100.9");
+      await server.add({ value: "198.51.100.3", seconds: 3600 });
+      await world().startOperator({ parameters: ["--allow-private-feeds"] });
+      await pull(namespace);
+      await listed(waf, "what changed meanwhile", own);
+      expect(everythingPrinted()).not.toContain(server.key);
     });
   });
 });

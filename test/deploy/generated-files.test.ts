@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { alertGroups } from "../../scripts/generate-deploy-alerts.ts";
 import { dashboard, dashboardQueries } from "../../scripts/generate-deploy-dashboard.ts";
 import { generatedDeployFiles } from "../../scripts/generate-deploy-files.ts";
@@ -34,6 +34,34 @@ test("every generated file is up to date: npm run generate", async () => {
   const present = await Promise.all(files.map(async ({ path }) => readFile(join(root, path), "utf8").catch(() => "")));
   expect(files.filter(({ text }, place) => present[place] !== text).map(({ path }) => path)).toEqual([]);
 });
+
+interface RoleRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+// The suites of test/operator run with these rights, and fail where one is missing.
+test.each(["cluster/cluster-role.yaml", "namespaced/role.yaml"])(
+  "%s has no right that the operator does not use",
+  async (file) => {
+    const text = await readFile(join(root, "deploy", "kustomize", "overlays", file), "utf8");
+    const [role] = parseAllDocuments(text).map((document) => document.toJS() as { readonly rules?: RoleRule[] });
+    const rules = role?.rules ?? [];
+    const verbsOn = (resource: string): string[] =>
+      rules.flatMap(({ resources, verbs }) => (resources.includes(resource) ? verbs : [])).toSorted();
+    expect(verbsOn("wafinstances")).toEqual(["get", "list", "patch", "watch"]);
+    for (const kind of ["wafinstances", "wafiprules", "waforigins", "wafcacheclears", "waffeeds"]) {
+      expect(verbsOn(`${kind}/status`)).toEqual(["patch"]);
+    }
+    expect(verbsOn("wafinstances/finalizers")).toEqual([]);
+    expect(verbsOn("secrets")).toEqual(["get"]);
+    expect(verbsOn("namespaces")).toEqual(file.startsWith("namespaced/") ? [] : ["get", "list", "watch"]);
+    expect(rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs])).not.toContain(
+      "*",
+    );
+  },
+);
 
 describe("the values of the chart", () => {
   test("are all described, and all have a default", async () => {

@@ -3,9 +3,13 @@ import { gzipSync } from "node:zlib";
 import { readFile, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, test } from "@jest/globals";
+import type { Condition } from "../../src/api/conditions.ts";
+import { caseCount } from "../support/builders/case-count.ts";
+import { publicBlocklist } from "../support/builders/public-blocklist.ts";
+import { readSharedList } from "../support/builders/shared-lists.ts";
 import { FeedServer } from "../support/fakes/feed-server.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
-import { ruleDocument, testKey, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
+import { originDocument, ruleDocument, testKey, type WafFolder, wafFolder } from "../support/worlds/waf-folder.ts";
 import { someAddresses } from "../support/builders/declare-feed.ts";
 
 interface FeedFields {
@@ -29,6 +33,54 @@ function feedRule(name: string, feeds: readonly string[]): string {
   return ruleDocument(name, { spec: `  addressesFrom: [${refs}]\n` });
 }
 
+interface FeedStatus extends Readonly<Record<string, unknown>> {
+  readonly conditions: readonly Condition[];
+}
+
+function conditionOf({ conditions }: FeedStatus, type: string): Condition | undefined {
+  return conditions.find((one) => one.type === type);
+}
+
+/** IPsum's list of level 5, or one like it. */
+async function ipsum(): Promise<readonly string[]> {
+  const text = await readSharedList("ipsum-level-5.txt");
+  return text === undefined ? publicBlocklist() : text.toString().trim().split("\n");
+}
+
+function countOf(addresses: readonly string[]): string {
+  return addresses.length.toLocaleString("en-US");
+}
+
+/** The list on the WAF is this one, and nothing is wrong. */
+function applied(what: string, list: readonly string[]): object {
+  return {
+    what,
+    code: 0,
+    stderr: expect.not.stringContaining("WafFeed"),
+    blocked: list.toSorted(),
+    fetched: expect.objectContaining({ status: "True", reason: "Fetched" }),
+    ready: expect.objectContaining({ status: "True" }),
+    entries: expect.objectContaining({ valid: list.length, used: list.length }),
+  };
+}
+
+/** The list on the WAF stays this one, and the status says why. */
+function kept(what: string, list: readonly string[], reason: string, message: string): object {
+  const stays = `Rules continue to use the last good content: ${countOf(list)} entries.`;
+  return {
+    what,
+    code: expect.anything(),
+    stderr: expect.stringContaining(stays),
+    blocked: list.toSorted(),
+    fetched: expect.objectContaining({ status: "False", reason, message: expect.stringContaining(message) }),
+    ready: expect.objectContaining({ status: "False", reason }),
+    entries: expect.objectContaining({ used: list.length }),
+  };
+}
+
+const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
+const minuteMs = 60_000;
+
 /** Guards of the instance that never object, so that only those of the feed are tested. */
 const noGuards = "  guards: {maxRemovals: 100000, maxRemovalPercent: 100}\n";
 
@@ -37,6 +89,9 @@ class FeedWorld {
   readonly server: FeedServer;
   /** Known even after the server has stopped. */
   readonly url: string;
+  /** How much later it is for the next command, and how much sooner its timers fire. */
+  laterMs = 0;
+  haste = 1;
   #asked = 0;
 
   constructor(folder: WafFolder, server: FeedServer) {
@@ -54,11 +109,20 @@ class FeedWorld {
     this.#asked += 1;
     const asked = { "wafsync.dev/requested-at": String(this.#asked), ...annotations };
     await this.folder.files.write("feed.yaml", feedDocument(this.url, { annotations: asked }));
-    return await runWafsync(["apply", ...this.folder.from, "--allow-private-feeds"]);
+    const environment = { WAFSYNC_TEST_LATER_MS: String(this.laterMs), WAFSYNC_TEST_HASTE: String(this.haste) };
+    return await runWafsync(["apply", ...this.folder.from, "--allow-private-feeds"], { program: later, environment });
   }
 
-  async status(): Promise<string> {
-    return await readFile(join(this.folder.files.path, ".wafsync/status/WafFeed/shop/threats.yaml"), "utf8");
+  /** Fetches, and says what came of it. */
+  async seen(what: string, annotations: Readonly<Record<string, string>> = {}) {
+    const { code, stderr } = await this.apply(annotations);
+    const status = await this.status();
+    const [fetched, ready] = [conditionOf(status, "Fetched"), conditionOf(status, "Ready")];
+    return { what, code, stderr, blocked: this.blocked, fetched, ready, entries: status.entries };
+  }
+
+  async status(): Promise<FeedStatus> {
+    return (await this.folder.statusOf("WafFeed/shop/threats")) as FeedStatus;
   }
 }
 
@@ -67,74 +131,128 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
-  const list = someAddresses(100);
+  const list = await ipsum();
+  const onePercent = Math.ceil(list.length / 100);
   const text = (addresses: readonly string[]): string => `# A list\n${addresses.join("\n")}\n`;
 
   server.serves(text(list), { etag: '"v1"' });
-  expect((await world.apply()).code).toBe(0);
-  expect(world.blocked).toEqual(list.toSorted());
+  expect(await world.seen("the first fetch")).toEqual(applied("the first fetch", list));
 
   server.answers(({ headers }, response) => response.writeHead(headers["if-none-match"] === '"v1"' ? 304 : 500).end());
-  expect((await world.apply()).code).toBe(0);
-  expect(await world.status()).toMatch(/reason: Fetched/);
+  expect(await world.seen("304")).toEqual(applied("304", list));
 
-  const changed = [...list.slice(1), "192.0.9.9"];
-  server.serves(gzipSync(text(changed)));
-  expect((await world.apply()).code).toBe(0);
-  expect(world.blocked).toEqual(changed.toSorted());
+  const changed = [...list.slice(onePercent), ...someAddresses(onePercent)].toReversed();
+  server.serves(text(changed));
+  expect(await world.seen("1 % changed")).toEqual(applied("1 % changed", changed));
 
-  const shrunk = changed.slice(0, 40);
+  const shrunk = changed.slice(0, Math.floor(changed.length * 0.4));
   server.serves(text(shrunk));
-  const held = await world.apply();
-  expect(held.stderr).toContain("WafFeed shop/threats: The feed shrank from 100 to 40 entries");
-  expect(world.blocked).toEqual(changed.toSorted());
-  const hash = /wafsync\.dev\/accept-feed: "(?<hash>[0-9a-f]+)"/.exec(held.stderr)?.groups?.["hash"] ?? "";
-  expect(await world.status()).toContain(`hash: ${hash}`);
-  expect((await world.apply({ "wafsync.dev/accept-feed": hash })).code).toBe(0);
-  expect(world.blocked).toEqual(shrunk.toSorted());
+  const shrank = `The feed shrank from ${countOf(changed)} to ${countOf(shrunk)} entries`;
+  const gone = await world.seen("60 % gone");
+  expect(gone).toEqual(kept("60 % gone", changed, "ContentOnHold", shrank));
+  const hash = /wafsync\.dev\/accept-feed: "(?<hash>[0-9a-f]+)"/.exec(gone.stderr)?.groups?.["hash"] ?? "";
+  expect((await world.status()).held).toMatchObject({ hash, reason: "Shrunk", entries: shrunk.length });
+  const other = "another hash is accepted";
+  expect(await world.seen(other, { "wafsync.dev/accept-feed": "0123456789abcdef" })).toEqual(
+    kept(other, changed, "ContentOnHold", shrank),
+  );
+  expect(await world.seen("60 % gone, and accepted", { "wafsync.dev/accept-feed": hash })).toEqual(
+    applied("60 % gone, and accepted", shrunk),
+  );
+  expect((await world.status()).held).toBeUndefined();
 
-  const broken: readonly [string, string, () => void][] = [
-    ["emptied", "empty response", () => server.serves("")],
-    ["only comments", "has 0 entries", () => server.serves("# Nothing today\n")],
+  const whole = [...list.slice(1), "192.0.9.9"];
+  server.serves(gzipSync(text(whole)), { "content-type": "text/plain" });
+  expect(await world.seen("gzip without a header")).toEqual(applied("gzip without a header", whole));
+
+  const page = { "content-type": "text/html" };
+  const half = whole.slice(0, Math.floor(whole.length / 2));
+  const halfGzip = gzipSync(text(half)).subarray(0, -100);
+  const broken: readonly [string, reason: string, message: string, () => void][] = [
+    ["emptied", "NotAList", "empty text", () => server.serves("")],
+    ["only comments", "ContentOnHold", "has 0 entries", () => server.serves("# Nothing today\n")],
     [
-      "a challenge page",
+      "a challenge page with 200",
+      "NotAList",
       "a page (HTML or XML)",
-      () => server.serves("<!DOCTYPE html><title>Just a moment...</title>", { "content-type": "text/html" }),
+      () => server.serves("<!DOCTYPE html><title>Just a moment...</title>", page),
     ],
-    ["cut in half", "shrank from 40 to 20", () => server.serves(text(shrunk.slice(0, 20)))],
     [
-      "cut off",
-      "is incomplete",
+      "a page that is only called one",
+      "ContentOnHold",
+      "calls the text text/html",
+      () => server.serves(text(list), page),
+    ],
+    ["cut in half", "ContentOnHold", `shrank from ${countOf(whole)} to`, () => server.serves(text(half))],
+    [
+      "cut off in the middle",
+      "Unavailable",
+      "ended before it was complete",
       () =>
         server.answers((_, response) => {
-          response.writeHead(200, { "content-length": "100000" });
-          response.write(text(shrunk), () => response.destroy());
+          response.writeHead(200, { "content-length": text(whole).length });
+          response.write(text(half), () => response.destroy());
         }),
     ],
-    ["not found", "responded with status 404", () => server.fails(404)],
+    ["gzip that ends too soon", "Unavailable", "ended before it was complete", () => server.serves(halfGzip)],
+    ["not found", "Unavailable", "answered 404", () => server.fails(404)],
     [
       "redirected to a page",
+      "NotAList",
       "a page (HTML or XML)",
       () =>
         server.answers(({ url }, response) => {
           if (url === "/list") response.writeHead(302, { location: "/login" }).end();
-          else response.writeHead(200, { "content-type": "text/html" }).end("<html>Log in</html>");
+          else response.writeHead(200, page).end("<html>Log in</html>");
         }),
     ],
   ];
-  for (const [, message, breakIt] of broken) {
+  for (const [what, reason, message, breakIt] of broken) {
     breakIt();
-    const applied = await world.apply();
-    expect(applied.stderr).toContain(message);
-    expect(applied.stderr).toContain("Rules continue to use the last good content: 40 entries.");
-    expect(world.blocked).toEqual(shrunk.toSorted());
+    expect(await world.seen(what)).toEqual(kept(what, whole, reason, message));
   }
 
+  server.answers((_, response) => void response.writeHead(200).write(text(half)));
+  world.haste = 30;
+  expect(await world.seen("slow")).toEqual(kept("slow", whole, "Unavailable", "did not send a complete response"));
+  world.haste = 1;
+
   await server.stop();
-  for (const gone of [await world.apply(), await runWafsync(["apply", ...folder.from, "--allow-private-feeds"])]) {
-    expect(gone.stderr).toContain("Cannot connect to");
+  expect(await world.seen("gone")).toEqual(kept("gone", whole, "Unavailable", "No connection to"));
+  for (const laterMs of [minuteMs * 10, minuteMs * 61, minuteMs * 60 * 26]) {
+    world.laterMs = laterMs;
+    expect(await world.seen(`gone for ${laterMs} ms`)).toEqual(
+      kept(`gone for ${laterMs} ms`, whole, "Unavailable", "No connection to"),
+    );
   }
-  expect(world.blocked).toEqual(shrunk.toSorted());
+  expect(conditionOf(await world.status(), "Stale")).toMatchObject({ status: "True", reason: "NotConfirmed" });
+  await server.restart();
+  server.serves(text(list));
+  expect(await world.seen("back")).toEqual(applied("back", list));
+  expect(conditionOf(await world.status(), "Stale")).toBeUndefined();
+  await server.stop();
+});
+
+test("a long list, the real one of IPsum's level 3: fetched, changed by a percent, and cut in half", async () => {
+  const level3 = await readSharedList("ipsum-level-3.txt");
+  if (level3 === undefined) return;
+  const lines = level3.toString().trim().split("\n");
+  const list = lines.slice(0, caseCount(lines.length));
+  await using folder = await wafFolder({}, noGuards);
+  const server = await FeedServer.start();
+  const world = new FeedWorld(folder, server);
+  await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
+  server.serves(list.join("\n"));
+  expect(await world.seen("the first fetch")).toEqual(applied("the first fetch", list));
+  const onePercent = Math.ceil(list.length / 100);
+  const changed = [...list.slice(onePercent), ...someAddresses(onePercent)];
+  server.serves(changed.join("\n"));
+  expect(await world.seen("1 % changed")).toEqual(applied("1 % changed", changed));
+  server.serves(changed.slice(0, changed.length / 2).join("\n"));
+  expect(await world.seen("cut in half")).toEqual(
+    kept("cut in half", changed, "ContentOnHold", `shrank from ${countOf(changed)} to`),
+  );
+  await server.stop();
 });
 
 test("two feeds on one list: while one fails, what the other no longer lists is removed", async () => {
@@ -165,13 +283,26 @@ test("a feed with networks that must not be blocked: they are rejected one by on
   const world = new FeedWorld(folder, server);
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const good = someAddresses(50);
-  server.serves([...good, "10.0.0.0/8", "127.0.0.1", "1.2.3.4/0/8", "198.51.100.7"].join("\n"));
+  await folder.files.write("origin.yaml", originDocument("own", "203.0.113.9"));
+  server.serves([...good, "10.0.0.0/8", "127.0.0.1", "1.2.3.4/0/8", "198.51.100.7", "203.0.113.9"].join("\n"));
   const applied = await world.apply();
+  expect(applied).toMatchObject({ code: 0, stdout: expect.not.stringContaining("GuardRejected") });
   expect(world.blocked).toEqual(good.toSorted());
-  expect(applied.stdout).toContain("GuardRejected");
-  const status = await world.status();
-  expect(status).toMatch(/total: 54\s+valid: 53\s+invalid: 1\s+duplicates: 0\s+specialPurpose: 2\s+used: 53/);
-  expect(status).toContain("text: 1.2.3.4/0/8");
+  const { entries, invalidLines } = await world.status();
+  expect(entries).toEqual({ total: 55, valid: 54, invalid: 1, duplicates: 0, specialPurpose: 2, used: 54 });
+  expect(invalidLines).toMatchObject([{ line: 53, text: "1.2.3.4/0/8" }]);
+  const rule = await folder.statusOf("WafIpRule/shop/feed");
+  expect(rule).toMatchObject({ entries: { desired: 50, synced: 50, rejected: 2 }, progress: "50/50" });
+  const reachable = "which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).";
+  const [ready, accepted] = ["Ready", "Accepted"].map((type) => conditionOf(rule as FeedStatus, type));
+  expect(ready).toMatchObject({ status: "True" });
+  expect(accepted).toMatchObject({
+    status: "True",
+    message: `2 entries are not applied. WafFeed shop/threats: 198.51.100.7 overlaps 198.51.100.7, ${reachable}`,
+  });
+  const planned = await runWafsync(["plan", ...folder.from, "--allow-private-feeds"]);
+  expect(planned).toMatchObject({ code: 0, stdout: expect.stringContaining("2 entries of feeds are not applied") });
+  expect(planned.stdout).toContain("Nothing to do: the WAF matches the declared state.");
   await server.stop();
 });
 
@@ -185,7 +316,7 @@ test("a feed with private networks: counted and left out, and the rule is in ord
   expect(applied.code).toBe(0);
   expect(applied.stdout).not.toContain("GuardRejected");
   expect(world.blocked).toEqual(["192.0.2.1"]);
-  expect(await world.status()).toContain("specialPurpose: 3");
+  expect((await world.status()).entries).toMatchObject({ specialPurpose: 3 });
   await server.stop();
 });
 
@@ -239,7 +370,7 @@ test("a header from a Secret reaches the server, and no output or file", async (
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const applied = await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
   expect(server.requests[0]?.headers.authorization).toBe("Bearer t0ken-of-feeds");
-  expect(applied.stderr).toContain("responded with status 403");
+  expect(applied.stderr).toContain("answered 403");
   const state = (await folder.everyFile()).replaceAll(/http: \{url:.*\n/g, "");
   expect(`${applied.stdout}${applied.stderr}${state}`).not.toMatch(/t0ken/);
   await server.stop();

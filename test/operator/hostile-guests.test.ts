@@ -19,6 +19,8 @@ const hangingCount = 70;
 const urgentCount = isLarge ? 50 : 20;
 const memoryMax = 512 * 1024 * 1024;
 const urgentMsMax = 2_000;
+/** In a container with the memory limit of the manifests, 512 MiB, Node.js limits its heap to half of that; the rest is the image's. */
+const heapOfPod = ["--max-old-space-size=256", "--max-semi-space-size=16"];
 
 const cleanUp: (() => void)[] = [];
 afterEach(() => {
@@ -36,7 +38,7 @@ await describeOperator("hostile guests", (world) => {
       },
     ];
     const { namespace: owner, waf } = await world().newInstance("owner", { access });
-    await world().startOperator();
+    await world().startOperator({ nodeParameters: heapOfPod });
     const kept = addresses(20);
     await world().apply(rule(owner, "kept", kept));
     await world().allReady(owner);

@@ -1,3 +1,6 @@
+import { request } from "node:http";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { makeLogEntry } from "../../src/simulator/log-entries.ts";
 import { describeSimulator, startSimulator } from "../../src/simulator/start-simulator.ts";
@@ -219,3 +222,36 @@ describe("start and stop", () => {
     });
   });
 });
+
+describe("the control port", () => {
+  test.each([
+    ["another origin", { origin: "https://evil.example", "content-type": "text/plain" }],
+    ["a name of its own that leads here", { host: "rebound.evil.example:8081" }],
+    ["a name that only begins with an address", { host: "127.0.0.1.evil.example" }],
+  ])("answers no web page from %s", async (_, headers) => {
+    await withSimulator({}, async ({ simulator, control }) => {
+      await control("POST", "/entries", { domain, list: "blocklist", entries: ["192.0.2.1"] });
+      expect(await statusOf(`${simulator.controlUrl}/reset`, "POST", headers)).toBe(403);
+      expect(await statusOf(`${simulator.controlUrl}/state`, "GET", headers)).toBe(403);
+      expect((await control("GET", "/state")).json).toMatchObject({ wafs: [{ blocklist: ["192.0.2.1"] }] });
+    });
+  });
+
+  test.each(["localhost:8081", "127.0.0.1", "[::1]:8081", "simulator:8081", "simulator.shop.svc.cluster.local"])(
+    "answers to %s",
+    async (host) => {
+      await withSimulator({}, async ({ simulator }) => {
+        expect(await statusOf(`${simulator.controlUrl}/state`, "GET", { host })).toBe(200);
+      });
+    },
+  );
+});
+
+/** With headers that other clients do not let one choose. */
+async function statusOf(url: string, method: string, headers: Readonly<Record<string, string>>): Promise<number> {
+  const sent = request(url, { method, headers });
+  sent.end();
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode ?? 0;
+}

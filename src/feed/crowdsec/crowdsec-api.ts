@@ -3,11 +3,12 @@ import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
 import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
-import { parseRetryAfter } from "../../net/retry-after.ts";
 import { DecodedBody } from "../fetch/decoded-body.ts";
 import { type ExchangeAnswer, type ExchangeRequest, type NetworkOptions, exchange } from "../fetch/exchange.ts";
 import { type FeedUrlPolicy, checkFeedUrl } from "../fetch/feed-url.ts";
-import { deadlineCode, networkFault } from "../fetch/network-fault.ts";
+import { startDeadline } from "../fetch/deadline.ts";
+import { networkFault } from "../fetch/network-fault.ts";
+import { statusFault } from "../fetch/status-fault.ts";
 
 const timeoutMs = 30_000;
 /** 100,000 decisions need 17 MB. */
@@ -18,6 +19,8 @@ export interface CrowdsecApiOptions extends NetworkOptions, FeedUrlPolicy {
   readonly isPublicOnly: boolean;
   /** `name/version`. */
   readonly userAgent: string;
+  /** Takes the key out of a text: servers repeat what they were sent. */
+  readonly redact: (text: string) => string;
 }
 
 export type CrowdsecAnswer =
@@ -62,20 +65,17 @@ export async function callCrowdsec(
 ): Promise<CrowdsecAnswer> {
   const checked = checkFeedUrl(`${url}${path}`, options);
   if (!checked.ok) return failed({ code: "UrlNotAllowed", message: `spec.crowdsec.url ${checked.problem}.` });
-  const deadline = new AbortController();
-  const cancel = options.clock.schedule(timeoutMs, () =>
-    deadline.abort(Object.assign(new Error("The time is over."), { code: deadlineCode })),
-  );
+  const deadline = startDeadline(options.clock, timeoutMs, signal);
   let answer: ExchangeAnswer | undefined;
   try {
     const request = requestOf(checked.url, key, options.userAgent, post);
-    answer = await exchange(request, options, AbortSignal.any([deadline.signal, signal]));
+    answer = await exchange(request, options, deadline.signal);
     return await readAnswer(answer, checked.url.origin, options);
   } catch (error) {
     const context = { origin: checked.url.origin, timeoutMs, bytesMax, isPublicOnly: options.isPublicOnly };
     return failed(networkFault(error, answer !== undefined, context));
   } finally {
-    cancel();
+    deadline.end();
     answer?.body.destroy();
   }
 }
@@ -92,22 +92,15 @@ function requestOf(url: URL, key: ApiKey, userAgent: string, post: object | unde
 }
 
 async function readAnswer(
-  { status, headers, body }: ExchangeAnswer,
+  answer: ExchangeAnswer,
   origin: string,
   { clock }: CrowdsecApiOptions,
 ): Promise<CrowdsecAnswer> {
+  const { status, body } = answer;
   if (status === 401 || status === 403) {
     return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
   }
-  if (status !== 200 && status !== 201) {
-    const retryAfterMs = parseRetryAfter(headers["retry-after"], clock.nowMs());
-    const code = status === 429 ? "RateLimited" : "HttpStatus";
-    return failed({
-      code,
-      message: `${origin} responded with status ${status}.`,
-      ...(retryAfterMs !== undefined && { retryAfterMs }),
-    });
-  }
+  if (status !== 200 && status !== 201) return failed(statusFault(origin, answer, clock.nowMs()));
   const chunks: Buffer[] = [];
   for await (const chunk of new DecodedBody(body, bytesMax).chunks()) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString("utf8");

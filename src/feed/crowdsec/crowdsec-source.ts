@@ -3,6 +3,7 @@
 // the cursor is unknown, so everything is read again.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
+import { type BlockedRequest, DroppedCounts } from "../../plan/feeds/blocked-requests.ts";
 import {
   type ActiveDecisions,
   allDecisions,
@@ -43,7 +44,11 @@ export interface CrowdsecPull {
 export class CrowdsecSource {
   readonly #options: CrowdsecSourceOptions;
   readonly #startedAtMs: number;
-  #active: ActiveDecisions | undefined;
+  /** What the last answer came to. */
+  #active: ActiveDecisions = new Map();
+  /** Whether the next changes follow on from that. */
+  #isInStep = false;
+  readonly #dropped = new DroppedCounts();
   #fullAtMs = 0;
   #usageAtMs: number;
 
@@ -53,20 +58,22 @@ export class CrowdsecSource {
     this.#usageAtMs = this.#startedAtMs;
   }
 
+  /** Requests that WAFs blocked, for the next report. */
+  countBlocked(requests: readonly BlockedRequest[]): void {
+    this.#dropped.count(this.#active, requests);
+  }
+
   /** Never rejects. */
   async pull(pull: CrowdsecPull, signal: AbortSignal): Promise<FetchOutcome> {
     const nowMs = this.#options.clock.nowMs();
-    const isFull = this.#active === undefined || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
-    const before = this.#active;
-    this.#active = undefined;
-    const active =
-      isFull || before === undefined
-        ? await this.#readAll(pull, signal)
-        : await this.#readChanges(before, pull, signal);
+    const isFull = !this.#isInStep || !pull.isCurrent || nowMs - this.#fullAtMs >= fullIntervalMs;
+    this.#isInStep = false;
+    const active = isFull ? await this.#readAll(pull, signal) : await this.#readChanges(pull, signal);
     if ("code" in active) return { kind: "Failed", fault: active };
     this.#active = active.decisions;
+    this.#isInStep = true;
     await this.#reportUsage(pull, signal);
-    const reading = readDecisions(active.decisions);
+    const reading = readDecisions(active.decisions, this.#options.redact);
     // Guards check complete content, and content that exceeds a limit.
     if (isFull || reading.counts.valid > pull.entriesMax) return { kind: "Read", reading, facts: undefined };
     return { kind: "Updated", reading };
@@ -82,21 +89,17 @@ export class CrowdsecSource {
     const decisions = parseDecisions(answer.body, nowMs);
     if (decisions === undefined) return unexpected;
     this.#fullAtMs = nowMs;
-    return { decisions: allDecisions(decisions, pull.source.types, nowMs) };
+    return { decisions: allDecisions(this.#active, decisions, pull.source.types, nowMs) };
   }
 
-  async #readChanges(
-    before: ActiveDecisions,
-    pull: CrowdsecPull,
-    signal: AbortSignal,
-  ): Promise<{ decisions: ActiveDecisions } | FetchFault> {
+  async #readChanges(pull: CrowdsecPull, signal: AbortSignal): Promise<{ decisions: ActiveDecisions } | FetchFault> {
     const answer = await this.#get(pull, streamPath(pull.source), signal);
     if (!answer.ok) return answer.fault;
     const nowMs = this.#options.clock.nowMs();
     const changes = parseChanges(answer.body, nowMs);
     return changes === undefined
       ? unexpected
-      : { decisions: changedDecisions(before, changes, pull.source.types, nowMs) };
+      : { decisions: changedDecisions(this.#active, changes, pull.source.types, nowMs) };
   }
 
   async #get({ source, key }: CrowdsecPull, path: string, signal: AbortSignal): Promise<CrowdsecAnswer> {
@@ -108,11 +111,14 @@ export class CrowdsecSource {
     const { clock, version, operatingSystem } = this.#options;
     const nowMs = clock.nowMs();
     const windowMs = nowMs - this.#usageAtMs;
-    if (windowMs < usageIntervalMs || this.#active === undefined) return;
+    if (windowMs < usageIntervalMs) return;
     const active = countByOrigin(this.#active);
-    const report = usageMetrics({ version, operatingSystem, startedAtMs: this.#startedAtMs, nowMs, windowMs, active });
+    const dropped = this.#dropped.take();
+    const startedAtMs = this.#startedAtMs;
+    const report = usageMetrics({ version, operatingSystem, startedAtMs, nowMs, windowMs, active, dropped });
     const sent = await callCrowdsec({ url: source.url, key }, usageMetricsPath, this.#options, signal, report);
     if (sent.ok) this.#usageAtMs = nowMs;
+    else for (const count of dropped) this.#dropped.add(count);
   }
 }
 

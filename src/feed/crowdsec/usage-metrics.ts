@@ -1,5 +1,7 @@
-// The report of a remediation component to CrowdSec: the number of applied decisions, by origin. `metrics` is an array, in
-// contrast to the vendor's documentation: the server rejects an object.
+// What a remediation component reports to CrowdSec: how many decisions it applies, by their origin, and how many requests they
+// blocked. How many requests there were at all (`processed`) is not known: a WAF logs blocked ones only. `metrics` is an array,
+// whatever the vendor's page shows: the server refuses an object.
+import type { DroppedCount } from "../../plan/feeds/blocked-requests.ts";
 import type { OriginCount } from "../../plan/feeds/crowdsec-decisions.ts";
 
 export interface UsageReport {
@@ -9,14 +11,22 @@ export interface UsageReport {
   readonly nowMs: number;
   readonly windowMs: number;
   readonly active: readonly OriginCount[];
+  readonly dropped: readonly DroppedCount[];
 }
 
-export function usageMetrics({ version, operatingSystem, startedAtMs, nowMs, windowMs, active }: UsageReport): object {
-  const items = active.map(({ origin, ipType, count }) => ({
+export function usageMetrics(report: UsageReport): object {
+  const { version, operatingSystem, startedAtMs, nowMs, windowMs, active, dropped } = report;
+  const decisions = active.map(({ origin, ipType, count }) => ({
     name: "active_decisions",
     value: count,
     unit: "ip",
     labels: { origin, ip_type: ipType },
+  }));
+  const requests = dropped.map(({ origin, remediation, ipType, count }) => ({
+    name: "dropped",
+    value: count,
+    unit: "request",
+    labels: { origin, remediation, ip_type: ipType },
   }));
   const meta = { window_size_seconds: Math.round(windowMs / 1000), utc_now_timestamp: seconds(nowMs) };
   const component = {
@@ -25,7 +35,7 @@ export function usageMetrics({ version, operatingSystem, startedAtMs, nowMs, win
     utc_startup_timestamp: seconds(startedAtMs),
     os: operatingSystem,
     feature_flags: [],
-    metrics: [{ meta, items }],
+    metrics: [{ meta, items: [...decisions, ...requests] }],
   };
   return { remediation_components: [component] };
 }

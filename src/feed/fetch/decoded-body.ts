@@ -2,6 +2,7 @@
 // lists are gzip files that the server does not declare as such.
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 
 export const bodyTooLarge = "BODY_TOO_LARGE";
@@ -45,12 +46,8 @@ export class DecodedBody {
   async *#unpacked(): AsyncGenerator<Buffer> {
     const source = limited(this.#body, this.#bytesMax);
     const first = await firstBytes(source);
-    if (!first.subarray(0, 2).equals(gzipMark)) {
-      if (first.length > 0) yield first;
-      yield* source;
-      return;
-    }
-    yield* unzipped(first, source);
+    const whole = joined(first, source);
+    yield* first.subarray(0, 2).equals(gzipMark) ? unzipped(whole) : whole;
   }
 
   #lookAt(chunk: Buffer): void {
@@ -81,38 +78,23 @@ async function firstBytes(source: AsyncGenerator<Buffer>): Promise<Buffer> {
   return first;
 }
 
-async function* unzipped(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* unzipped(packed: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
-  let failure: unknown;
-  const feeding = (async () => {
-    try {
-      if (!gunzip.write(first)) await drained(gunzip);
-      for await (const chunk of rest) {
-        if (gunzip.destroyed) return;
-        if (!gunzip.write(chunk)) await drained(gunzip);
-      }
-      gunzip.end();
-    } catch (error) {
-      failure = error;
-      gunzip.destroy();
-    }
-  })();
+  // An error of the source becomes one of gunzip, which the reader sees.
+  const feeding = pipeline(packed, gunzip).catch(() => undefined);
   try {
     for await (const chunk of gunzip as AsyncIterable<Buffer>) yield chunk;
   } catch (error) {
-    throw failure ?? (isZlibError(error) ? coded(bodyTruncated) : error);
+    throw isZlibError(error) ? coded(bodyTruncated) : error;
   } finally {
     gunzip.destroy();
     await feeding;
   }
 }
 
-async function drained(gunzip: ReturnType<typeof createGunzip>): Promise<void> {
-  if (gunzip.destroyed) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  gunzip.once("drain", resolve);
-  gunzip.once("close", resolve);
-  await promise;
+async function* joined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  if (first.length > 0) yield first;
+  yield* rest;
 }
 
 function isZlibError(error: unknown): boolean {

@@ -7,8 +7,9 @@ import { readFeed } from "../read/read-feed.ts";
 import { DecodedBody } from "./decoded-body.ts";
 import { type ExchangeAnswer, type NetworkOptions, exchange } from "./exchange.ts";
 import { type FeedUrlPolicy, checkFeedUrl, shownUrl } from "./feed-url.ts";
-import { type FaultContext, deadlineCode, networkFault } from "./network-fault.ts";
-import { parseRetryAfter } from "../../net/retry-after.ts";
+import { startDeadline } from "./deadline.ts";
+import { type FaultContext, networkFault } from "./network-fault.ts";
+import { statusFault } from "./status-fault.ts";
 
 export const redirectsMax = 3;
 export const bytesMax = 16 * 2 ** 20;
@@ -16,7 +17,7 @@ export const timeoutMs = 30_000;
 
 export interface FetchRequest {
   readonly url: string;
-  /** Only for the first host, because they may contain credentials. */
+  /** For the first host only, and never without TLS if it began with TLS: they may contain credentials. */
   readonly headers: Readonly<Record<string, string>>;
   readonly format: FeedFormat;
   readonly validators: Pick<TextFacts, "etag" | "lastModified">;
@@ -28,23 +29,21 @@ export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
   /** False if feeds may be on internal networks: messages then contain fewer details. */
   readonly isPublicOnly: boolean;
   readonly userAgent: string;
+  /** Takes out of a text what Secrets gave to the feed: servers repeat what they were sent. */
+  readonly redact: (text: string) => string;
   readonly signal?: AbortSignal;
 }
 
 type Step = FetchOutcome | { readonly kind: "Redirect"; readonly location: string };
 
 export async function fetchFeed(request: FetchRequest, options: FetchOptions): Promise<FetchOutcome> {
-  const deadline = new AbortController();
-  const cancel = options.clock.schedule(timeoutMs, () =>
-    deadline.abort(Object.assign(new Error("The time is over."), { code: deadlineCode })),
-  );
-  const signal = options.signal === undefined ? deadline.signal : AbortSignal.any([deadline.signal, options.signal]);
+  const deadline = startDeadline(options.clock, timeoutMs, options.signal);
   try {
-    return await followRedirects(request, options, signal);
+    const outcome = await followRedirects(request, options, deadline.signal);
+    if (outcome.kind !== "Failed") return outcome;
+    return { ...outcome, fault: { ...outcome.fault, message: options.redact(outcome.fault.message) } };
   } finally {
-    cancel();
-    // Closes the connection if the rest of the body is not needed.
-    deadline.abort();
+    deadline.end();
   }
 }
 
@@ -55,18 +54,22 @@ async function followRedirects(
 ): Promise<FetchOutcome> {
   let checked = checkFeedUrl(request.url, options);
   if (!checked.ok) return failed("UrlNotAllowed", `spec.http.url ${checked.problem}.`);
-  const home = checked.url.host;
+  const home = checked.url.origin;
   let isHome = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
     // A redirect to another host and back does not restore the headers, because the other host has chosen the path.
-    isHome = isHome && checked.url.host === home;
+    isHome = isHome && checked.url.origin === home;
     const { url } = checked;
     const step = await askOnce(url, isHome ? request.headers : {}, request, options, signal);
     if (step.kind !== "Redirect") return step;
     checked = checkFeedUrl(step.location, options, url);
-    if (!checked.ok) return failed("UrlNotAllowed", `${shownUrl(url)} redirects to a URL that ${checked.problem}.`);
+    if (!checked.ok)
+      return failed("UrlNotAllowed", `${shownUrl(url, options)} redirects to a URL that ${checked.problem}.`);
   }
-  return failed("TooManyRedirects", `${shownUrl(new URL(request.url))} redirects more than ${redirectsMax} times.`);
+  return failed(
+    "TooManyRedirects",
+    `${shownUrl(new URL(request.url), options)} redirects more than ${redirectsMax} times.`,
+  );
 }
 
 async function askOnce(
@@ -107,28 +110,39 @@ async function readAnswer(
   options: FetchOptions,
 ): Promise<Step> {
   const { status, headers } = answer;
-  if (status === 304) return notModified(url, request);
+  if (status === 304) return notModified(url, request, options);
   if ([301, 302, 303, 307, 308].includes(status) && headers["location"] !== undefined) {
     return { kind: "Redirect", location: headers["location"] };
   }
-  if (status !== 200) return failedStatus(status, url, headers["retry-after"], options.clock.nowMs());
-  return await readText(answer, url, request);
+  if (status !== 200) {
+    return { kind: "Failed", fault: statusFault(shownUrl(url, options), answer, options.clock.nowMs()) };
+  }
+  return await readText(answer, url, request, options);
 }
 
-async function readText({ headers, body }: ExchangeAnswer, url: URL, request: FetchRequest): Promise<FetchOutcome> {
+async function readText(
+  { headers, body }: ExchangeAnswer,
+  url: URL,
+  request: FetchRequest,
+  { redact }: FetchOptions,
+): Promise<FetchOutcome> {
   const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (!["identity", "gzip", "x-gzip", ""].includes(encoding)) {
     return failed("NotInFormat", `${url.origin} responded with an encoding that the request did not accept.`);
   }
   const decoded = new DecodedBody(body, bytesMax);
   const chunks = decoded.chunks();
-  const read = await readFeed(keptOpen(chunks), request.format, request.entriesMax);
+  const read = await readFeed(keptOpen(chunks), request.format, { entriesMax: request.entriesMax, redact });
   const sha256 = await decoded.finish(chunks);
   const facts: TextFacts = {
-    etag: validatorOf(headers["etag"]),
-    lastModified: validatorOf(headers["last-modified"]),
+    etag: validatorOf(headers["etag"], redact),
+    lastModified: validatorOf(headers["last-modified"], redact),
     sha256,
-    contentType: headers["content-type"]?.split(";")[0]?.trim().toLowerCase(),
+    contentType:
+      redact(headers["content-type"] ?? "")
+        .split(";")[0]
+        ?.trim()
+        .toLowerCase() || undefined,
     looksLikeMarkup: decoded.looksLikeMarkup,
     bytes: decoded.bytes,
   };
@@ -148,29 +162,19 @@ function keptOpen(chunks: AsyncGenerator<Buffer>): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => ({ next: async () => await chunks.next() }) };
 }
 
-function notModified(url: URL, { validators }: FetchRequest): FetchOutcome {
+function notModified(url: URL, { validators }: FetchRequest, options: FetchOptions): FetchOutcome {
   const isAsked = validators.etag !== undefined || validators.lastModified !== undefined;
   return isAsked
     ? { kind: "NotModified" }
-    : failed("HttpStatus", `${shownUrl(url)} responded with status 304 to an unconditional request.`);
-}
-
-function failedStatus(status: number, url: URL, retryAfter: string | undefined, nowMs: number): FetchOutcome {
-  const retryAfterMs = parseRetryAfter(retryAfter, nowMs);
-  const code = status === 429 ? "RateLimited" : "HttpStatus";
-  const fault: FetchFault = {
-    code,
-    message: `${shownUrl(url)} responded with status ${status}.`,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
-  return { kind: "Failed", fault };
+    : failed("HttpStatus", `${shownUrl(url, options)} responded with status 304 to an unconditional request.`);
 }
 
 function failed(code: FetchFault["code"], message: string): FetchOutcome {
   return { kind: "Failed", fault: { code, message } };
 }
 
-/** Sent back unchanged, so it must be valid in a header. */
-function validatorOf(header: string | undefined): string | undefined {
-  return header !== undefined && header.length <= 512 && /^[\x20-\x7e]+$/u.test(header) ? header : undefined;
+/** Sent back unchanged, so it must be valid in a header. It is shown and stored, so it must have no secret in it. */
+function validatorOf(header: string | undefined, redact: FetchOptions["redact"]): string | undefined {
+  if (header === undefined || header.length > 512 || !/^[\x20-\x7e]+$/u.test(header)) return undefined;
+  return redact(header) === header ? header : undefined;
 }

@@ -1,6 +1,7 @@
 // Converts network errors into faults of a feed. For internal networks, the fault reveals only that they are not allowed: the
 // author of a feed must not be able to scan for open ports.
 import { addressRefused } from "../../net/checked-lookup.ts";
+import { deadlineCode } from "./deadline.ts";
 import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
 import { bodyTooLarge, bodyTruncated } from "./decoded-body.ts";
 
@@ -12,9 +13,6 @@ export interface FaultContext {
   /** Whether the connection was made to a public address. */
   readonly isPublicOnly: boolean;
 }
-
-/** The abort reason of the signal after the timeout. */
-export const deadlineCode = "FEED_DEADLINE";
 
 /** @param hasAnswer whether the status had arrived, so that the failure concerns the body */
 export function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {

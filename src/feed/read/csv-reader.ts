@@ -1,4 +1,5 @@
 // Reads one column of a table. csv-parse parses it; this file selects the column and detects invalid tables.
+import { pipeline } from "node:stream/promises";
 import { CsvError, type Options, parse } from "csv-parse";
 import type { CsvFormat } from "../../model/declared-feed.ts";
 import type { EntryCollector } from "./entry-collector.ts";
@@ -20,7 +21,8 @@ export async function readCsv(
   collector: EntryCollector,
 ): Promise<ReadFault | undefined> {
   const parser = parse(optionsOf(format));
-  const feeding = feed(chunks, parser);
+  // An error of the chunks becomes one of the parser, which the reader sees.
+  const feeding = pipeline(chunks, parser).catch(() => undefined);
   try {
     let column = format.header ? undefined : positionOf(format.column);
     for await (const { record, info } of parser as AsyncIterable<Row>) {
@@ -59,27 +61,6 @@ function optionsOf({ delimiter }: CsvFormat): Options {
     skip_empty_lines: true,
     trim: delimiter !== "\t" && delimiter !== " ",
   };
-}
-
-/** Writes with backpressure. An error of the source becomes an error of the parser, which the reader receives. */
-async function feed(chunks: AsyncIterable<Buffer>, parser: ReturnType<typeof parse>): Promise<void> {
-  try {
-    for await (const chunk of chunks) {
-      if (parser.destroyed) return;
-      if (!parser.write(chunk)) await drained(parser);
-    }
-    parser.end();
-  } catch (error) {
-    parser.destroy(error as Error);
-  }
-}
-
-async function drained(parser: ReturnType<typeof parse>): Promise<void> {
-  if (parser.destroyed) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  parser.once("drain", resolve);
-  parser.once("close", resolve);
-  await promise;
 }
 
 /** Columns are counted from 1. */

@@ -18,11 +18,14 @@ export class EntryCollector {
   readonly #others = new Set<Entry>();
   readonly #invalidLines: InvalidLine[] = [];
   readonly #entriesMax: number;
+  readonly #redact: (text: string) => string;
   #invalid = 0;
   #duplicates = 0;
 
-  constructor(entriesMax: number) {
+  /** @param redact makes a text safe to show */
+  constructor(entriesMax: number, redact: (text: string) => string = (text) => text) {
     this.#entriesMax = entriesMax;
+    this.#redact = redact;
   }
 
   /** Whether a limit is exceeded, so that readers can stop. */
@@ -41,8 +44,15 @@ export class EntryCollector {
   /** Parses a string as strictly as an entry that a user declares. */
   addText(text: string, line: number): void {
     const parsed = parseDeclaredEntry(text);
-    if (parsed.ok) this.addEntry(parsed.entry);
-    else this.addInvalid(text, parsed.fault.message, line);
+    if (parsed.ok) return this.addEntry(parsed.entry);
+    const safe = this.redacted(text);
+    const told = safe === text ? parsed : parseDeclaredEntry(safe);
+    this.addInvalid(safe, told.ok ? "" : told.fault.message, line);
+  }
+
+  /** An invalid text as it may be shown, or as it is if no more are shown: to be asked before any part of it is taken. */
+  redacted(text: string): string {
+    return this.#invalidLines.length < invalidLinesMax ? this.#redact(text) : text;
   }
 
   addEntry(entry: Entry): void {
@@ -62,6 +72,7 @@ export class EntryCollector {
     this.#entries.push(entry);
   }
 
+  /** `text` and `message` come from a text that `redacted` has seen. */
   addInvalid(text: string, message: string, line: number): void {
     this.#invalid += 1;
     if (this.#invalidLines.length >= invalidLinesMax) return;

@@ -90,13 +90,21 @@ export class PlainReader {
   #readText(text: string): void {
     const line = readPlainLine(text);
     if (line.kind === "Blank" || (this.#collector.isEmpty && isTableHead(text))) return;
-    if (line.kind === "Entry") this.#collector.addEntry(line.entry);
-    else this.#collector.addInvalid(line.text, line.message, this.#line);
+    if (line.kind === "Entry") return this.#collector.addEntry(line.entry);
+    const safe = this.#collector.redacted(text);
+    const told = safe === text ? line : readPlainLine(safe);
+    // Without its secret, a line may be a comment.
+    if (told.kind === "Invalid") this.#collector.addInvalid(told.text, told.message, this.#line);
+    else this.#collector.addInvalid(safe, "the line has a secret of the feed in it", this.#line);
   }
 
   #refuseLongLine(bytes: Buffer): void {
     const message = `the line has more than ${lineBytesMax} bytes: write one entry per line`;
-    this.#collector.addInvalid(bytes.toString("latin1", 0, lineBytesMax), message, this.#line);
+    this.#collector.addInvalid(
+      this.#collector.redacted(bytes.toString("latin1", 0, lineBytesMax)),
+      message,
+      this.#line,
+    );
   }
 }
 

@@ -12,17 +12,24 @@ export type ReadFeed =
   | { readonly ok: true; readonly reading: FeedReading }
   | { readonly ok: false; readonly fault: ReadFault };
 
+export interface ReadOptions {
+  readonly entriesMax?: number;
+  /** Makes the texts of invalid lines safe to show. */
+  readonly redact?: (text: string) => string;
+}
+
 /** Rejects only if the chunks do. */
 export async function readFeed(
   chunks: AsyncIterable<Buffer>,
   format: FeedFormat,
-  limit = entriesMax,
+  options: ReadOptions = {},
 ): Promise<ReadFeed> {
-  const collector = new EntryCollector(Math.min(limit, entriesMax));
+  const limit = Math.min(options.entriesMax ?? entriesMax, entriesMax);
+  const collector = new EntryCollector(limit, options.redact);
   const fault = await readInto(collector, chunks, format);
   if (fault !== undefined) return { ok: false, fault };
   if (collector.hasTooManyInvalid) return { ok: false, fault: tooManyInvalid };
-  if (collector.isFull) return { ok: false, fault: tooMany(Math.min(limit, entriesMax)) };
+  if (collector.isFull) return { ok: false, fault: tooMany(limit) };
   return { ok: true, reading: collector.reading() };
 }
 

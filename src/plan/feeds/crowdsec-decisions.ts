@@ -15,12 +15,15 @@ export interface Decision {
   readonly endMs: number;
 }
 
-interface ActiveDecision {
+export interface ActiveDecision {
   /** Undefined if the value is not an entry. */
   readonly entry: Entry | undefined;
   readonly value: string;
-  readonly problem: string;
+  /** `ban` and so on, in lower case. */
+  readonly type: string;
   readonly origin: string;
+  /** When this process first heard of it. */
+  readonly seenMs: number;
   readonly endMs: number;
 }
 
@@ -30,9 +33,14 @@ export type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
 const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
 const invalidLinesMax = 10;
 
-/** All active decisions, from a full response. */
-export function allDecisions(decisions: readonly Decision[], types: readonly string[], nowMs: number): ActiveDecisions {
-  return withDecisions(new Map(), decisions, types, nowMs);
+/** All active decisions, from a full response. `before` is what was active when the last answer came. */
+export function allDecisions(
+  before: ActiveDecisions,
+  decisions: readonly Decision[],
+  types: readonly string[],
+  nowMs: number,
+): ActiveDecisions {
+  return withDecisions(new Map(), { before, decisions, types, nowMs });
 }
 
 /** Deletions first: a value that is deleted and added again is active. */
@@ -44,14 +52,19 @@ export function changedDecisions(
 ): ActiveDecisions {
   const kept = new Map(active);
   for (const decision of changes.deleted) kept.delete(keyOf(decision));
-  return withDecisions(kept, changes.added, types, nowMs);
+  return withDecisions(kept, { before: active, decisions: changes.added, types, nowMs });
+}
+
+interface Answer {
+  readonly before: ActiveDecisions;
+  readonly decisions: readonly Decision[];
+  readonly types: readonly string[];
+  readonly nowMs: number;
 }
 
 function withDecisions(
   active: Map<string, ActiveDecision>,
-  decisions: readonly Decision[],
-  types: readonly string[],
-  nowMs: number,
+  { before, decisions, types, nowMs }: Answer,
 ): ActiveDecisions {
   const wanted = new Set(types.map((type) => type.toLowerCase()));
   for (const decision of decisions) {
@@ -60,43 +73,40 @@ function withDecisions(
     const key = keyOf(decision);
     const known = active.get(key);
     // If there are several decisions for one value, the longest one applies.
-    if (known === undefined || known.endMs < endMs) active.set(key, activeDecision(decision));
+    if (known === undefined || known.endMs < endMs) {
+      active.set(key, activeDecision(decision, before.get(key)?.seenMs ?? nowMs));
+    }
   }
   for (const [key, { endMs }] of active) if (endMs <= nowMs) active.delete(key);
   return active;
 }
 
-function activeDecision({ value, origin, scenario, endMs }: Decision): ActiveDecision {
+function activeDecision({ value, type, origin, scenario, endMs }: Decision, seenMs: number): ActiveDecision {
   const parsed = parseDeclaredEntry(value);
   const name = origin === "lists" ? `lists:${scenario}` : origin;
-  const common = { value, origin: name, endMs };
-  return parsed.ok
-    ? { ...common, entry: parsed.entry, problem: "" }
-    : { ...common, entry: undefined, problem: parsed.fault.message };
+  const entry = parsed.ok ? parsed.entry : undefined;
+  return { entry, value, type: type.toLowerCase(), origin: name, seenMs, endMs };
 }
 
 function keyOf({ type, value }: Decision): string {
   return `${type.toLowerCase()} ${value.toLowerCase()}`;
 }
 
-/** The entries, each until its last decision ends. */
-export function readDecisions(active: ActiveDecisions): FeedReading {
+/**
+ * The entries, each until its last decision ends.
+ * @param redact makes a value that is no entry safe to show
+ */
+export function readDecisions(active: ActiveDecisions, redact: (text: string) => string): FeedReading {
   const expiresAtMs = new Map<Entry, number>();
   const invalidLines: InvalidLine[] = [];
   let invalid = 0;
   let place = 0;
-  for (const { entry, value, problem, endMs } of active.values()) {
+  for (const { entry, value, endMs } of active.values()) {
     place += 1;
     if (entry !== undefined) expiresAtMs.set(entry, Math.max(endMs, expiresAtMs.get(entry) ?? 0));
     else {
       invalid += 1;
-      if (invalidLines.length < invalidLinesMax) {
-        invalidLines.push({
-          line: place,
-          text: value.slice(0, 80).replaceAll(/[^\x20-\x7e]/gu, " "),
-          message: problem,
-        });
-      }
+      if (invalidLines.length < invalidLinesMax) invalidLines.push(invalidLine(redact(value), place));
     }
   }
   const valid = expiresAtMs.size;
@@ -105,6 +115,12 @@ export function readDecisions(active: ActiveDecisions): FeedReading {
     counts: { total: place, valid, invalid, duplicates: place - valid - invalid },
     invalidLines,
   };
+}
+
+function invalidLine(value: string, line: number): InvalidLine {
+  const parsed = parseDeclaredEntry(value);
+  const text = value.slice(0, 80).replaceAll(/[^\x20-\x7e]/gu, " ");
+  return { line, text, message: parsed.ok ? "" : parsed.fault.message };
 }
 
 export interface OriginCount {

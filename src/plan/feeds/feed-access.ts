@@ -40,13 +40,13 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
   return content === undefined ? missing(`${source} has no content yet: check its status.`) : listed(content, source);
 }
 
-const texts = new WeakMap<FeedContent, Map<string, AddressText>>();
+const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();
 
-/** The same object for the same content, because it is a cache key. */
-function listed(content: FeedContent, source: string): AddressText {
-  const known = texts.get(content) ?? new Map<string, AddressText>();
-  texts.set(content, known);
-  const text = known.get(source) ?? { state: "Listed", source, entries: content.entries };
+/** The same object for the same entries, because what is made of it is remembered by it. */
+function listed({ entries }: FeedContent, source: string): AddressText {
+  const known = texts.get(entries) ?? new Map<string, AddressText>();
+  texts.set(entries, known);
+  const text = known.get(source) ?? { state: "Listed", source, entries };
   known.set(source, text);
   return text;
 }

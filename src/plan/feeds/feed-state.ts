@@ -8,6 +8,8 @@ import type { FetchFault, FetchOutcome, TextFacts } from "./fetched-text.ts";
 import { type FeedDecision, type HoldReason, judgeContent } from "./guards.ts";
 import { nextFetchMs } from "./schedule.ts";
 
+const endToleranceMs = 2_000;
+
 export const acceptAnnotation = "wafsync.dev/accept-feed";
 
 export interface GoodContent {
@@ -179,8 +181,7 @@ function goodContent(
 ): GoodContent {
   const isSame = before?.hash === hash;
   return {
-    // The same object for the same entries, so that cached results stay valid.
-    content: isSame ? before.content : content,
+    content: isSame ? withEnds(before.content, content.expiresAtMs) : content,
     counts,
     invalidLines,
     hash,
@@ -188,6 +189,18 @@ function goodContent(
     changedAtMs: isSame ? before.changedAtMs : nowMs,
     confirmedAtMs: nowMs,
   };
+}
+
+/** The same object for the same entries and ends, so that what was made of it before still counts. */
+function withEnds(known: FeedContent, expiresAtMs: FeedContent["expiresAtMs"]): FeedContent {
+  const isSame = known.entries.every((entry) => areClose(known.expiresAtMs.get(entry), expiresAtMs.get(entry)));
+  return isSame ? known : { entries: known.entries, expiresAtMs };
+}
+
+/** Durations are whole seconds, so every answer that repeats one means another moment. */
+function areClose(oneMs: number | undefined, otherMs: number | undefined): boolean {
+  if (oneMs === undefined || otherMs === undefined) return oneMs === otherMs;
+  return Math.abs(oneMs - otherMs) <= endToleranceMs;
 }
 
 function heldContent(
@@ -227,10 +240,22 @@ function failed(
   return { ...state, failures, fault, nextFetchMs: next };
 }
 
+const firstEnds = new WeakMap<FeedContent, number>();
+
+/** When the first of the entries ends; infinite if none does. */
+export function firstEndMs(content: FeedContent): number {
+  const known = firstEnds.get(content);
+  if (known !== undefined) return known;
+  let firstMs = Number.POSITIVE_INFINITY;
+  for (const endMs of content.expiresAtMs.values()) firstMs = Math.min(firstMs, endMs);
+  firstEnds.set(content, firstMs);
+  return firstMs;
+}
+
 /** The content without expired entries; the same object if none has expired. */
 export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
+  if (firstEndMs(content) > nowMs) return content;
   const { entries, expiresAtMs } = content;
-  if (![...expiresAtMs.values()].some((endMs) => endMs <= nowMs)) return content;
   const isLive = (endMs: number | undefined): boolean => endMs === undefined || endMs > nowMs;
   return {
     entries: entries.filter((entry) => isLive(expiresAtMs.get(entry))),

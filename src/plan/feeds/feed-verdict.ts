@@ -86,6 +86,6 @@ export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number
   return nowMs >= atMs ? atMs : undefined;
 }
 
-function entriesText(count: number): string {
+export function entriesText(count: number): string {
   return count === 1 ? "1 entry" : `${count.toLocaleString("en-US")} entries`;
 }

@@ -7,7 +7,7 @@ import { nameKey, type ResourceMeta } from "../../model/resource.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import { type EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../lists/guest-limits.ts";
 import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
-import { describeEmpty, describeRejected } from "../lists/compiled-rule.ts";
+import { describeEmpty, describeRejected, faultsIn } from "../lists/compiled-rule.ts";
 import type { EntryGuards } from "../lists/guards.ts";
 import { guardEntries } from "../lists/guards.ts";
 import type { Hold } from "../lists/holds.ts";
@@ -126,9 +126,10 @@ function verdictOf(
     const verdict = missing.some(({ isTooLarge }) => isTooLarge === true) ? "TooLarge" : "SourceMissing";
     return { verdict, message: [...new Set(missing.map(({ problem }) => problem))].join(" ") };
   }
-  const message = describeRejected([...invalid, ...guarded, ...tooMany]);
+  const faulty = faultsIn(guarded);
+  const message = describeRejected([...invalid, ...faulty, ...tooMany]);
   if (invalid.length > 0) return { verdict: "InvalidEntries", message };
-  if (guarded.length > 0) return { verdict: "GuardRejected", message };
+  if (faulty.length > 0) return { verdict: "GuardRejected", message };
   if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
   if (beside !== undefined) return { verdict: "NotGranted", message: beside };
   // A feed may currently be empty, for example with CrowdSec. Its own guards check that.

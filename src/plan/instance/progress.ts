@@ -5,7 +5,7 @@ import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { Operation } from "../../model/operation.ts";
 import { partOf } from "../../model/operation.ts";
-import type { CompiledRule } from "../lists/compiled-rule.ts";
+import { type CompiledRule, faultsIn } from "../lists/compiled-rule.ts";
 import type { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals } from "../lists/removal-guard.ts";
 
@@ -113,9 +113,9 @@ export function ruleProgress(
   return { desired: wanted + awaited, synced, pending: wanted - synced - refused.length, awaited, foreign, refused };
 }
 
-/** `120/10000`, or `expired`: rejected entries count as declared. */
+/** `120/10000`, or `expired`: entries that are rejected count as declared, unless they are of a feed. */
 export function progressText(rule: CompiledRule, { synced, desired }: RuleProgress): string {
-  return rule.expired ? "expired" : `${synced}/${desired + rule.rejected.length}`;
+  return rule.expired ? "expired" : `${synced}/${desired + faultsIn(rule.rejected).length}`;
 }
 
 /** The managed entries of an expired rule that are still on the WAF, although no rule declares them. */

@@ -46,6 +46,7 @@ export interface CompiledRule {
   readonly entries: ReadonlySet<Entry>;
   /** The sources of its entries, including rejected ones: finds the owners of an entry without searching the sources. */
   readonly parts: readonly RulePart[];
+  /** Those of feeds among them do not change the verdict. */
   readonly rejected: readonly RejectedEntry[];
   readonly carved: readonly CarvedEntry[];
   readonly expiresAtMs: number | undefined;
@@ -58,6 +59,11 @@ export interface CompiledOrigin {
   readonly isAttached: boolean;
   readonly verdict: "Accepted" | "NotAllowed" | "NotGranted" | "Conflict";
   readonly message: string;
+}
+
+/** Those that a person can correct: a rule is in order without what its feeds should not list. */
+export function faultsIn(rejected: readonly RejectedEntry[]): readonly RejectedEntry[] {
+  return rejected.filter(({ isOfFeed }) => isOfFeed !== true);
 }
 
 /** Where a rule first says that it wants the entry; empty if it does not. */

@@ -7,7 +7,7 @@ import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { describeRejected, placeOf } from "./compiled-rule.ts";
+import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 export interface Holders {
@@ -35,12 +35,14 @@ interface Winner {
 export function settleConflicts(rules: readonly CompiledRule[], holders: Holders): SettledConflicts {
   const actions = new Set(rules.map((rule) => rule.list));
   if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
+  const disputed = onBothLists(rules);
   const winners = new Map<Entry, Winner>();
   const pieces = piecesOf(rules);
   let hasConflicts = false;
-  for (const rule of rules) {
+  for (const rule of disputed.size === 0 ? [] : rules) {
     const first: Winner = { rule, why: "First" };
     for (const entry of rule.entries) {
+      if (!disputed.has(entry)) continue;
       const other = winners.get(entry);
       if (other === undefined) winners.set(entry, first);
       // The owner's rule represents both: a guest's rule would not count against another rule of the owner.
@@ -58,6 +60,20 @@ export function settleConflicts(rules: readonly CompiledRule[], holders: Holders
   }
   if (!hasConflicts && holders.awaiting === undefined) return { rules, hasConflicts };
   return { rules: rules.map((rule) => withoutLost(rule, winners, holders)), hasConflicts };
+}
+
+/** The entries that are wanted on both lists: few, so that the many others cost one look each. */
+function onBothLists(rules: readonly CompiledRule[]): ReadonlySet<Entry> {
+  const allowed = new Set<Entry>();
+  for (const { list, entries } of rules) {
+    if (list === "allowlist") for (const entry of entries) allowed.add(entry);
+  }
+  const both = new Set<Entry>();
+  if (allowed.size === 0) return both;
+  for (const { list, entries } of rules) {
+    if (list === "blocklist") for (const entry of entries) if (allowed.has(entry)) both.add(entry);
+  }
+  return both;
 }
 
 type Pieces = ReadonlyMap<Entry, readonly Entry[]>;
@@ -103,10 +119,10 @@ function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, ho
   return withoutEntries(rule, lost);
 }
 
-/** The rule for whose missing source the list holds the entry. */
+/** The rule whose missing source wanted the entry last on that list, if the list holds it. */
 function awaitedOn(list: ListName, entry: Entry, holders: Holders): string | undefined {
-  if (holders.awaiting === undefined || holderOf(entry, holders, noPieces) !== list) return undefined;
-  return holders.awaiting(list, entry);
+  if (holders.awaiting === undefined || holders.managed?.[list].has(entry) !== true) return undefined;
+  return holderOf(entry, holders, noPieces) === list ? holders.awaiting(list, entry) : undefined;
 }
 
 /** The rule without the entries that lost, and with the reasons. */
@@ -114,12 +130,18 @@ export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[
   if (lost.length === 0) return rule;
   const gone = new Set<string>(lost.map(({ entry }) => entry));
   const entries = new Set([...rule.entries].filter((entry) => !gone.has(entry)));
-  const rejected = [...rule.rejected, ...lost];
+  const told = lost.map((one) => (isOfFeed(rule, one) ? ({ ...one, isOfFeed: true } as const) : one));
+  const rejected = [...rule.rejected, ...told];
   if (rule.verdict === "InvalidEntries" || rule.verdict === "GuardRejected") {
-    return { ...rule, entries, rejected, message: describeRejected(rejected) };
+    return { ...rule, entries, rejected, message: describeRejected(faultsIn(rejected)) };
   }
-  if (rule.verdict !== "Accepted") return { ...rule, entries, rejected };
-  return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(lost) };
+  const mine = faultsIn(told);
+  if (rule.verdict !== "Accepted" || mine.length === 0) return { ...rule, entries, rejected };
+  return { ...rule, entries, rejected, verdict: "Conflict", message: describeRejected(mine) };
+}
+
+function isOfFeed({ parts }: CompiledRule, { source }: RejectedEntry): boolean {
+  return parts.some((part) => part.isOfFeed === true && part.source === source);
 }
 
 function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {

@@ -28,6 +28,18 @@ export interface EntryGuards {
  * origin serves nobody.
  */
 export function compileGuards(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
+  const hosts = origins.map(({ host }) => host).join("\n");
+  const known = compiled.get(instance);
+  if (known?.hosts === hosts) return known.guards;
+  const guards = compileAnew(instance, origins);
+  compiled.set(instance, { hosts, guards });
+  return guards;
+}
+
+// The same object while nothing changes, because the answers of guards are remembered by it.
+const compiled = new WeakMap<DeclaredInstance, { readonly hosts: string; readonly guards: EntryGuards }>();
+
+function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigin[]): EntryGuards {
   const networks: Entry[] = [];
   const faults: string[] = [];
   for (const [index, text] of instance.guards.neverBlock.entries()) {
@@ -55,12 +67,37 @@ export interface EntryOrigins {
   readonly grant?: Grant | undefined;
 }
 
+interface Answered {
+  readonly guards: EntryGuards;
+  readonly list: ListName;
+  readonly grant: Grant | undefined;
+  readonly answer: GuardedEntries;
+}
+
+/** The last answer about each declared text, so that a change of one rule asks about no entry of the others. */
+const answered = new WeakMap<ReadonlyMap<Entry, string>, Answered>();
+
 /** Applies the guards to all entries of one rule, each with its source. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
   declared: ReadonlyMap<Entry, string>,
-  { fromFeeds = new Set(), grant }: EntryOrigins = {},
+  origins: EntryOrigins = {},
+): GuardedEntries {
+  const { fromFeeds, grant } = origins;
+  if (fromFeeds !== undefined && fromFeeds.size > 0) return guardAnew(guards, list, declared, origins);
+  const known = answered.get(declared);
+  if (known?.guards === guards && known.list === list && known.grant === grant) return known.answer;
+  const answer = guardAnew(guards, list, declared, origins);
+  answered.set(declared, { guards, list, grant, answer });
+  return answer;
+}
+
+function guardAnew(
+  guards: EntryGuards,
+  list: ListName,
+  declared: ReadonlyMap<Entry, string>,
+  { fromFeeds = new Set(), grant }: EntryOrigins,
 ): GuardedEntries {
   const entries = new Set<Entry>();
   const rejected: RejectedEntry[] = [];
@@ -68,9 +105,12 @@ export function guardEntries(
   for (const [entry, source] of declared) {
     if (fromFeeds.has(source) && isNoiseOfFeed(guards, list, entry)) continue;
     const wide = grant === undefined ? undefined : tooWide(entry, grant);
-    const finding = wide === undefined ? guardEntry(guards, list, entry) : rejectedFor(wide);
+    const finding = wide === undefined ? guardEntry(guards, list, entry) : rejectedFor(wide, narrower);
     if (finding.kind === "Rejected") {
-      rejected.push({ entry, source, message: finding.message });
+      const { objection, remedy } = finding;
+      // Who uses a feed can't follow the advice.
+      if (fromFeeds.has(source)) rejected.push({ entry, source, message: asSentence(objection), isOfFeed: true });
+      else rejected.push({ entry, source, message: remedy === undefined ? objection : `${objection}: ${remedy}.` });
       continue;
     }
     entries.add(entry);
@@ -80,8 +120,8 @@ export function guardEntries(
 }
 
 /**
- * Threat lists often contain private and reserved networks, and the user of a list can't correct it: the status of the feed
- * counts them, and rules do not report them. Rules do report entries that are also too wide, unless no part of them is public.
+ * Threat lists often name private and reserved networks: the status of the feed counts them, and no rule mentions them. What is
+ * too wide besides is worth mentioning, unless no part of it is public.
  */
 function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry): boolean {
   const head = headOf(entry);
@@ -91,19 +131,24 @@ function isNoiseOfFeed({ declared }: EntryGuards, list: ListName, entry: Entry):
 
 type Finding =
   | { readonly kind: "Accepted" }
-  | { readonly kind: "Rejected"; readonly message: string }
+  /** Together they make a sentence; the objection has the remedy in it if there is none. */
+  | { readonly kind: "Rejected"; readonly objection: string; readonly remedy?: string }
   | { readonly kind: "Carved"; readonly leftOut: readonly Entry[]; readonly pieces: readonly Entry[] };
 
 const accepted: Finding = { kind: "Accepted" };
 
-function rejectedFor(message: string): Finding {
-  return { kind: "Rejected", message };
+const narrower = "write narrower networks";
+
+function rejectedFor(objection: string, remedy?: string): Finding {
+  return { kind: "Rejected", objection, ...(remedy !== undefined && { remedy }) };
 }
 
 function guardEntry({ declared, neverBlock }: EntryGuards, list: ListName, entry: Entry): Finding {
   const head = headOf(entry);
-  const objection = widthObjection(declared, list, entry, head) ?? purposeObjection(declared, entry, head);
-  if (objection !== undefined) return rejectedFor(objection);
+  const width = widthObjection(declared, list, entry, head);
+  if (width !== undefined) return rejectedFor(width, narrower);
+  const purpose = purposeObjection(declared, entry, head);
+  if (purpose !== undefined) return rejectedFor(purpose);
   if (list === "allowlist" || !neverBlock.mayOverlap(head)) return accepted;
   return guardReachable(declared, neverBlock, entry);
 }
@@ -117,7 +162,7 @@ function widthObjection(
   const field = list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength";
   const shortest = guards[field][family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the limit in spec.guards.${field}.${family} of the instance: write narrower networks.`;
+  return `${entry} is wider than /${shortest}, the widest that spec.guards.${field}.${family} of the instance lets through`;
 }
 
 function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string | undefined {
@@ -129,19 +174,20 @@ function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry):
   const kept = neverBlock.overlaps(entry);
   if (kept === undefined) return accepted;
   const objection = `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin)`;
-  const remove = `${objection}: remove it from the rule.`;
-  if (neverBlock.containing(entry) !== undefined) return rejectedFor(remove);
+  const remove = "take it out of the rule";
+  if (neverBlock.containing(entry) !== undefined) return rejectedFor(objection, remove);
   if (guards.onNeverBlock === "Reject") {
-    return rejectedFor(
-      `${objection}: write narrower networks that leave it out, or set spec.guards.onNeverBlock of the instance to Carve.`,
-    );
+    const remedy =
+      "write narrower networks that leave it out, or set spec.guards.onNeverBlock of the instance to Carve";
+    return rejectedFor(objection, remedy);
   }
   const leftOut = neverBlock.inside(entry);
   const pieces = carve(entry, leftOut, piecesMax);
   if (pieces === undefined) {
     return rejectedFor(
-      `${objection}. Without the ${leftOut.length} protected networks in it, it would become more than ${piecesMax} networks: write narrower networks that leave them out.`,
+      `${objection}. Without all ${leftOut.length} such networks in it, it would become more than ${piecesMax} networks`,
+      "write narrower networks that leave them out",
     );
   }
-  return pieces.length === 0 ? rejectedFor(remove) : { kind: "Carved", leftOut, pieces };
+  return pieces.length === 0 ? rejectedFor(objection, remove) : { kind: "Carved", leftOut, pieces };
 }

@@ -3,6 +3,7 @@ import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } 
 import { headOf } from "../../model/entry-head.ts";
 import type { Entry } from "../../model/entry.ts";
 import { nameKey, type ResourceMeta } from "../../model/resource.ts";
+import { inThousands } from "../../model/sentence.ts";
 import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
@@ -55,12 +56,12 @@ export function ungrantedBeside(
   return `${owner} adoption to namespace ${namespace}, so entries that another writer added stay unmanaged: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
 }
 
-/** The fault if the entry is wider than the grant allows. */
+/** That the entry is wider than the grant allows, as the beginning of a sentence. */
 export function tooWide(entry: Entry, grant: Grant): string | undefined {
   const { family, prefixLength } = headOf(entry);
   const shortest = grant.minPrefixLength[family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the limit that the instance grants to this namespace: write narrower networks.`;
+  return `${entry} is wider than /${shortest}, the widest that the instance grants to this namespace`;
 }
 
 /** Counts the entries of each guest namespace across all its rules, oldest rule first. */
@@ -79,10 +80,10 @@ export class EntryQuota {
     this.#used.set(namespace, used);
     const fitting = new Set<Entry>();
     const rejected: RejectedEntry[] = [];
+    const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
     for (const entry of entries) {
       const key = `${list} ${entry}`;
       if (!used.has(key) && used.size >= grant.maxEntries) {
-        const message = `The instance grants ${grant.maxEntries.toLocaleString("en-US")} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
         rejected.push({ entry, source: sourceOf(entry), message });
         continue;
       }

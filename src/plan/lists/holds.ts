@@ -1,15 +1,15 @@
 // An unreadable source puts removals on hold: those of entries that it may still declare, and no others.
 //
-// scope        entries on hold
+// scope        holds the entries
 // -----------  --------------------------------------------------------------------------------------------------
 // Unconfirmed  all, without the possibility of an approval: the declared state could not be read before the removal
 // All          all: an unparsable file or an unlisted kind can declare anything
-// Rule         that the rule last declared
-// Source       that the source last declared, for any rule. If none are recorded, its entries are unknown: then those of its
-//              own rule, and those of deleted rules in its namespace, because a rule may have been renamed
-// Object       that the object last declared, on both lists: its reference is broken
+// Rule         that the rule wanted last
+// Source       that the source wanted last, for whichever rule. If it has none, nobody knows what it holds: then those of
+//              its own rule, and those of rules of its namespace that no longer exist, since a rule may have been renamed
+// Object       that the object wanted last, on whichever list: its reference is broken
 //
-// Entries with unknown owners are on hold for every hold of their list except those of objects.
+// Entries of unknown owners are held by every hold of their list but those of an object.
 import { createHash } from "node:crypto";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -100,14 +100,40 @@ export class HoldIndex {
   }
 }
 
+/** Holds by what they are about. */
+interface HoldsByScope {
+  readonly byRule: ReadonlyMap<string, readonly Hold[]>;
+  readonly bySource: ReadonlyMap<string, readonly SourceHold[]>;
+  /** Sources without a record, by namespace. */
+  readonly byNamespace: ReadonlyMap<string, readonly Hold[]>;
+}
+
+function sortByScope(holds: readonly Hold[], recorded: ReadonlySet<string>): HoldsByScope {
+  const byRule = new Map<string, Hold[]>();
+  const bySource = new Map<string, SourceHold[]>();
+  const byNamespace = new Map<string, Hold[]>();
+  for (const hold of holds) {
+    const { scope } = hold;
+    if (scope.kind === "Rule") push(byRule, scope.rule, hold);
+    if (scope.kind !== "Source") continue;
+    if (recorded.has(scope.source)) {
+      push(bySource, scope.source, { ...hold, scope });
+      continue;
+    }
+    push(byRule, scope.rule, hold);
+    push(byNamespace, namespaceOf(scope.rule), hold);
+  }
+  return { byRule, bySource, byNamespace };
+}
+
 class ListHolds {
   readonly #all: readonly Hold[];
   readonly #ofObjects: ObjectHolds;
   readonly #everything: readonly Hold[];
-  readonly #byRule = new Map<string, Hold[]>();
-  readonly #bySource = new Map<string, SourceHold[]>();
-  /** Sources without a record, by namespace. */
-  readonly #byNamespace = new Map<string, Hold[]>();
+  /** Undefined until it is asked for: guests can have thousands of broken sources, of which nothing is on the list. */
+  #sorted: HoldsByScope | undefined;
+  readonly #recorded: ReadonlySet<string>;
+  readonly #mayAwait: boolean;
   readonly #existingRules: ReadonlySet<string>;
   readonly #known = new Map<EntryOwners, readonly Hold[]>();
   readonly #unreadable = new Map<EntryOwners, EntryOwners>();
@@ -123,17 +149,8 @@ class ListHolds {
     this.#ofObjects = ofObjects;
     this.#everything = holds.filter(holdsEverything);
     this.#existingRules = existingRules;
-    for (const hold of holds) {
-      const { scope } = hold;
-      if (scope.kind === "Rule") push(this.#byRule, scope.rule, hold);
-      if (scope.kind !== "Source") continue;
-      if (recorded.has(scope.source)) {
-        push(this.#bySource, scope.source, { ...hold, scope });
-        continue;
-      }
-      push(this.#byRule, scope.rule, hold);
-      push(this.#byNamespace, namespaceOf(scope.rule), hold);
-    }
+    this.#recorded = recorded;
+    this.#mayAwait = holds.some(({ scope }) => scope.kind === "Source" && recorded.has(scope.source));
   }
 
   on(owners: EntryOwners): readonly Hold[] {
@@ -156,13 +173,18 @@ class ListHolds {
   }
 
   awaiting(owners: EntryOwners): readonly string[] {
-    if (this.#bySource.size === 0) return [];
+    if (!this.#mayAwait) return [];
     const known = this.#awaiting.get(owners);
     if (known !== undefined) return known;
-    const holds = readOwners(owners).flatMap(({ source }) => this.#bySource.get(source ?? "") ?? []);
+    const holds = readOwners(owners).flatMap(({ source }) => this.#byScope.bySource.get(source ?? "") ?? []);
     const rules = [...new Set(holds.map(({ scope }) => scope.rule))];
     this.#awaiting.set(owners, rules);
     return rules;
+  }
+
+  get #byScope(): HoldsByScope {
+    this.#sorted ??= sortByScope(this.#all, this.#recorded);
+    return this.#sorted;
   }
 
   get #isEmpty(): boolean {
@@ -171,9 +193,10 @@ class ListHolds {
 
   #onOwner(owner: EntryOwner): readonly Hold[] {
     const { name, source } = owner;
-    const ofSource = source === undefined ? [] : (this.#bySource.get(source) ?? []);
-    const ofNamespace = this.#existingRules.has(name) ? [] : (this.#byNamespace.get(namespaceOf(name)) ?? []);
-    return [...(this.#byRule.get(name) ?? []), ...ofSource, ...ofNamespace, ...this.#ofObjects.on(owner)];
+    const { byRule, bySource, byNamespace } = this.#byScope;
+    const ofSource = source === undefined ? [] : (bySource.get(source) ?? []);
+    const ofNamespace = this.#existingRules.has(name) ? [] : (byNamespace.get(namespaceOf(name)) ?? []);
+    return [...(byRule.get(name) ?? []), ...ofSource, ...ofNamespace, ...this.#ofObjects.on(owner)];
   }
 }
 

@@ -47,14 +47,33 @@ export class OwnerLookup {
   #combinationOf(rules: readonly CompiledRule[]): Combination {
     const known = this.#combinations.get(rules);
     if (known !== undefined) return known;
-    const parts = rules.flatMap((rule) => partsOf(rule));
     const retainedBy = rules.find(({ rule }) => rule.deletionPolicy === "Retain")?.id;
     const isSimple = rules.every((rule) => rule.parts.length <= 1);
-    const always = isSimple ? { owners: writeOwners(parts.map(({ owner }) => owner)), retainedBy } : undefined;
+    const always = isSimple ? { owners: ownersOfAll(rules), retainedBy } : undefined;
+    const parts = isSimple ? [] : rules.flatMap((rule) => partsOf(rule));
     const combination = { retainedBy, parts, known: new Map(), always };
     this.#combinations.set(rules, combination);
     return combination;
   }
+}
+
+/** A part is the same object while its source is unchanged. */
+const ownersOfParts = new WeakMap<RulePart, { readonly id: string; readonly owners: EntryOwners }>();
+
+/** Of rules that have one part each, or none. */
+function ownersOfAll(rules: readonly CompiledRule[]): EntryOwners {
+  const [only] = rules;
+  const [part] = only?.parts ?? [];
+  if (only === undefined || part === undefined || rules.length > 1) return writeOwners(rules.flatMap(ownersOf));
+  const known = ownersOfParts.get(part);
+  if (known?.id === only.id) return known.owners;
+  const owners = writeOwners(ownersOf(only));
+  ownersOfParts.set(part, { id: only.id, owners });
+  return owners;
+}
+
+function ownersOf({ id, parts }: CompiledRule): EntryOwner[] {
+  return parts.map(({ source }) => ({ kind: "WafIpRule", name: id, source }));
 }
 
 function partsOf({ id, parts, carved }: CompiledRule): Part[] {

@@ -12,6 +12,8 @@ export interface RejectedEntry {
   readonly entry: string;
   readonly source: string;
   readonly message: string;
+  /** A feed lists it: who uses a feed can't correct it, so the rule is in order without it. */
+  readonly isOfFeed?: true;
 }
 
 /** The entries of one source of a rule: `spec.addresses`, the text of one ConfigMap, or a feed. */
@@ -20,6 +22,7 @@ export interface RulePart {
   readonly source: string | undefined;
   /** With the position at which each was first written. */
   readonly entries: ReadonlyMap<Entry, string>;
+  readonly isOfFeed?: true;
 }
 
 export interface RuleEntries {
@@ -103,7 +106,7 @@ function linesOf(addresses: readonly string[]): readonly AddressLine[] {
 function readText(text: Exclude<AddressText, MissingText>): ParsedAddresses {
   if (text.state === "Read") return finished(parseText(text.text, text.source));
   const { source } = text;
-  return { source, entries: new Map(text.entries.map((entry) => [entry, source])), invalid: [] };
+  return { source, entries: new Map(text.entries.map((entry) => [entry, source])), isOfFeed: true, invalid: [] };
 }
 
 function* parseText(text: string, source: string): Generator<undefined, ParsedAddresses> {

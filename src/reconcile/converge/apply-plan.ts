@@ -35,7 +35,7 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
   for (let step = 0; step < stepsMax; step += 1) {
     if (run.ports.stopping.aborted) return { kind: "Interrupted" };
     // Look for a newer declared state.
-    if (run.isOutdated()) {
+    if (run.needsRefresh()) {
       const ended = (await run.refresh()) ?? (await run.record());
       if (ended !== undefined) return ended;
     }

@@ -8,8 +8,6 @@ import type { DesiredState } from "../../plan/instance/desired.ts";
 import { compileDesired } from "../../plan/instance/desired.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { planInstance } from "../../plan/instance/plan.ts";
-import { summarizeLists } from "../../plan/instance/progress.ts";
-import { paceOf } from "../facts.ts";
 import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
@@ -21,7 +19,9 @@ import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { noteRefusals } from "./note-history.ts";
 import { observeList, withListRead } from "./observe-waf.ts";
+import { PlanPace } from "./plan-pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
+import { factsOfRun, type RunEnd } from "./run-facts.ts";
 import type { View } from "./view.ts";
 import { countUnmanaged, isSameWaf, orphansEntries, showsSame } from "./view.ts";
 import { WriteLedger, isRemoval } from "./write-ledger.ts";
@@ -44,6 +44,9 @@ export interface RunStart {
   readonly followsSource: boolean;
 }
 
+/** What a run learns: it compiles the desired state from it. */
+type Learned = Partial<Omit<View, "desired">>;
+
 export class Run {
   readonly name: ObjectName;
   readonly ports: ReconcilePorts;
@@ -55,13 +58,15 @@ export class Run {
   readonly progress: ProgressReporter;
   readonly startedMs: number;
   readonly #followsSource: boolean;
+  readonly #pace: PlanPace;
   #view: View;
   #plan: Plan;
   /** Which of the plan's operations is next. */
   #next = 0;
   #stored: Inventory;
   #revision: string;
-  readonly #unrecorded: number;
+  /** See `countUnmanaged`. */
+  readonly unrecorded: number;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
   #confirmedMs: number | undefined;
   /** The view is from a fresh read, not from a cache. */
@@ -77,11 +82,12 @@ export class Run {
     this.progress = new ProgressReporter(ports, memory, startedMs);
     this.startedMs = startedMs;
     this.#followsSource = followsSource;
+    this.#pace = new PlanPace(ports.clock);
     this.#view = view;
     this.#stored = stored.inventory;
     this.#revision = stored.revision;
     this.#plan = planInstance({ ...view, olderRefusals: memory.olderRefusals, nowMs: startedMs });
-    this.#unrecorded = stored.revision === "" ? countUnmanaged(view, this.#plan.inventory) : 0;
+    this.unrecorded = stored.revision === "" ? countUnmanaged(view, this.#plan.inventory) : 0;
   }
 
   get view(): View {
@@ -108,18 +114,33 @@ export class Run {
   }
 
   /** Takes in what was learned, and plans again. Refused writes await the next read of their list, and are not sent before. */
-  see(learned: Partial<Omit<View, "desired">>): void {
+  see(learned: Learned): void {
+    this.#show(learned, this.#compile(learned));
+  }
+
+  #compile(learned: Learned): DesiredState {
+    const { desired, gathered, inventory, observed } = { ...this.#view, ...learned };
+    if (learned.gathered === undefined && !desired.dependsOnManaged) return desired;
+    return compileDesired(gathered, this.ports.clock.nowMs(), inventory.entries, this.ledger.shown(observed).lists);
+  }
+
+  #show(learned: Learned, desired: DesiredState): void {
     const nowMs = this.ports.clock.nowMs();
     const { olderRefusals } = this.memory;
-    const { desired, ...view } = { ...this.#view, ...learned };
-    const observed = this.ledger.shown(view.observed);
-    const isStale = learned.gathered !== undefined || desired.dependsOnManaged;
-    const compiled = (): DesiredState => compileDesired(view.gathered, nowMs, view.inventory.entries, observed.lists);
-    this.#view = { ...view, desired: isStale ? compiled() : desired };
+    this.#view = { ...this.#view, ...learned, desired };
+    const observed = this.ledger.shown(this.#view.observed);
     const plan = planInstance({ ...this.#view, observed, olderRefusals, nowMs });
     const operations = plan.operations.filter((operation) => !this.ledger.awaitsRead(operation));
     this.#plan = operations.length === plan.operations.length ? plan : { ...plan, operations };
     this.#next = 0;
+  }
+
+  /** The same as `see`, in pieces. */
+  async #seeDeclared(learned: Learned): Promise<void> {
+    await this.#pace.inPieces(
+      () => this.#compile(learned),
+      (desired) => this.#show(learned, desired),
+    );
   }
 
   /** True if the declared state may be newer than the view, or a rule has expired since. */
@@ -130,6 +151,13 @@ export class Run {
     return this.ports.source.version(this.name) !== this.#view.version;
   }
 
+  /** Whether the next operation has to wait for a plan of the newer declared state: additions go on while plans rest. */
+  needsRefresh(): boolean {
+    const { operation } = this;
+    const maySend = operation !== undefined && !isRemoval(operation) && this.#pace.isResting;
+    return !maySend && this.isOutdated();
+  }
+
   /** Gathers again and plans again. */
   async refresh(): Promise<RunResult | undefined> {
     const version = this.ports.source.version(this.name);
@@ -138,7 +166,7 @@ export class Run {
     if (ended !== undefined || gathered === undefined) return ended;
     this.#confirmedMs = undefined;
     this.#isRead = false;
-    this.see({ version, gathered });
+    await this.#seeDeclared({ version, gathered });
     return undefined;
   }
 
@@ -203,7 +231,7 @@ export class Run {
     } else {
       gathered = { ...gathered, unconfirmed: confirmed.problem };
     }
-    this.see({ gathered });
+    await this.#seeDeclared({ gathered });
     return undefined;
   }
 
@@ -247,33 +275,8 @@ export class Run {
   }
 
   /** What the run knows now. */
-  facts(
-    phase: RunFacts["phase"],
-    ended?: { readonly result: RunResult; readonly retryAtMs?: number | undefined },
-  ): RunFacts {
-    const { gathered, desired, inventory, drift } = this.#view;
-    const observed = this.ledger.shown(this.#view.observed);
-    const { plan, left } = this;
-    const remaining = plan.operations.slice(plan.operations.length - left);
-    const lists = this.#next === 0 ? plan.lists : summarizeLists(observed, inventory, remaining, plan.held);
-    return {
-      gathered,
-      desired,
-      phase,
-      result: ended?.result,
-      observed,
-      plan,
-      lists,
-      inventory,
-      done: this.ledger.done,
-      changes: this.ledger.changes(),
-      unrecorded: this.#unrecorded,
-      drift,
-      pace: paceOf(this.ledger.done, left, this.ports.clock.nowMs() - this.startedMs),
-      waiting: this.progress.waiting,
-      nowMs: this.ports.clock.nowMs(),
-      retryAtMs: ended?.retryAtMs,
-    };
+  facts(phase: RunFacts["phase"], ended?: RunEnd): RunFacts {
+    return factsOfRun(this, phase, ended);
   }
 
   /** `Gone` if the instance no longer exists, `Outdated` if the run has to start again. */

@@ -6,6 +6,7 @@
 //
 // The cache is cleared along the way, before the first call of a plan or between two; a failure there stops nothing else.
 // Nothing here knows where resources live, or how the WAF is called.
+import { TimeSlices } from "../../async/time-slices.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -98,7 +99,9 @@ async function gather(
 ): Promise<Declared | undefined> {
   const gathered = await ports.source.gather(name);
   if (gathered === undefined) return undefined;
+  const slices = new TimeSlices(ports.clock);
   const desired = compileDesired(gathered, ports.clock.nowMs(), memory.managed, memory.lastObserved?.lists);
+  if (slices.isOver) await slices.pause();
   return { version, gathered, desired };
 }
 
@@ -178,7 +181,9 @@ async function begin(
   const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
   emitDomainMove(ports.status, memory.emitted, instance.meta, domain.told);
+  const slices = new TimeSlices(ports.clock);
   declared = compiledFor(declared, memory, domain.inventory, read.value, startedMs);
+  if (slices.isOver) await slices.pause();
   // Plan, with drift taken into account.
   const view = withDrift(ports, memory, { ...declared, observed: read.value, inventory: domain.inventory });
   const run = new Run({ name, ports, memory, waf, startedMs, view, stored, followsSource });

@@ -12,6 +12,7 @@ import {
   afterFetch,
   fetchDueMs,
   type FeedState,
+  firstEndMs,
   initialFeedState,
   validatorsOf,
   withoutEnded,
@@ -100,9 +101,12 @@ export class FeedBook {
 
   /** When something is due next: a fetch, or the expiry of an entry. */
   nextMs(): number | undefined {
-    const times = [...this.#known.values()].flatMap((known) => [this.#dueMs(known), firstEndMs(known.content)]);
-    const known = times.filter((timeMs) => timeMs !== undefined);
-    return known.length === 0 ? undefined : Math.min(...known);
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const known of this.#known.values()) {
+      const endMs = known.content === undefined ? Number.POSITIVE_INFINITY : firstEndMs(known.content);
+      nextMs = Math.min(nextMs, endMs, this.#dueMs(known) ?? Number.POSITIVE_INFINITY);
+    }
+    return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
   }
 
   /** Entries expire without a response of the source. */
@@ -112,9 +116,14 @@ export class FeedBook {
       const { good } = known.state;
       const from = known.content ?? good?.content;
       const content = from === undefined ? undefined : withoutEnded(from, nowMs);
-      if (content !== known.content) this.#version += 1;
-      known.content = content;
+      this.#use(known, content);
     }
+  }
+
+  /** Other ends of the same entries are no news for rules. */
+  #use(known: Known, content: FeedContent | undefined): void {
+    if (content?.entries !== known.content?.entries) this.#version += 1;
+    known.content = content;
   }
 
   #dueMs({ feed, state, storeProblem, storeRetryAtMs }: Known): number | undefined {
@@ -124,6 +133,7 @@ export class FeedBook {
 
   #forget(key: string, feed: DeclaredFeed): void {
     this.#known.delete(key);
+    this.#ports.forget?.(feed.meta);
     this.#ports.observer?.forgotten(feed.meta);
     this.#version += 1;
   }
@@ -167,10 +177,7 @@ export class FeedBook {
       return;
     }
     current.state = state;
-    if (state.good?.content !== before.good?.content) {
-      current.content = state.good?.content;
-      this.#version += 1;
-    }
+    if (state.good?.content !== before.good?.content) this.#use(current, state.good?.content);
     this.dropEnded();
     emitFeedEvents(status, feed, before, state);
     observer?.fetched(feed.meta, judgeFeed(state, feed).reason);
@@ -179,11 +186,4 @@ export class FeedBook {
 
 function adapted(state: FeedState, feed: DeclaredFeed): FeedState {
   return adaptFeedState(state, feed, feed.meta.annotations[requestedAtAnnotation]);
-}
-
-function firstEndMs(content: FeedContent | undefined): number | undefined {
-  if (content === undefined || content.expiresAtMs.size === 0) return undefined;
-  let firstMs = Number.POSITIVE_INFINITY;
-  for (const endMs of content.expiresAtMs.values()) firstMs = Math.min(firstMs, endMs);
-  return firstMs;
 }

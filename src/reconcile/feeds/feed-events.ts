@@ -1,7 +1,7 @@
 // Emits the events of feeds, once each. It compares states, so later fetches do not repeat events.
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
-import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";
+import { entriesText, judgeFeed } from "../../plan/feeds/feed-verdict.ts";
 import type { StatusPort } from "../ports.ts";
 
 export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: FeedState, after: FeedState): void {
@@ -31,10 +31,10 @@ function isNewlyHeld({ source }: DeclaredFeed, { held: before }: FeedState, { he
 function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedState, after: FeedState): void {
   const old = before.good?.content;
   const next = after.good?.content;
-  if (next === undefined || old === next) return;
+  if (next === undefined || old?.entries === next.entries) return;
   const known = new Set(old?.entries);
   const added = next.entries.filter((entry) => !known.has(entry)).length;
   const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
-  const message = `The feed has ${next.entries.length} entries: ${added} new, ${removed} removed.`;
+  const message = `The feed has ${entriesText(next.entries.length)}: ${added} new, ${removed} removed.`;
   status.event(meta, { type: "Normal", reason: "FeedChanged", message });
 }

@@ -46,6 +46,8 @@ export interface FeedFigures {
 export interface FeedPorts {
   readonly store: FeedStore;
   readonly fetch: FetchFeed;
+  /** The feed is no longer declared: the fetcher need remember nothing of it. */
+  readonly forget?: (feed: ObjectName) => void;
   readonly status: StatusPort;
   readonly clock: Clock;
   /** A number from 0 to below 1. */

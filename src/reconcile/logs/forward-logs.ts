@@ -92,7 +92,7 @@ async function forwardOnce(
   const admission = admitInstance(gathered, ports.baseUrlObjection);
   const result =
     admission.kind === "Admitted"
-      ? await new ForwardRun(gathered.instance, admission.key, ports, memory).run()
+      ? await new ForwardRun(gathered, admission.key, ports, memory).run()
       : blockedBy(admission);
   if (result.kind === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
   if (result.finding !== undefined) await reportLogs(status, meta, memory, result.finding, clock.nowMs());

@@ -2,6 +2,7 @@
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance, LogForwarding } from "../../model/declared.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import type { WafFault } from "../../model/waf-result.ts";
@@ -74,7 +75,7 @@ export interface ForwardLogsPorts {
   readonly stopping: AbortSignal;
   /** For metrics and logs. Must not throw. */
   readonly observer: {
-    forwarded?(instance: ObjectName, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
+    forwarded?(gathered: Gathered, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
     /** How long after its time the newest entry was forwarded. */
     lagged?(instance: ObjectName, lagMs: number): void;
     failed?(instance: ObjectName, reason: string, fault: WafFault | undefined): void;

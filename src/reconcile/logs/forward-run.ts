@@ -2,6 +2,7 @@
 // forwarded by then is recorded; and while recording fails, nothing more is forwarded.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
+import type { Gathered } from "../../model/gathered.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import { LogCursor, loadLogCursor } from "../../plan/logs/cursor.ts";
@@ -34,6 +35,7 @@ export type ForwardResult =
 const outputWords = { Stdout: "the operator's stdout", OTLP: "the OpenTelemetry collector" } as const;
 
 export class ForwardRun {
+  readonly #gathered: Gathered;
   readonly #instance: DeclaredInstance;
   readonly #key: ApiKey;
   readonly #ports: ForwardLogsPorts;
@@ -41,8 +43,9 @@ export class ForwardRun {
   /** Days were read that had nothing to forward: worth recording, but not urgent. */
   #hasMoved = false;
 
-  constructor(instance: DeclaredInstance, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
-    this.#instance = instance;
+  constructor(gathered: Gathered, key: ApiKey, ports: ForwardLogsPorts, memory: ForwardMemory) {
+    this.#gathered = gathered;
+    this.#instance = gathered.instance;
     this.#key = key;
     this.#ports = ports;
     this.#memory = memory;
@@ -116,7 +119,7 @@ export class ForwardRun {
       }
       this.#memory.isUnsaved = true;
       this.#memory.forwarded += chunk.length;
-      observer.forwarded?.(meta, chunk, logs.output);
+      observer.forwarded?.(this.#gathered, chunk, logs.output);
       this.#noteNewest(chunk);
     }
     return undefined;

@@ -7,7 +7,7 @@ import { nameKey } from "../../model/resource.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { progressText, ruleProgress } from "../../plan/instance/progress.ts";
-import { describeCarved } from "../../plan/lists/compiled-rule.ts";
+import { describeCarved, describeRejected, faultsIn } from "../../plan/lists/compiled-rule.ts";
 import type { RejectedEntry } from "../../plan/lists/rule-entries.ts";
 import { shortened } from "../../model/sentence.ts";
 import { assessRule } from "./assess-rule.ts";
@@ -77,7 +77,7 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
   };
 }
 
-/** Rejected entries first, because a person must act on them. */
+/** What is rejected comes first: a person has to do something about it, unless a feed lists it. */
 function shownEntries(
   rule: CompiledRule,
   progress: RuleProgress | undefined,
@@ -85,7 +85,8 @@ function shownEntries(
 ): Pick<WafIpRuleStatus, "rejected" | "carved"> {
   const bytesMax = Math.max(entriesBytesMin, Math.min(entriesBytesMax, bytesLeft));
   const refused = (progress?.refused ?? []).map(({ entry, message }) => ({ entry, source: "the WAF's API", message }));
-  const rejected = firstEntries([...rule.rejected, ...refused], bytesMax);
+  const ofFeeds = rule.rejected.filter(({ isOfFeed }) => isOfFeed === true);
+  const rejected = firstEntries([...faultsIn(rule.rejected), ...refused, ...ofFeeds], bytesMax);
   const carvedItems = rule.carved.slice(0, entriesShownMax);
   const carved = firstEntries(
     carvedItems.map((item) => ({ ...item, message: describeCarved(item) })),
@@ -150,6 +151,9 @@ function bytesOf(value: unknown): number {
 }
 
 function acceptRule(rule: CompiledRule): AcceptedFinding {
-  if (rule.verdict === "Accepted") return accepted;
+  if (rule.verdict === "Accepted") {
+    // What is rejected then is of feeds.
+    return rule.rejected.length === 0 ? accepted : { ...accepted, message: describeRejected(rule.rejected) };
+  }
   return { status: "False", reason: rule.verdict, message: rule.message };
 }

@@ -61,7 +61,9 @@ export class BrokenReferenceIndex {
         const parsed = parseObject(kind, object);
         if (!parsed.ok) continue;
         const { declared } = parsed;
-        const problem = problemOf(this.#stores, this.#watchedNamespace, declared.instance)?.problem;
+        const { instance, meta } = declared;
+        const isHome = meta.namespace === instance.namespace;
+        const problem = problemOf(this.#stores, this.#watchedNamespace, instance, isHome)?.problem;
         if (problem !== undefined) objects.set(resourceKey(declared.meta), { declared, problem, place: "" });
       }
     }

@@ -65,6 +65,8 @@ export class FeedRecords {
   /** Undefined on success, otherwise the reason. */
   async save(feed: ObjectName, state: FeedState): Promise<string | undefined> {
     if (!this.#options.mayWrite()) return "This process must not write: it is stopping or does not hold the Lease.";
+    // Without an owner, nothing would ever delete the records.
+    if (this.#options.uidOf(feed) === undefined) return `WafFeed ${nameKey(feed)} no longer exists.`;
     const { stateText, content } = encodeFeed(state);
     const head = this.#heads.get(nameKey(feed));
     if (head === undefined) return `The record of WafFeed ${nameKey(feed)} has not been read.`;

@@ -33,6 +33,22 @@ export interface DeclaredObjects {
   readonly invalid: ReadonlyMap<string, string>;
 }
 
+/**
+ * Parses what is attached and remembers it, so that `parseObjects` has nothing left to parse. Yields after each object: whoever
+ * walks through it can let other work run in between.
+ */
+export function* parseAhead(
+  { rules, origins }: Pick<InstanceObjects, "rules" | "origins">,
+  attached: AttachedNamespaces,
+): Generator<undefined> {
+  for (const [kind, objects] of [["WafIpRule", rules] as const, ["WafOrigin", origins] as const]) {
+    for (const object of attached.only(kind, objects)) {
+      parseObject(kind, object);
+      yield undefined;
+    }
+  }
+}
+
 export function parseObjects(
   { rules, origins, cacheClears, unreadable }: Omit<InstanceObjects, "instance">,
   attached: AttachedNamespaces,

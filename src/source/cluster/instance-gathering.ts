@@ -1,12 +1,14 @@
 // Gathers the objects of an instance, from the stores or confirmed by fresh reads. Objects of namespaces without access are
 // excluded first, so that no Secret or ConfigMap is read for them.
 import type { Clock } from "../../async/clock.ts";
+import { TimeSlices } from "../../async/time-slices.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { AttachedNamespaces, type LabelsOf, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
 import type { BrokenReferenceIndex } from "./broken-reference-index.ts";
+import type { ClusterObject } from "./cluster-object.ts";
 import { type ClusterWatches, unreadableInstance } from "./cluster-watches.ts";
 import { readInstance } from "./confirm-instance.ts";
 import {
@@ -14,6 +16,7 @@ import {
   type DeclaredObjects,
   type InstanceObjects,
   namespacesOf,
+  parseAhead,
   parseObjects,
 } from "./gather-instance.ts";
 import type { InstanceReferences } from "./instance-references.ts";
@@ -47,6 +50,8 @@ export class InstanceGathering {
     const instance = parseInstance(WafInstance.get(key));
     if (instance === undefined) return undefined;
     const labelsOf = watchedLabels(watches.stores);
+    const stored = { rules: WafIpRule.listBy("instance", key), origins: WafOrigin.listBy("instance", key) };
+    await this.#parseAhead(stored, new AttachedNamespaces(instance, labelsOf));
     const objects = {
       rules: WafIpRule.listBy("instance", key),
       origins: WafOrigin.listBy("instance", key),
@@ -71,8 +76,14 @@ export class InstanceGathering {
     );
     if (!confirmed.ok) return { state: "Failed", problem: confirmed.problem };
     if (confirmed.value === undefined) return { state: "Read", gathered: undefined };
-    const { instance, labelsOf, ...objects } = confirmed.value;
+    const { instance, labelsOf, ...fresh } = confirmed.value;
     const attached = new AttachedNamespaces(instance, labelsOf);
+    const objects = {
+      ...fresh,
+      rules: this.#known("WafIpRule", fresh.rules),
+      origins: this.#known("WafOrigin", fresh.origins),
+    };
+    await this.#parseAhead(objects, attached);
     const declared = parseObjects({ ...objects, unreadable: this.#unreadable() }, attached);
     const rules = budgeted(declared.rules, attached);
     const read = await references.read(instance, rules, { notBeforeMs: startMs, bypassWatch: true });
@@ -101,6 +112,22 @@ export class InstanceGathering {
       brokenReferences: broken.references(instance),
     };
     return assembleGathered(instance, declared, references, { namespaceLabels, ...watched });
+  }
+
+  async #parseAhead(objects: Pick<InstanceObjects, "rules" | "origins">, attached: AttachedNamespaces): Promise<void> {
+    const slices = new TimeSlices(this.#options.clock);
+    for (const _ of parseAhead(objects, attached)) if (slices.isOver) await slices.pause();
+  }
+
+  /** The objects of the store where it has the same versions: these are parsed already. */
+  #known(kind: "WafIpRule" | "WafOrigin", objects: readonly ClusterObject[]): ClusterObject[] {
+    const store = this.#options.watches.stores.byKind[kind];
+    return objects.map((object) => {
+      const { namespace = "", name, uid, resourceVersion } = object.metadata;
+      const stored = store.get(nameKey({ namespace, name }));
+      if (stored === undefined || stored.metadata.uid !== uid) return object;
+      return stored.metadata.resourceVersion === resourceVersion ? stored : object;
+    });
   }
 
   #unreadable(): InstanceObjects["unreadable"] {

@@ -101,11 +101,13 @@ export class InstanceReferences {
         for (const _ of parseInSlices(taken)) if (slices.isOver) await slices.pause();
         reads.push(taken);
       }
+      if (slices.isOver) await slices.pause();
     }
     const used = new Set(
       reads.flatMap((read) => read.texts.flatMap((text) => (text.state === "Read" ? [text.source] : []))),
     );
     for (const { rule, texts: ofRule } of reads) {
+      if (slices.isOver) await slices.pause();
       if (ofRule.some((text) => text.state === "Missing" && text.isTooLarge))
         texts.drop(rule, (source) => used.has(source));
     }

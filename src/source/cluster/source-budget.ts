@@ -74,7 +74,7 @@ export class SourceBudget {
   /** Counts the texts of the rule, including dropped ones: undefined if accepted, otherwise why they are too large. */
   take({ rule, grant }: BudgetedRule, texts: readonly AddressText[], linesDropped = 0): string | undefined {
     const read = texts.filter((text) => text.state === "Read");
-    const lines = read.reduce((sum, { text }) => sum + linesIn(text), linesDropped);
+    const lines = read.reduce((sum, text) => sum + linesOf(text), linesDropped);
     if (lines > linesOfRuleMax) {
       return `The ConfigMaps of this rule have ${said(lines)} lines in total, but the limit is ${said(linesOfRuleMax)}: remove lines.`;
     }
@@ -105,6 +105,17 @@ export function tooLarge({ meta, addressesFrom }: DeclaredRule, problem: string)
     const source = `ConfigMap ${meta.namespace}/${name}, key ${key}`;
     return { state: "Missing", source, problem, isTooLarge: true };
   });
+}
+
+// Every run counts them, and a text is the same object while its ConfigMap is unchanged.
+const lineCounts = new WeakMap<AddressText, number>();
+
+function linesOf(text: Extract<AddressText, { state: "Read" }>): number {
+  const known = lineCounts.get(text);
+  if (known !== undefined) return known;
+  const lines = linesIn(text.text);
+  lineCounts.set(text, lines);
+  return lines;
 }
 
 export function linesIn(text: string): number {

@@ -50,8 +50,11 @@ export class UnattachedLookup {
     const instance = instanceNameOf(stored);
     if (!parsed.ok) return { ...invalid(kind, stored, parsed.problem), instance };
     if (instance === undefined) return undefined;
-    const key = nameKey(instance);
-    if (!this.#problems.has(key)) this.#problems.set(key, problemOf(this.#stores, this.#watchedNamespace, instance));
+    const isHome = stored.metadata.namespace === instance.namespace;
+    const key = `${nameKey(instance)} ${isHome}`;
+    if (!this.#problems.has(key)) {
+      this.#problems.set(key, problemOf(this.#stores, this.#watchedNamespace, instance, isHome));
+    }
     const problem = this.#problems.get(key) ?? this.#refusalOf(kind, stored, instance);
     return problem === undefined ? undefined : { meta: parsed.declared.meta, instance, stored, ...problem };
   }
@@ -77,16 +80,21 @@ function invalid(
   return { meta: metaOfObject(kind, stored), reason: "InvalidSpec", problem, stored };
 }
 
-/** Why an object can't attach to the instance, whatever its namespace; undefined if the instance exists and is valid. */
+/**
+ * Why an object can't attach to the instance, whatever is granted; undefined if the instance exists and is valid.
+ *
+ * @param isHome whether the object is of the namespace of the instance: others are not told which instances there are
+ */
 export function problemOf(
   stores: ClusterStores,
   watchedNamespace: string | undefined,
   instance: ObjectName,
+  isHome: boolean,
 ): Problem | undefined {
   const name = nameKey(instance);
   const object = stores.byKind.WafInstance.get(name);
   if (object === undefined) {
-    return { reason: "InstanceNotFound", problem: describeMissing(stores, watchedNamespace, instance) };
+    return { reason: "InstanceNotFound", problem: describeMissing(stores, watchedNamespace, instance, isHome) };
   }
   if (parseInstance(object) === undefined) {
     return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: check its status.` };
@@ -99,11 +107,13 @@ function describeMissing(
   { byKind: { WafInstance } }: ClusterStores,
   watchedNamespace: string | undefined,
   instance: ObjectName,
+  isHome: boolean,
 ): string {
   const name = nameKey(instance);
   if (watchedNamespace !== undefined && instance.namespace !== watchedNamespace) {
     return `This wafsync watches only namespace ${watchedNamespace}, so it cannot see WafInstance ${name}.`;
   }
+  if (!isHome) return `There is no WafInstance ${name}.`;
   const near = nearestName(
     instance.name,
     WafInstance.listBy("namespace", instance.namespace).map(({ metadata }) => metadata.name),

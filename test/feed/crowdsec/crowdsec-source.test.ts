@@ -19,6 +19,7 @@ beforeEach(async () => {
     isPublicOnly: true,
     allowInsecureHttp: true,
     userAgent: "wafsync/0.0.0",
+    redact: (text) => text,
     version: "0.0.0",
     operatingSystem: { name: "linux", version: "6" },
   });

@@ -31,6 +31,7 @@ const open: FetchOptions = {
   isPublicOnly: true,
   allowInsecureHttp: true,
   userAgent: "wafsync/0.0.0",
+  redact: (text) => text,
 };
 
 async function get(change: Partial<FetchRequest> = {}, options: Partial<FetchOptions> = {}): Promise<FetchOutcome> {
@@ -116,6 +117,16 @@ describe("A fetch fails, and takes nothing for a list,", () => {
   test.each([404, 403, 500, 204, 206])("if the status is %s", async (status) => {
     server.fails(status);
     expect(entriesOf(await get())).toBe(`HttpStatus: ${server.url()} responded with status ${status}.`);
+  });
+
+  test("if the server asks for more than an hour, which counts up to a day", async () => {
+    for (const [header, hours] of [
+      ["28800", 8],
+      ["8640000", 24],
+    ] as const) {
+      server.fails(503, { "retry-after": header });
+      expect(await get()).toMatchObject({ fault: { code: "HttpStatus", retryAfterMs: hours * 3_600_000 } });
+    }
   });
 
   test("if the server asks to wait, and says for how long", async () => {

@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import { EntryCollector } from "../../../src/feed/read/entry-collector.ts";
@@ -10,10 +8,15 @@ import type { FeedReading } from "../../../src/model/feed.ts";
 import { anyNetwork, ipv4Network, spelling, written } from "../../support/builders/arbitraries.ts";
 import { caseCount } from "../../support/builders/case-count.ts";
 import { slow } from "../../support/processes/slowness.ts";
+import { readSharedList } from "../../support/builders/shared-lists.ts";
 import { inChunks, manyAddresses } from "../../support/builders/feed-texts.ts";
 
 async function read(text: string | Buffer, chunkSize?: number, limit?: number): Promise<FeedReading> {
-  const result = await readFeed(inChunks(text, chunkSize), { type: "Plain" }, limit);
+  const result = await readFeed(
+    inChunks(text, chunkSize),
+    { type: "Plain" },
+    limit === undefined ? {} : { entriesMax: limit },
+  );
   if (!result.ok) throw new Error(result.fault.message);
   return result.reading;
 }
@@ -103,7 +106,7 @@ describe("A plain list", () => {
   });
 
   test("ends at the limit of entries", async () => {
-    const result = await readFeed(inChunks("192.0.2.1\n192.0.2.2\n192.0.2.3\n"), { type: "Plain" }, 2);
+    const result = await readFeed(inChunks("192.0.2.1\n192.0.2.2\n192.0.2.3\n"), { type: "Plain" }, { entriesMax: 2 });
     expect(result).toEqual({
       ok: false,
       fault: { code: "TooManyEntries", message: "The feed has more than 2 entries." },
@@ -194,22 +197,9 @@ describe("The reader of bytes", () => {
   });
 });
 
-const dataFolders = ["../shared/data", "../../shared/data"].map((folder) =>
-  join(import.meta.dirname, "../../..", folder),
-);
-
-/** Real lists are not part of the repository. */
-async function readReal(name: string): Promise<Buffer | undefined> {
-  const texts = await Promise.all(dataFolders.map((folder) => readFile(join(folder, name)).catch(() => undefined)));
-  return texts.find((text) => text !== undefined);
-}
-
 test("The real IPsum list of level 3 has 14,217 valid entries", async () => {
-  const text = await readReal("ipsum-level-3.txt");
-  if (text === undefined) {
-    process.stderr.write("wafsync: ../shared/data/ipsum-level-3.txt is missing, so the real list is not tested\n");
-    return;
-  }
+  const text = await readSharedList("ipsum-level-3.txt");
+  if (text === undefined) return;
   const { counts } = await read(text);
   expect(counts).toEqual({ total: 14_217, valid: 14_217, invalid: 0, duplicates: 0 });
 });

@@ -53,6 +53,21 @@ describe("The last good content of a feed", () => {
     expect(state.nextFetchMs).toBe(3 * hourMs);
   });
 
+  test("has the ends of its entries as they were read last, as the same change", () => {
+    const endingAt = (...endsMs: readonly number[]): FetchOutcome => {
+      const reading = aReading(someAddresses(2));
+      const expiresAtMs = new Map(reading.content.entries.map((one, index) => [one, endsMs[index] ?? 0]));
+      return { kind: "Updated", reading: { ...reading, content: { ...reading.content, expiresAtMs } } };
+    };
+    const first = after([read(2)]);
+    const prolonged = after([endingAt(5 * hourMs, 6 * hourMs), endingAt(5 * hourMs, 9 * hourMs)], aFeed(), first);
+    expect([...(prolonged.good?.content.expiresAtMs.values() ?? [])]).toEqual([5 * hourMs, 9 * hourMs]);
+    expect(prolonged.good?.changedAtMs).toBe(first.good?.changedAtMs);
+    // A server rounds durations: each full answer differs by a moment.
+    const rounded = after([endingAt(5 * hourMs + 900, 9 * hourMs - 900)], aFeed(), prolonged);
+    expect(rounded.good?.content).toBe(prolonged.good?.content);
+  });
+
   test("is the very same object while its entries are the same", () => {
     const first = after([read(100)]);
     const second = after([read(100)], aFeed(), first);

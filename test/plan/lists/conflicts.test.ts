@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { compileDesired } from "../../../src/plan/instance/desired.ts";
 import { allowing, aRule, blocking, createdMs } from "../../support/builders/declare.ts";
 import type { InventoryOverrides, ObservedOverrides } from "../../support/builders/gathered.ts";
-import { anInventory, gathered, nowMs, observed, ownedBy } from "../../support/builders/gathered.ts";
+import { anInventory, entry, gathered, nowMs, observed, ownedBy } from "../../support/builders/gathered.ts";
 
 const one = "192.0.2.1";
 const older = { meta: { createdAtMs: createdMs - 1 } };
@@ -71,5 +71,19 @@ describe("An entry in Block and in Allow", () => {
     expect(desired.rules.find(({ id }) => id === "edge/partner")?.message).toContain(
       `The blocklist already contains ${one}, which was last declared by a source of WafIpRule edge/feed that is now missing`,
     );
+  });
+
+  test("that a feed lists leaves the rule of the feed in order, and only that one", () => {
+    const threats = aRule("threats", {
+      texts: [{ state: "Listed", source: "WafFeed edge/threats", entries: [entry(one)] }],
+    });
+    const winning = desiredWith({ rules: [allowing("partner", [one], older), threats] }, {});
+    expect(winning.rules.map(({ id, verdict }) => [id, verdict])).toEqual([
+      ["edge/partner", "Accepted"],
+      ["edge/threats", "Accepted"],
+    ]);
+    expect(winning.rules[1]?.rejected).toMatchObject([{ entry: one, isOfFeed: true }]);
+    const losing = desiredWith({ rules: [threats, allowing("partner", [one])] }, { blocklist: [one] });
+    expect(losing.rules.find(({ id }) => id === "edge/partner")?.verdict).toBe("Conflict");
   });
 });

@@ -42,13 +42,16 @@ describe("An entry of a special-purpose network", () => {
   });
 });
 
-describe("A special-purpose network that a feed lists", () => {
-  function feedRule(entries: readonly string[], own: readonly string[] = []) {
-    const source = "WafFeed edge/threats";
-    const rule = blocking("a", own);
-    return { ...rule, texts: [{ state: "Listed", source, entries: entries.map(entry) }] } as const;
-  }
+const feed = "WafFeed edge/threats";
 
+function feedRule(entries: readonly string[], own: readonly string[] = []) {
+  return aRule("a", {
+    addresses: own,
+    texts: [{ state: "Listed", source: feed, entries: entries.map(entry) }],
+  });
+}
+
+describe("A special-purpose network that a feed lists", () => {
   test("is left out, and the rule has nothing to complain about: who uses a list can't correct it", () => {
     // Lists of unused networks have these, and 224.0.0.0/3 is wider than the guard allows.
     const [rule] = desiredOf({ rules: [feedRule(["10.0.0.0/8", "127.0.0.1", "224.0.0.0/3", "192.0.2.1"])] }).rules;
@@ -66,6 +69,30 @@ describe("A special-purpose network that a feed lists", () => {
     const instance = anInstance({ guards: { specialPurpose: "Allow" } });
     const [rule] = desiredOf({ instance, rules: [feedRule(["10.0.0.0/8"])] }).rules;
     expect([...(rule?.entries ?? [])]).toEqual(["10.0.0.0/8"]);
+  });
+});
+
+describe("An entry of a feed that a guard refuses", () => {
+  const instance = anInstance({ guards: { neverBlock: ["192.0.2.7"] } });
+  const origins = [anOrigin("198.51.100.7")];
+
+  test("is named, without advice that nobody can follow, and the rule is in order without it", () => {
+    const rules = [feedRule(["192.0.2.0/24", "198.51.100.7", "2.0.0.0/7", "203.0.113.1"])];
+    const [rule] = desiredOf({ instance, origins, rules }).rules;
+    expect(rule).toMatchObject({ verdict: "Accepted", message: "" });
+    expect([...(rule?.entries ?? [])]).toEqual(["203.0.113.1"]);
+    const reachable = "which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin).";
+    expect(rule?.rejected.map((one) => [one.entry, one.message])).toEqual([
+      ["192.0.2.0/24", `192.0.2.0/24 overlaps 192.0.2.7, ${reachable}`],
+      ["198.51.100.7", `198.51.100.7 overlaps 198.51.100.7, ${reachable}`],
+      ["2.0.0.0/7", expect.stringMatching(/^2\.0\.0\.0\/7 is wider than \/8, .* lets through\.$/)],
+    ]);
+  });
+
+  test("does not hide a fault of the rule itself", () => {
+    const [rule] = desiredOf({ instance, origins, rules: [feedRule(["198.51.100.7"], ["192.0.2.7"])] }).rules;
+    expect(rule).toMatchObject({ verdict: "GuardRejected", message: expect.stringMatching(/^1 entry is not applied/) });
+    expect(rule?.rejected).toHaveLength(2);
   });
 });
 

@@ -102,6 +102,18 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(told[0]?.problem).toContain(`does not grant access to namespace ${stranger}`);
   });
 
+  test("another namespace is not told the names of instances that its reference resembles", async () => {
+    const name = await anInstance("named-like");
+    const stranger = await createNamespace(cluster, "guessing");
+    const instanceRef = { name: "wav", namespace: name.namespace };
+    await created(rule(stranger, "guess", ["198.51.100.2"], { instanceRef }));
+    await created(rule(name.namespace, "typo", ["198.51.100.2"], { instanceRef: { name: "wav" } }));
+    const problemOf = (namespace: string) =>
+      [...source.unattached()].find((object) => object?.meta.namespace === namespace)?.problem;
+    expect(problemOf(stranger)).toBe(`There is no WafInstance ${name.namespace}/wav.`);
+    expect(problemOf(name.namespace)).toBe(`There is no WafInstance ${name.namespace}/wav; did you mean waf?`);
+  });
+
   test("nothing that a stranger changes is a change of the instance", async () => {
     const name = await anInstance("quiet");
     const stranger = await createNamespace(cluster, "busy");

@@ -5,14 +5,17 @@ import type { AddressInfo } from "node:net";
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 
-export class FeedServer {
+export class FeedServer implements AsyncDisposable {
   readonly #server: Server;
+  readonly #host: string;
+  #port = 0;
   readonly requests: { readonly url: string; readonly headers: IncomingMessage["headers"]; readonly body: string }[] =
     [];
   #answer: Answer = (_, response) => response.end();
 
-  private constructor(server: Server) {
+  private constructor(server: Server, host: string) {
     this.#server = server;
+    this.#host = host;
   }
 
   static async start(host = "127.0.0.1"): Promise<FeedServer> {
@@ -24,14 +27,13 @@ export class FeedServer {
         started.#answer(request, response);
       });
     });
-    const started = new FeedServer(server);
-    server.listen(0, host);
-    await once(server, "listening");
+    const started = new FeedServer(server, host);
+    await started.restart();
     return started;
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return this.#port;
   }
 
   url(path = "/list", host = "127.0.0.1"): string {
@@ -50,10 +52,21 @@ export class FeedServer {
     this.#answer = (_, response) => response.writeHead(status, headers).end("no");
   }
 
+  /** On the port that it had. */
+  async restart(): Promise<void> {
+    this.#server.listen(this.#port, this.#host);
+    await once(this.#server, "listening");
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
   async stop(): Promise<void> {
     if (!this.#server.listening) return;
     this.#server.closeAllConnections();
     this.#server.close();
     await once(this.#server, "close").catch(() => undefined);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
   }
 }

@@ -26,6 +26,8 @@ export interface OperatorStart {
   /** False for an operator that refuses the addresses of the machine on which it runs. */
   readonly callsLoopback?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Parameters of Node.js itself. */
+  readonly nodeParameters?: readonly string[];
   /** Another program than the sources, such as a bundle. */
   readonly program?: string;
   /** How many times as fast as the clock on the wall its time passes; then its one parameter is the name of the Lease. */
@@ -46,6 +48,7 @@ export async function startOperator(start: OperatorStart): Promise<OperatorProce
     timesAsFast === undefined
       ? startWafsync(["operator", ...own, ...ports, ...parameters], {
           environment: { POD_NAME: podName, ...environment },
+          nodeParameters: start.nodeParameters ?? [],
           ...(program === undefined ? {} : { program }),
         })
       : startWafsync([kubeconfig, String(timesAsFast), ...parameters], { program: fastOperator });

@@ -2,6 +2,7 @@
 // in a copy and shows that something notices; docs/reliability.md has the table, and a test that both are up to date.
 
 import { feedMutations } from "./feed-mutations.ts";
+import { networkMutations } from "./network-mutations.ts";
 
 export interface Mutation {
   /** What is switched off. */
@@ -118,7 +119,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an entry inside a protected network is rejected even with `Carve`",
     file: "src/plan/lists/guards.ts",
-    from: "if (neverBlock.containing(entry) !== undefined) return rejectedFor(remove);",
+    from: "if (neverBlock.containing(entry) !== undefined) return rejectedFor(objection, remove);",
     to: "",
     foundBy: simulation,
   },
@@ -195,21 +196,21 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "a missing source puts the entries that it last declared on hold",
     file: "src/plan/lists/holds.ts",
-    from: "const ofSource = source === undefined ? [] : (this.#bySource.get(source) ?? []);",
+    from: "const ofSource = source === undefined ? [] : (bySource.get(source) ?? []);",
     to: "const ofSource = source === undefined ? [] : [];",
     foundBy: simulation,
   },
   {
     guard: "an invalid line puts the entries that its rule last declared on hold",
     file: "src/plan/lists/holds.ts",
-    from: 'if (scope.kind === "Rule") push(this.#byRule, scope.rule, hold);',
+    from: 'if (scope.kind === "Rule") push(byRule, scope.rule, hold);',
     to: "",
     foundBy: simulation,
   },
   {
     guard: "an unknown source puts the entries of a possibly renamed rule on hold",
     file: "src/plan/lists/holds.ts",
-    from: "push(this.#byNamespace, namespaceOf(scope.rule), hold);",
+    from: "push(byNamespace, namespaceOf(scope.rule), hold);",
     to: "",
     foundBy: simulation,
   },
@@ -338,6 +339,13 @@ export const mutations: readonly Mutation[] = [
     from: "if (rules.every(({ isOwners }) => isOwners)) return rules;",
     to: "if (rules.length >= 0) return rules;",
     foundBy: simulation,
+  },
+  {
+    guard: "no Allow entry of a guest gets into what is on hold",
+    file: "src/plan/lists/protect-others.ts",
+    from: "for (const { entry, namespaces } of held()) for (const namespace of namespaces) add(entry, namespace);",
+    to: "",
+    foundBy: "test/plan/instance/guests.test.ts",
   },
   {
     guard: "a guest's origin is not protected from blocks",
@@ -543,6 +551,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/release.test.ts",
   },
   ...feedMutations,
+  ...networkMutations,
   {
     guard: "one call at a time",
     file: "src/waf/lane.ts",

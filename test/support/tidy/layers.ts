@@ -73,7 +73,7 @@ export const layers: readonly Layer[] = [
       },
       {
         name: "feed/crowdsec",
-        mayImport: ["model", "async", "net", "plan/feeds", "feed/fetch"],
+        mayImport: ["model", "async", "plan/feeds", "feed/fetch"],
         duty: "the decisions of a CrowdSec local API",
       },
     ],

@@ -1,6 +1,7 @@
 // A folder of resources for one test, with a simulator that they point at.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parse } from "yaml";
 import { startSimulator } from "../../../src/simulator/start-simulator.ts";
 import type { Simulator, SimulatorOptions } from "../../../src/simulator/start-simulator.ts";
 import { scratchDirectory } from "./scratch-directory.ts";
@@ -99,6 +100,8 @@ export interface WafFolder extends AsyncDisposable {
   readonly from: readonly string[];
   /** Every file below the folder, state included, as one text. */
   everyFile(): Promise<string>;
+  /** What a command reported about `Kind/namespace/name`. */
+  statusOf(object: string): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** A simulator, and a folder with an instance and its Secret. */
@@ -114,6 +117,10 @@ export async function wafFolder(options: Partial<SimulatorOptions> = {}, instanc
     path: files.path,
     from: ["-f", files.path, "--allow-insecure-http"],
     everyFile: async () => await textOfFolder(files.path),
+    statusOf: async (object) => {
+      const text = await readFile(join(files.path, `.wafsync/status/${object}.yaml`), "utf8");
+      return (parse(text) as { status: Readonly<Record<string, unknown>> }).status;
+    },
     async [Symbol.asyncDispose]() {
       await simulator.close();
       await files[Symbol.asyncDispose]();

@@ -22,20 +22,12 @@
     - waffeeds/status
   verbs:
     - patch
-    - update
 - apiGroups:
     - wafsync.dev
   resources:
     - wafinstances
   verbs:
     - patch
-    - update
-- apiGroups:
-    - wafsync.dev
-  resources:
-    - wafinstances/finalizers
-  verbs:
-    - update
 - apiGroups:
     - wafsync.dev
   resources:
@@ -117,20 +109,12 @@
     - waffeeds/status
   verbs:
     - patch
-    - update
 - apiGroups:
     - wafsync.dev
   resources:
     - wafinstances
   verbs:
     - patch
-    - update
-- apiGroups:
-    - wafsync.dev
-  resources:
-    - wafinstances/finalizers
-  verbs:
-    - update
 - apiGroups:
     - wafsync.dev
   resources:
@@ -179,12 +163,6 @@
     - get
     - list
     - watch
-- apiGroups:
-    - ""
-  resources:
-    - namespaces
-  verbs:
-    - get
 {{- end }}
 
 {{- define "wafsync.rules.lease" -}}

@@ -1,0 +1,19 @@
+// A status that is no success, as a fault of the feed: with how long the server asks to wait.
+import { parseRetryAfter } from "../../net/retry-after.ts";
+import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
+import { retryAfterMsMax } from "../../plan/feeds/schedule.ts";
+import type { ExchangeAnswer } from "./exchange.ts";
+
+/** @param server what answered, for the message */
+export function statusFault(
+  server: string,
+  { status, headers }: Pick<ExchangeAnswer, "status" | "headers">,
+  nowMs: number,
+): FetchFault {
+  const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs, retryAfterMsMax);
+  return {
+    code: status === 429 ? "RateLimited" : "HttpStatus",
+    message: `${server} answered ${status}.`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}

@@ -1,0 +1,163 @@
+// What Secrets give to a feed reaches its server, and nothing else: neither an output nor a file, whatever the server makes of it.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { FeedServer } from "../support/fakes/feed-server.ts";
+import { everythingPrinted, runWafsync } from "../support/processes/wafsync-process.ts";
+import { ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
+
+const token = "t0k3n-of.the,feeds_0123456789";
+const password = "p4ssw0rd-of-feeds";
+const basic = Buffer.from(`reader:${password}`).toString("base64");
+const bouncerKey = "b0unc3r-key-0123456789";
+/** No part of a secret that would help to guess the rest. */
+const leaks = /t0k3n|feeds_012|p4ssw0rd|cmVhZGVyOnA|b0unc3r/iu;
+
+const secrets = `apiVersion: v1
+kind: Secret
+metadata: {name: tokens, namespace: shop}
+stringData:
+  bearer: "Bearer ${token}\\n"
+  basic: "Basic ${basic}"
+  apiKey: "${bouncerKey}\\n"
+`;
+const headers =
+  "headersFrom: [{name: Authorization, secretKeyRef: {name: tokens, key: bearer}}, {name: X-Basic, secretKeyRef: {name: tokens, key: basic}}]";
+
+function feed(round: number, source: string): string {
+  return `apiVersion: wafsync.dev/v1alpha1
+kind: WafFeed
+metadata: {name: threats, namespace: shop, annotations: {wafsync.dev/requested-at: "${round}"}}
+spec: {${source}}
+`;
+}
+
+function sent({ headers }: IncomingMessage): string {
+  const { authorization, "x-basic": other, "x-api-key": key } = headers;
+  const repeated = authorization === undefined ? [] : [authorization, other, token, password];
+  return [...repeated, ...(key === undefined ? [] : [key])].join(" ");
+}
+
+type Echo = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** As it is, and in a place where it is cut off. */
+const paths = (text: string): readonly string[] =>
+  [0, 60, 170, 185, 190].map((length) => `/${"x".repeat(length)}/${encodeURIComponent(text)}`);
+
+const echoes: readonly (readonly [string, Echo])[] = [
+  [
+    "lines of the list",
+    (request, response) => {
+      const words = sent(request).split(" ");
+      const lines = [
+        sent(request),
+        ...words,
+        ...words.map((word) => `${"y".repeat(70)}${word}`),
+        JSON.stringify(words),
+      ];
+      response.end(`192.0.2.1\n${lines.join("\n")}\n${"z".repeat(310)}${token}\n`);
+    },
+  ],
+  ["an error page", (request, response) => response.writeHead(403, sent(request)).end(sent(request))],
+  [
+    "validators and the type",
+    (request, response) => {
+      const etag = `"${token}"`;
+      response.writeHead(200, {
+        etag,
+        "last-modified": sent(request),
+        "content-type": `image/${"x".repeat(40)}${token}`,
+      });
+      response.end("192.0.2.1\n");
+    },
+  ],
+  ...paths(token).map(
+    (path, index) =>
+      [
+        `a redirect, ${index}`,
+        ({ url }: IncomingMessage, response: ServerResponse) =>
+          url === path ? response.writeHead(404).end() : response.writeHead(302, { location: path }).end(),
+      ] as const,
+  ),
+  [
+    "a redirect to another host",
+    (_, response) => response.writeHead(302, { location: `https://${password}.invalid/` }).end(),
+  ],
+  [
+    "a redirect with a password",
+    (_, response) => response.writeHead(302, { location: `https://a:${password}@b.invalid/` }).end(),
+  ],
+  ["a connection that breaks", ({ socket }) => socket.destroy()],
+];
+
+test("headers from Secrets, which the server repeats wherever it can", async () => {
+  await using folder = await wafFolder();
+  await using server = await FeedServer.start();
+  await folder.files.write("secret.yaml", `${await readFile(join(folder.path, "secret.yaml"), "utf8")}---\n${secrets}`);
+  await folder.files.write(
+    "rule.yaml",
+    ruleDocument("feed", { spec: "  addressesFrom: [{feedRef: {name: threats}}]\n" }),
+  );
+  const guards = "guards: {maxInvalidPercent: 100}";
+  for (const [round, [what, echo]] of echoes.entries()) {
+    server.answers(echo);
+    await folder.files.write("feed.yaml", feed(round, `http: {url: "${server.url()}", ${headers}}, ${guards}`));
+    await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
+    expect(server.requests.at(-1)?.headers.authorization ?? "").toMatch(/^Bearer t0k3n|^$/);
+    expect({ what, state: await stateOf(folder) }).toEqual({ what, state: expect.not.stringMatching(leaks) });
+  }
+  for (const command of ["status", "plan", "history", "run --once"]) {
+    const inner = command === "history" ? [] : ["--allow-private-feeds"];
+    await runWafsync([
+      ...command.split(" "),
+      ...folder.from.filter((word) => command !== "history" || !word.startsWith("--allow")),
+      ...inner,
+    ]);
+  }
+  expect(everythingPrinted()).toContain("WafFeed shop/threats");
+  expect(everythingPrinted()).not.toMatch(leaks);
+});
+
+test("a key for CrowdSec, which the server repeats wherever it can", async () => {
+  await using folder = await wafFolder();
+  await using server = await FeedServer.start();
+  await folder.files.write("secret.yaml", `${await readFile(join(folder.path, "secret.yaml"), "utf8")}---\n${secrets}`);
+  await folder.files.write(
+    "rule.yaml",
+    ruleDocument("feed", { spec: "  addressesFrom: [{feedRef: {name: threats}}]\n" }),
+  );
+  const answers: readonly Echo[] = [
+    (request, response) => response.writeHead(403, sent(request)).end(sent(request)),
+    (request, response) => response.writeHead(302, { location: `/${sent(request)}` }).end(),
+    (request, response) => response.end(sent(request)),
+    (request, response) => {
+      const decision = {
+        id: 1,
+        origin: sent(request),
+        type: "ban",
+        scope: "Ip",
+        duration: "4h",
+        scenario: sent(request),
+      };
+      const values = [sent(request), bouncerKey, `${"y".repeat(70)}${bouncerKey}`, "192.0.2.1"];
+      const decisions = values.map((value) => ({ ...decision, value }));
+      response.end(JSON.stringify(request.url?.includes("stream") === true ? { new: [], deleted: [] } : decisions));
+    },
+  ];
+  for (const [round, answer] of answers.entries()) {
+    server.answers(answer);
+    const source = `crowdsec: {url: "${server.url("")}", apiKeySecretRef: {name: tokens, key: apiKey}}, guards: {maxInvalidPercent: 100}`;
+    await folder.files.write("feed.yaml", feed(round, source));
+    await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
+    expect(server.requests.at(-1)?.headers["x-api-key"]).toBe(bouncerKey);
+    expect({ round, state: await stateOf(folder) }).toEqual({ round, state: expect.not.stringMatching(leaks) });
+  }
+  expect(everythingPrinted()).not.toMatch(leaks);
+});
+
+/** Every file but the Secret. */
+async function stateOf(folder: { everyFile(): Promise<string>; readonly path: string }): Promise<string> {
+  const secret = await readFile(join(folder.path, "secret.yaml"), "utf8");
+  return (await folder.everyFile()).replace(secret, "");
+}

@@ -1,0 +1,59 @@
+// The variables that name a proxy change nothing: a proxy would resolve names by itself, so no address could be checked before a
+// connection, and it would see the hosts that wafsync calls.
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { describe, expect, test } from "@jest/globals";
+import { startSimulator } from "../../src/simulator/start-simulator.ts";
+import { instanceDocument, ruleDocument, testDomain, testKey } from "../support/worlds/waf-folder.ts";
+import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+
+/** Counts who connects, and answers nobody. */
+async function aProxy() {
+  const seen = { connections: 0 };
+  const server = createServer((socket) => {
+    seen.connections += 1;
+    socket.destroy();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return Object.assign(seen, { url, [Symbol.asyncDispose]: async () => void server.close() });
+}
+
+function variablesFor(url: string): Record<string, string> {
+  const names = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"];
+  // Node.js itself reads them only with this one.
+  return { ...Object.fromEntries(names.map((name) => [name, url])), NO_PROXY: "", NODE_USE_ENV_PROXY: "1" };
+}
+
+describe("With the variables that name a proxy, wafsync", () => {
+  test("calls the WAF directly", async () => {
+    await using proxy = await aProxy();
+    const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
+    await using files = await scratchDirectory({
+      "main.yaml": instanceDocument(waf.baseUrl),
+      "rule.yaml": ruleDocument("office", { addresses: ["192.0.2.1"] }),
+    });
+    const environment = { ...variablesFor(proxy.url), WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: waf.baseUrl };
+    const { code } = await runWafsync(["apply", "-f", files.path, "--allow-insecure-http"], { environment });
+    expect([code, waf.wafs()[0]?.blocklist, proxy.connections]).toEqual([0, ["192.0.2.1"], 0]);
+    await waf.close();
+  });
+
+  test("fetches feeds directly, and still refuses those at inner addresses", async () => {
+    await using proxy = await aProxy();
+    const waf = await startSimulator({ keys: [{ key: testKey, domain: testDomain }] });
+    const feed = `apiVersion: wafsync.dev/v1alpha1\nkind: WafFeed\nmetadata: {name: list, namespace: shop}\nspec:\n  http: {url: "${proxy.url.replace("http://127.0.0.1", "https://localhost")}/list.txt"}\n`;
+    await using files = await scratchDirectory({
+      "main.yaml": instanceDocument(waf.baseUrl),
+      "feed.yaml": feed,
+      "rule.yaml": ruleDocument("listed", { spec: "  addressesFrom: [{feedRef: {name: list}}]\n" }),
+    });
+    const environment = { ...variablesFor(proxy.url), WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: waf.baseUrl };
+    const { stdout, stderr } = await runWafsync(["plan", "-f", files.path, "--allow-insecure-http"], { environment });
+    expect(stdout + stderr).toContain("not on the public Internet");
+    expect(proxy.connections).toBe(0);
+    await waf.close();
+  });
+});

@@ -1,0 +1,15 @@
+import { expect, test } from "@jest/globals";
+import { secretsIn } from "../../src/model/header-secrets.ts";
+
+test.each([
+  ["Bearer abcdefgh.ijkl", ["Bearer abcdefgh.ijkl", "abcdefgh.ijkl"]],
+  ["abcdefgh,ijklmnop", ["abcdefgh,ijklmnop", "abcdefgh", "ijklmnop"]],
+  [
+    `Basic ${Buffer.from("me:long-password").toString("base64")}`,
+    ["Basic bWU6bG9uZy1wYXNzd29yZA==", "bWU6bG9uZy1wYXNzd29yZA==", "me:long-password", "long-password"],
+  ],
+  ["short", ["short"]],
+  ["on", []],
+])("The header value %j has the secrets %j", (value, secrets) => {
+  expect(secretsIn(value)).toEqual(secrets);
+});

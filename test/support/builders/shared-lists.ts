@@ -1,0 +1,17 @@
+// The real lists that lie next to the repository on some machines. They are read and never copied into it.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../../..");
+/** Next to the repository, or next to the folder of its work trees. */
+const folders = ["../shared/data", "../../shared/data"].map((folder) => join(root, folder));
+
+/** Undefined, with a line on stderr, on a machine that does not have it. */
+export async function readSharedList(name: string): Promise<Buffer | undefined> {
+  const texts = await Promise.all(folders.map((folder) => readFile(join(folder, name)).catch(() => undefined)));
+  const text = texts.find((one) => one !== undefined);
+  if (text === undefined) {
+    process.stderr.write(`wafsync: ../shared/data/${name} is missing, so the real list is not tested\n`);
+  }
+  return text;
+}

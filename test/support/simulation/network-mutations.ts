@@ -1,0 +1,68 @@
+// The promises about inner networks, and the smallest change of the source that breaks each.
+import type { Mutation } from "./mutations.ts";
+
+const policy = "src/net/address-policy.ts";
+const policyTest = "test/net/address-policy.test.ts";
+const lookup = "src/net/checked-lookup.ts";
+const lookupTest = "test/net/checked-lookup.test.ts";
+const connection = "src/waf/connection.ts";
+const connectionTest = "test/waf/connection.test.ts";
+
+export const networkMutations: readonly Mutation[] = [
+  {
+    guard: "private networks are inner",
+    file: policy,
+    from: '["10.0.0.0", 8],',
+    to: '["10.0.0.0", 9],',
+    foundBy: policyTest,
+  },
+  {
+    guard: "metadata services are inner",
+    file: policy,
+    from: '["169.254.0.0", 16],',
+    to: '["169.254.0.0", 17],',
+    foundBy: policyTest,
+  },
+  {
+    guard: "an IPv6 address that contains an inner IPv4 address is inner",
+    file: policy,
+    from: 'if (embedded !== undefined) return !isIn(innerIpv4, embedded, "ipv4");',
+    to: "if (embedded !== undefined) return true;",
+    foundBy: policyTest,
+  },
+  {
+    guard: "what is not known to be public is inner",
+    file: policy,
+    from: 'return isIn(globalUnicast, address, "ipv6") && !isIn(innerIpv6, address, "ipv6");',
+    to: 'return !isIn(innerIpv6, address, "ipv6");',
+    foundBy: policyTest,
+  },
+  {
+    guard: "every address of a host is checked",
+    file: lookup,
+    from: "if (!addresses.every(({ address }) => isAllowed(address)))",
+    to: "if (!addresses.some(({ address }) => isAllowed(address)))",
+    foundBy: lookupTest,
+  },
+  {
+    guard: "a host that is an address is checked",
+    file: lookup,
+    from: "return isIP(address) !== 0 && !isAllowed(address) ? refusal() : undefined;",
+    to: "return isIP(host) !== 0 && !isAllowed(address) ? refusal() : undefined;",
+    foundBy: lookupTest,
+  },
+  {
+    guard: "the address is checked where the connection is made",
+    file: connection,
+    from: "check === undefined ? {} : { lookup:",
+    to: 'check?.resolve === undefined || origin !== "" ? {} : { lookup:',
+    foundBy: connectionTest,
+  },
+  {
+    guard: "no connection is made to an inner address in a URL",
+    file: connection,
+    from: "if (refused !== undefined) return callback(refused, null);",
+    to: 'if (refused?.code === "") return callback(refused, null);',
+    foundBy: connectionTest,
+  },
+];
