@@ -32,7 +32,7 @@ type NameRule = ServedDefinition["nameRules"][number];
 export function nameLengthRule(what: string, lengthMax: number): NameRule {
   return {
     cel: `size(self.metadata.name) <= ${lengthMax}`,
-    message: `give the ${what} a name of at most ${lengthMax} characters: the objects that belong to it are named after it`,
+    message: `give the ${what} a name of at most ${lengthMax} characters: the names of its records include it`,
     holds: ({ metadata }) => metadata.name.length <= lengthMax,
   };
 }

@@ -169,7 +169,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   const half = whole.slice(0, Math.floor(whole.length / 2));
   const halfGzip = gzipSync(text(half)).subarray(0, -100);
   const broken: readonly [string, reason: string, message: string, () => void][] = [
-    ["emptied", "NotAList", "empty text", () => server.serves("")],
+    ["emptied", "NotAList", "empty response", () => server.serves("")],
     ["only comments", "ContentOnHold", "has 0 entries", () => server.serves("# Nothing today\n")],
     [
       "a challenge page with 200",
@@ -180,22 +180,22 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
     [
       "a page that is only called one",
       "ContentOnHold",
-      "calls the text text/html",
+      "content type text/html",
       () => server.serves(text(list), page),
     ],
     ["cut in half", "ContentOnHold", `shrank from ${countOf(whole)} to`, () => server.serves(text(half))],
     [
       "cut off in the middle",
       "Unavailable",
-      "ended before it was complete",
+      "is incomplete",
       () =>
         server.answers((_, response) => {
           response.writeHead(200, { "content-length": text(whole).length });
           response.write(text(half), () => response.destroy());
         }),
     ],
-    ["gzip that ends too soon", "Unavailable", "ended before it was complete", () => server.serves(halfGzip)],
-    ["not found", "Unavailable", "answered 404", () => server.fails(404)],
+    ["gzip that ends too soon", "Unavailable", "is incomplete", () => server.serves(halfGzip)],
+    ["not found", "Unavailable", "responded with status 404", () => server.fails(404)],
     [
       "redirected to a page",
       "NotAList",
@@ -218,11 +218,11 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   world.haste = 1;
 
   await server.stop();
-  expect(await world.seen("gone")).toEqual(kept("gone", whole, "Unavailable", "No connection to"));
+  expect(await world.seen("gone")).toEqual(kept("gone", whole, "Unavailable", "Cannot connect to"));
   for (const laterMs of [minuteMs * 10, minuteMs * 61, minuteMs * 60 * 26]) {
     world.laterMs = laterMs;
     expect(await world.seen(`gone for ${laterMs} ms`)).toEqual(
-      kept(`gone for ${laterMs} ms`, whole, "Unavailable", "No connection to"),
+      kept(`gone for ${laterMs} ms`, whole, "Unavailable", "Cannot connect to"),
     );
   }
   expect(conditionOf(await world.status(), "Stale")).toMatchObject({ status: "True", reason: "NotConfirmed" });
@@ -370,7 +370,7 @@ test("a header from a Secret reaches the server, and no output or file", async (
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const applied = await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
   expect(server.requests[0]?.headers.authorization).toBe("Bearer t0ken-of-feeds");
-  expect(applied.stderr).toContain("answered 403");
+  expect(applied.stderr).toContain("responded with status 403");
   const state = (await folder.everyFile()).replaceAll(/http: \{url:.*\n/g, "");
   expect(`${applied.stdout}${applied.stderr}${state}`).not.toMatch(/t0ken/);
   await server.stop();

@@ -162,7 +162,7 @@ function widthObjection(
   const field = list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength";
   const shortest = guards[field][family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the widest that spec.guards.${field}.${family} of the instance lets through`;
+  return `${entry} is wider than /${shortest}, the limit in spec.guards.${field}.${family} of the instance`;
 }
 
 function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string | undefined {
@@ -174,7 +174,7 @@ function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry):
   const kept = neverBlock.overlaps(entry);
   if (kept === undefined) return accepted;
   const objection = `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin)`;
-  const remove = "take it out of the rule";
+  const remove = "remove it from the rule";
   if (neverBlock.containing(entry) !== undefined) return rejectedFor(objection, remove);
   if (guards.onNeverBlock === "Reject") {
     const remedy =
@@ -185,7 +185,7 @@ function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry):
   const pieces = carve(entry, leftOut, piecesMax);
   if (pieces === undefined) {
     return rejectedFor(
-      `${objection}. Without all ${leftOut.length} such networks in it, it would become more than ${piecesMax} networks`,
+      `${objection}. Without the ${leftOut.length} protected networks in it, it would become more than ${piecesMax} networks`,
       "write narrower networks that leave them out",
     );
   }

@@ -61,7 +61,7 @@ export function tooWide(entry: Entry, grant: Grant): string | undefined {
   const { family, prefixLength } = headOf(entry);
   const shortest = grant.minPrefixLength[family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the widest that the instance grants to this namespace`;
+  return `${entry} is wider than /${shortest}, the limit that the instance grants to this namespace`;
 }
 
 /** Counts the entries of each guest namespace across all its rules, oldest rule first. */

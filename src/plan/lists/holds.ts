@@ -1,15 +1,15 @@
 // An unreadable source puts removals on hold: those of entries that it may still declare, and no others.
 //
-// scope        holds the entries
+// scope        entries on hold
 // -----------  --------------------------------------------------------------------------------------------------
 // Unconfirmed  all, without the possibility of an approval: the declared state could not be read before the removal
 // All          all: an unparsable file or an unlisted kind can declare anything
-// Rule         that the rule wanted last
-// Source       that the source wanted last, for whichever rule. If it has none, nobody knows what it holds: then those of
-//              its own rule, and those of rules of its namespace that no longer exist, since a rule may have been renamed
-// Object       that the object wanted last, on whichever list: its reference is broken
+// Rule         that the rule last declared
+// Source       that the source last declared, for any rule. If none are recorded, its entries are unknown: then those of its
+//              own rule, and those of deleted rules in its namespace, because a rule may have been renamed
+// Object       that the object last declared, on both lists: its reference is broken
 //
-// Entries of unknown owners are held by every hold of their list but those of an object.
+// Entries with unknown owners are on hold for every hold of their list except those of objects.
 import { createHash } from "node:crypto";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
