@@ -192,7 +192,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(await installation.pull()).toEqual(all.toSorted());
       installation.newLeader();
       expect(await installation.pull()).toEqual(all.toSorted());
-      expect(installation.problems).toContain("answered 500");
+      expect(installation.problems).toContain("responded with status 500");
       await server.kill();
       await server.start();
       expect(await installation.pull()).toEqual(all.toSorted());
