@@ -66,7 +66,11 @@ export async function openStore(
     const appended = await historyFiles.append(...event);
     return appended.ok ? undefined : appended.problem;
   };
-  const history = new HistoryKeeper({ append }, clock, onProblem);
+  const takeOver = async (instance: ObjectName, former: ObjectName): Promise<string | undefined> => {
+    const taken = await historyFiles.takeOver(instance, former, clock.nowMs());
+    return taken.ok ? undefined : taken.problem;
+  };
+  const history = new HistoryKeeper({ append, takeOver }, clock, onProblem);
   const report = (result: { readonly ok: true } | { readonly ok: false; readonly problem: string }): void => {
     if (!result.ok) onProblem(result.problem);
   };
