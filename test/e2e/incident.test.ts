@@ -1,6 +1,6 @@
 // An incident in a folder, through the bundle that ships: block an address while a long list is being loaded, see why, find it in
 // the history, end it; take over a list that was made by hand; approve removals.
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
@@ -47,14 +47,26 @@ interface Happened {
   }[];
 }
 
+/** How many calls the WAF got between the file of the address and its own call. */
+async function callsBefore({ path, simulator }: WafFolder, address: string): Promise<number> {
+  const { ctimeMs } = await stat(join(path, `main-block-${address.replaceAll(".", "-")}.yaml`));
+  const later = simulator.requests().filter(({ timeMs }) => timeMs > ctimeMs);
+  return later.findIndex(({ method, parameters }) => method === "POST" && parameters["ip"] === address);
+}
+
+async function happenedTo(folder: WafFolder, address: string): Promise<readonly unknown[]> {
+  const { events } = jsonOf(await run(folder, `history ${address} -o json`)) as Happened;
+  return events.map(({ event, values, owners }) => [event, values, owners.map((owner) => owner.split(":")[0])]);
+}
+
 describe("An urgent address", () => {
-  test("is blocked while a long list is loaded, explained, found in the history, and unblocked", async () => {
-    await using folder = await wafFolder({ latencyMs: 5 });
+  test("is blocked within three calls of a list that is being loaded, explained, found in the history, and unblocked", async () => {
+    await using folder = await wafFolder({ latencyMs: 20 });
     const waf = folder.simulator.waf(testKey);
     waf.add("blocklist", addresses(500, 60_000));
     await folder.files.write(
       "big.yaml",
-      ruleDocument("big", { configMap: "list" }) + configMapDocument("list", addresses(3_000)),
+      ruleDocument("big", { configMap: "list" }) + configMapDocument("list", addresses(10_000)),
     );
     const running = startWafsync(["run", ...folder.from], { program: program() });
     await waitFor("the first entries", 30_000, async () => waf.blocklist.length > 510 || undefined);
@@ -63,6 +75,7 @@ describe("An urgent address", () => {
     expect([blocked.code, blocked.stderr]).toEqual([0, expect.stringContaining("another process works with")]);
     expect(waf.has("blocklist", urgent)).toBe(true);
     expect(jsonOf(blocked)).toMatchObject({ instance: "shop/main", state: "Settled" });
+    expect([0, 1, 2]).toContain(await callsBefore(folder, urgent));
 
     const why = await run(folder, `why ${urgent} -o json`);
     expect(why.code).toBe(0);
@@ -74,22 +87,26 @@ describe("An urgent address", () => {
     expect(found?.coverings[0]?.owners).toMatchObject([
       { rule: urgentRule, places: ["main-block-203-0-113-9.yaml:17"] },
     ]);
+    await waitFor("the history of the block", 30_000, async () => {
+      return (await happenedTo(folder, urgent)).length > 0 || undefined;
+    });
 
     const unblocked = await run(folder, `unblock ${urgent}`);
     expect([unblocked.code, unblocked.stdout]).toEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
     expect(waf.has("blocklist", urgent)).toBe(false);
     expect(await readdir(folder.path)).not.toContain("main-block-203-0-113-9.yaml");
+    expect((await run(folder, `why ${urgent}`)).code).toBe(1);
+
+    expect((await run(folder, `block ${urgent} --for 2s`)).code).toBe(0);
+    await waitFor("the end of the block", 30_000, async () => !waf.has("blocklist", urgent) || undefined);
+    // Neither of them has waited for the list.
+    expect(waf.blocklist.length).toBeLessThan(10_500);
     running.child.kill("SIGTERM");
     await running.ended;
     expect(waf.overlaps).toBe(0);
-
-    const { events } = jsonOf(await run(folder, `history ${urgent} -o json`)) as Happened;
-    expect(
-      events.map(({ event, values, owners }) => [event, values, owners.map((owner) => owner.split(":")[0])]),
-    ).toEqual([
-      ["Added", [urgent], [`WafIpRule ${urgentRule}`]],
-      ["Removed", [urgent], [`WafIpRule ${urgentRule}`]],
-    ]);
+    expect(await happenedTo(folder, urgent)).toEqual(
+      ["Added", "Removed", "Added", "Removed"].map((event) => [event, [urgent], [`WafIpRule ${urgentRule}`]]),
+    );
   });
 
   test("is blocked without a running process, before and without everything else that is declared", async () => {
