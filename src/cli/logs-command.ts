@@ -1,6 +1,5 @@
 // `wafsync logs`: blocked requests from the WAF, to the terminal, a pipe or a file.
 import { access } from "node:fs/promises";
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
@@ -23,6 +22,7 @@ import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
@@ -38,17 +38,12 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const plan = request.plan ?? source.plan;
   const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
   if (warning !== undefined) notes.line(`warning: ${warning}`);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
-    const end = await runWith(request, source, watch, stopping.stop);
+    const end = await withStopSignals(async ({ stop }) => await runWith(request, source, watch, stop));
     progress?.clear();
     return report(end, request, watch);
   } finally {
     progress?.clear();
-    process.off("SIGINT", stop).off("SIGTERM", stop);
-    stopping.done();
   }
 }
 

@@ -1,6 +1,5 @@
 // `wafsync report`: writes a page about the blocked requests of some days. It only reads from the WAF.
 import packageJson from "../../package.json" with { type: "json" };
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import { addressesToBlock, assessClients } from "./report/report-clients.ts";
@@ -22,6 +21,7 @@ import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface ReportOptions extends LogSourceOptions {
@@ -50,11 +50,10 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
   if (retention !== undefined) notes.line(`warning: ${retention}`);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
-    const end = await collect(source, options.timeout * 1000, range, watch, stopping.stop);
+    const end = await withStopSignals(
+      async ({ stop }) => await collect(source, options.timeout * 1000, range, watch, stop),
+    );
     progress.clear();
     if (end.state === "Failed") throw logFaultError(end.fault);
     if (end.state === "Stopped") {
@@ -73,8 +72,6 @@ export async function runReport(options: ReportOptions): Promise<number> {
     return watch.isWhole && unread.length === 0 ? 0 : 1;
   } finally {
     progress.clear();
-    process.off("SIGINT", stop).off("SIGTERM", stop);
-    stopping.done();
   }
 }
 

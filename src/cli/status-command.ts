@@ -1,11 +1,11 @@
 // `wafsync status`: every instance, what is pending and how long it takes, and what is on hold with the command that approves it.
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { redactError } from "./describe-error.ts";
 import type { Paint } from "./print-instance.ts";
 import type { StatusView } from "./status-view.ts";
 import { viewStatus } from "./status-view.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { tableLines } from "./table.ts";
 import { openTarget } from "./targets/open-target.ts";
 import { targetWords } from "./targets/target-words.ts";
@@ -31,20 +31,17 @@ export async function runStatus(options: StatusOptions): Promise<number> {
     out.write(textOf(views, options));
     return views.every(isWell) ? 0 : 1;
   }
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
-  let last = "";
-  while (!stopping.stop.aborted) {
-    const text = textOf(await readViews(options), options);
-    // Into a file or a pipe only what has changed.
-    if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
-    last = text;
-    await realClock.sleep(watchMs, stopping.stop);
-  }
-  process.off("SIGINT", stop).off("SIGTERM", stop);
-  stopping.done();
-  return 130;
+  return await withStopSignals(async ({ stop }) => {
+    let last = "";
+    while (!stop.aborted) {
+      const text = textOf(await readViews(options), options);
+      // Into a file or a pipe only what has changed.
+      if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
+      last = text;
+      await realClock.sleep(watchMs, stop);
+    }
+    return 130;
+  });
 }
 
 async function readViews(options: StatusOptions): Promise<readonly StatusView[]> {

@@ -6,6 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { addresses } from "../support/builders/declare.ts";
+import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
@@ -161,10 +162,11 @@ describe("An urgent address", () => {
 
 describe("A list that was made by hand", () => {
   test("is taken over by import and apply without a call that writes", async () => {
-    await using folder = await wafFolder({ spelling: "Mixed" });
+    await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
-    waf.add("blocklist", [...addresses(1_300), "2001:db8:a::/48", "2001:db8::17", "192.0.2.0/28"]);
-    waf.add("allowlist", [...addresses(100, 70_000), "192.0.2.130"]);
+    const lists = handMadeLists();
+    waf.add("blocklist", lists.blocklist);
+    waf.add("allowlist", lists.allowlist);
     await using scratch = await scratchDirectory();
     const out = join(scratch.path, "waf");
     const environment = { WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: folder.simulator.baseUrl };
@@ -173,16 +175,19 @@ describe("A list that was made by hand", () => {
       await runWafsync(words, { program: program(), environment });
     const wafWords = ["--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
     const imported = await start("import", ...wafWords, "--out", out);
-    expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining("Declared 1,303 of the blocklist")]);
+    expect([imported.code, imported.stderr]).toEqual([
+      0,
+      expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
+    ]);
 
     const plan = await start("plan", ...from);
-    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to add, 0 to remove, 1,404 to adopt")]);
+    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to add, 0 to remove, 1,413 to adopt")]);
     expect((await start("apply", ...from)).code).toBe(0);
     expect((await start("plan", ...from)).code).toBe(0);
     const status = await start("status", ...from, "-o", "json");
     expect([status.code, jsonOf(status)]).toMatchObject([
       0,
-      { instances: [{ blocklist: { live: 1_303, managed: 1_303 }, allowlist: { live: 101, managed: 101 } }] },
+      { instances: [{ blocklist: { live: 1_313, managed: 1_313 }, allowlist: { live: 100, managed: 100 } }] },
     ]);
     expect(waf.counters.changes).toBe(0);
     expect((await start("import", ...wafWords, "--out", out)).stderr).toContain("is not empty");

@@ -2,6 +2,7 @@
 // namespace and read neither Secrets nor records, and an administrator.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, rule } from "../support/builders/manifests.ts";
+import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -198,6 +199,33 @@ await describeOperator("the commands of an incident", (world) => {
     expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining("Approved on WafInstance")]);
     await world().eventually("they are removed", () => waf.view.blocklist.length === 511);
     await world().allReady(namespace);
+  });
+
+  test("1,413 entries that were made by hand are taken over by import and kubectl, without a call that writes", async () => {
+    const { cluster, simulator } = world();
+    const taken = await world().newNamespace("taken");
+    const { view, key } = world().newWaf();
+    const lists = handMadeLists();
+    view.add("blocklist", lists.blocklist);
+    view.add("allowlist", lists.allowlist);
+    const wafWords = ["--base-url", simulator.baseUrl, "--allow-insecure-http", "--instance", "main", "-n", taken];
+    const imported = await runWafsync(["import", ...wafWords], { environment: { WAFSYNC_API_KEY: key } });
+    expect([imported.code, imported.stderr]).toEqual([
+      0,
+      expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
+    ]);
+    const secret = ["create", "secret", "generic", "main-waf-key", "-n", taken, `--from-literal=apiKey=${key}`];
+    await cluster.expectKubectl(secret);
+    const applied = await cluster.runKubectl(["apply", "--server-side", "-f", "-"], { input: imported.stdout });
+    expect(applied).toMatchObject({ code: 0 });
+    await world().allReady(taken);
+    const status = await runWafsync(["status", "--kubeconfig", cluster.kubeconfig, "-n", taken, "-o", "json"]);
+    expect([status.code, jsonOf(status)]).toMatchObject([
+      0,
+      { instances: [{ blocklist: { live: 1_313, managed: 1_313 }, allowlist: { live: 100, managed: 100 } }] },
+    ]);
+    expect(view.counters.changes).toBe(0);
+    expect((await world().events(taken)).map(({ reason }) => reason)).toContain("EntriesAdopted");
   });
 
   test("who may not write rules is told which right is missing, and nothing is written", async () => {

@@ -1,15 +1,14 @@
 // Writes rules of a command to a cluster, and waits for what the operator reports on them. A rule that is to go expires first:
 // its status then tells when its entries are off the WAF, and only then is it deleted.
-import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
 import { formatTime } from "../../api/conditions.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import type { ResourceType } from "../../kube/resource-path.ts";
 import { createObject, deleteObject, getObject, mergePatchObject } from "../../kube/verbs.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { createdByAnnotation, longAgoMs, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
@@ -20,13 +19,7 @@ import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts"
 const pollMs = 500;
 const timeoutMs = 10_000;
 const fieldManager = { fieldManager: "wafsync-block" };
-
-const type: ResourceType = {
-  group: apiGroup,
-  version: apiVersionName,
-  plural: kinds.WafIpRule.plural,
-  namespaced: true,
-};
+const type = typeOfKind("WafIpRule");
 
 interface RuleObject extends KubeObject {
   readonly status?: Reported;

@@ -11,6 +11,7 @@ import type { Redactor } from "../../model/redactor.ts";
 import type { FieldSetter, ObjectName, ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
+import { parseInstanceName } from "../instance-name.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 export interface TargetOptions {
@@ -79,7 +80,7 @@ export function policyOf({ allowInsecureHttp, allowedBaseUrls }: TargetOptions):
 
 /** The instances that the command is about: the one of `--instance`, or all. @throws CommandError if there is none */
 export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
-  const named = wanted === undefined ? undefined : parseName(wanted);
+  const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
   const all = await target.instances();
   const fitting = named === undefined ? all : all.filter(({ name }) => name === named.name);
@@ -110,14 +111,4 @@ function excerpt(names: readonly string[]): string {
   const shownMax = 10;
   const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
   return `${names.slice(0, shownMax).join(", ")}${more}`;
-}
-
-function parseName(text: string): { readonly namespace: string | undefined; readonly name: string } {
-  const [first = "", second, ...more] = text.split("/");
-  const [namespace, name] = second === undefined ? [undefined, first] : [first, second];
-  const isName = (part: string): boolean => /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(part);
-  if (more.length > 0 || !isName(name) || (namespace !== undefined && !isName(namespace))) {
-    throw new CommandError(`--instance ${text} is not the name of an instance`, "Write NAME or NAMESPACE/NAME.");
-  }
-  return { namespace, name };
 }
