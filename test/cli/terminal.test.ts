@@ -75,7 +75,8 @@ describeWithProgram("script", "On a terminal", (script) => {
     await using folder = await folderOnHold();
     const watched = await onTerminal(["status", "-f", folder.path, "--watch"], [[/To see and approve them/, controlC]]);
     expect(watched.code).toBe(130);
-    expect(watched.shown).toMatch(/^\u001B\[H\u001B\[2JINSTANCE[^]*38 removals[^]*\n$/);
+    expect(watched.shown.startsWith("\u001B[H\u001B[2JINSTANCE")).toBe(true);
+    expect(watched.shown).toMatch(/38 removals[^]*\n$/);
     const [, suggested = ""] = /approve them: wafsync (?<words>.*)/.exec(watched.shown) ?? [];
     expect(await runWafsync([...suggested.trim().split(" "), "--yes"], { program: program() })).toMatchObject({
       code: 0,

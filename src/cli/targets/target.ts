@@ -4,6 +4,7 @@ import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -11,6 +12,7 @@ import type { Redactor } from "../../model/redactor.ts";
 import type { FieldSetter, ObjectName, ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
+import type { LastBlocked } from "../last-blocked.ts";
 import { parseInstanceName } from "../instance-name.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
@@ -26,7 +28,12 @@ export interface TargetOptions {
 }
 
 export type LiveLists =
-  | { readonly state: "Read"; readonly lists: Readonly<Record<ListName, readonly string[]>> }
+  | {
+      readonly state: "Read";
+      readonly lists: Readonly<Record<ListName, readonly string[]>>;
+      /** Undefined if nobody asked, or if the instance does not use the logs. */
+      readonly lastBlocked?: LastBlocked | undefined;
+    }
   | { readonly state: "Unread"; readonly why: string };
 
 export interface InstanceSight {
@@ -49,14 +56,21 @@ export interface OnHold {
   readonly groups: readonly HeldGroup[];
 }
 
+export interface LookOptions {
+  /** Reads the lists of the WAF, too. */
+  readonly live: boolean;
+  /** Looks for the last blocked request of this address or network as well, where `spec.logs` is enabled. */
+  readonly blocked?: Entry;
+}
+
 export interface Target {
   /** `in folder waf/`, or `in namespace shop`. */
   readonly where: string;
   readonly redactor: Redactor;
   /** By name. @throws CommandError if they can't be listed */
   instances(): Promise<readonly ObjectName[]>;
-  /** Reads the lists of the WAF, too, if `live`. @throws CommandError if there is no such instance */
-  look(instance: ObjectName, options: { readonly live: boolean }): Promise<InstanceSight>;
+  /** @throws CommandError if there is no such instance */
+  look(instance: ObjectName, options: LookOptions): Promise<InstanceSight>;
   /** Where the rules of a command go: the namespace of `-n`, or that of the instance. */
   namespaceOfRules(instance: ObjectName): string;
   /** Where a rule of this name is, or would be written: for people. */
