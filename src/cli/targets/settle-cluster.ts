@@ -17,6 +17,8 @@ import { progressOf } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 const pollMs = 500;
+/** Most changes are done by then, and need no word about what they wait for. */
+const quietMs = 2_000;
 const timeoutMs = 10_000;
 const fieldManager = { fieldManager: "wafsync-block" };
 const type = typeOfKind("WafIpRule");
@@ -78,7 +80,8 @@ async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Prom
 }
 
 async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: WaitOptions): Promise<ChangeOutcome> {
-  const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
+  const startMs = realClock.monotonicMs();
+  const giveUpMs = startMs + wait.timeoutMs;
   const told = new Set<string>();
   for (const rule of rules) {
     for (let seen = rule; ;) {
@@ -87,8 +90,10 @@ async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: Wa
       if (state === "Left") return { state, message, isFollowed: true };
       if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
       if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
-      if (!told.has(message)) wait.onMessage(message);
-      told.add(message);
+      if (realClock.monotonicMs() - startMs >= quietMs) {
+        if (!told.has(message)) wait.onMessage(message);
+        told.add(message);
+      }
       await realClock.sleep(pollMs, wait.stop);
       const read: ApiResult<RuleObject> = await getObject(api, type, addressOf(rule), { timeoutMs });
       if (read.ok) seen = read.value;
