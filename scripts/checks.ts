@@ -39,13 +39,15 @@ export const fastTests: readonly string[] = [
 ];
 
 /**
- * Suites that try a tenth of their random cases in most runs: `npm run test:deploy` runs them once more, with all cases. See
+ * Suites that try a tenth of their cases in most runs: `npm run test:deploy` runs them once more, with all cases. See
  * test/support/builders/case-count.ts.
  */
 export const thoroughTests: readonly string[] = [
+  "test/app/faults.test.ts",
   "test/async/keyed-queue.test.ts",
   "test/cli/command-rule.test.ts",
   "test/cli/import-documents.test.ts",
+  "test/e2e/sigkill.test.ts",
   "test/feed/read/plain-reader.test.ts",
   "test/kube/lease-simulation.test.ts",
   "test/kube/list-watch-model.test.ts",
@@ -54,6 +56,7 @@ export const thoroughTests: readonly string[] = [
   "test/plan/instance/explain.test.ts",
   "test/plan/instance/plan.property.test.ts",
   "test/reconcile/logs/forward-logs-walk.test.ts",
+  "test/simulation/simulation.test.ts",
 ];
 
 /** Suites in those folders that need a control plane, or take longer than all others together. */

@@ -24,7 +24,7 @@ function copyOfTree(): string {
   return folder;
 }
 
-/** What noticed the mutation, or undefined. A test file that does not load has noticed nothing. */
+/** What noticed the mutation, or undefined. A program that does not load has noticed nothing. */
 function check(folder: string, foundBy: string): string | undefined {
   const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js", "--bail", foundBy];
   const parameters =
@@ -42,7 +42,7 @@ function check(folder: string, foundBy: string): string | undefined {
     const title = /● (?!Test suite failed to run)(.*)/.exec(run.stderr)?.[1];
     return title === undefined ? undefined : `${foundBy}: ${title}`;
   }
-  return /^(seed \d+: .*)/m.exec(run.stdout)?.[1] ?? "the simulation broke";
+  return /^(seed \d+: .*)/m.exec(run.stdout)?.[1];
 }
 
 function notice(folder: string, { file, from, to, foundBy }: Mutation): string | undefined {

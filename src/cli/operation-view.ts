@@ -127,7 +127,7 @@ export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
 /** Declared entries that another writer added. */
 export function viewUnmanaged({ plan, desired, observed }: RunFacts): DifferenceView[] {
   if (plan === undefined || observed === undefined) return [];
-  return findUnmanaged(desired, observed, plan.inventory.entries).map((item) => ({
+  return findUnmanaged(desired, observed, plan).map((item) => ({
     target: item.list,
     value: item.entry,
     reason: unmanagedReason(item),

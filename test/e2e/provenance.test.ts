@@ -41,6 +41,22 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   expect(record).toMatch(/^ {2}[0-9a-z]{10} Adopted \S+ WafIpRule:shop\/office$/m);
 });
 
+test("1,413 foreign entries are adopted by one plan that says so, without a write to the WAF", async () => {
+  await using folder = await wafFolder();
+  const waf = folder.simulator.waf(testKey);
+  const addresses = publicBlocklist();
+  waf.add("blocklist", addresses);
+  await folder.files.write("feed.yaml", adopting("feed", addresses));
+  const planned = await runWafsync(["plan", ...folder.from]);
+  expect(planned.code).toBe(1);
+  expect(planned.stdout).toContain("Plan: 0 to add, 0 to remove, 1,413 to adopt without a call.");
+  const applied = await runWafsync(["apply", ...folder.from]);
+  expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining("shop/main: 1,413 adopted;") });
+  expect(applied.stdout).toContain("blocklist 1,413 (1,413 managed)");
+  expect((await runWafsync(["plan", ...folder.from])).code).toBe(0);
+  expect([waf.blocklist.length, writesTo(waf)]).toEqual([1_413, 0]);
+});
+
 test("a missing ConfigMap holds only its own entries, also through the whole program", async () => {
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);

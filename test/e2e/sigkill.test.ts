@@ -5,13 +5,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as realDelay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
+import { caseCount } from "../support/builders/case-count.ts";
 import { seededRandom } from "../support/builders/seeded-random.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import { originDocument, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
 import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 
-const kills = 32;
+const kills = caseCount(80);
 const seed = 20_261_121;
 const foreign = ["198.51.100.7", "198.51.100.8"];
 const poolSize = 120;

@@ -1,6 +1,7 @@
 // What happens to a WAF over the weeks: namespaces that may attach or may not, rules that expire, people who change the
 // lists by hand, keys that are rotated, teams that go.
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { slow, within } from "../support/processes/slowness.ts";
@@ -117,6 +118,33 @@ await describeOperator("the life of a WAF", (world) => {
     await world().patch(other, { metadata: { annotations: { "wafsync.dev/approve-removals": hash } } });
     await world().eventually("what was approved is removed", () => waf.view.blocklist.length === 0);
     await world().remove(right);
+  });
+
+  test("an odd line of one rule holds its own removals until they are approved, and lets another rule remove and expire", async () => {
+    const { namespace, waf } = await world().newInstance("odd", { resyncInterval: "1h" });
+    const list = (lines: readonly string[]) =>
+      configMap(namespace, "feed", lines.join("\n"), { "wafsync.dev/watch": "true" });
+    const [first = "", ...held] = addresses(3);
+    const addressesFrom = [{ configMapKeyRef: { name: "feed", key: "list.txt" } }];
+    const expiresAt = `${new Date(Date.now() + slow(8_000)).toISOString().slice(0, 19)}Z`;
+    await world().apply(list([first, ...held]), rule(namespace, "feed", [], { addressesFrom }));
+    await world().apply(rule(namespace, "other", addresses(2, 10)));
+    await world().apply(rule(namespace, "brief", addresses(1, 20), { expiresAt }));
+    await world().eventually("all are added", () => waf.view.blocklist.length === 6);
+    await world().apply(list([first, "198.18.0.O1"]), rule(namespace, "other", addresses(1, 10)));
+    await world().eventually("one is removed, and one expires", () => waf.view.blocklist.length === 4);
+    expect(waf.view.blocklist.toSorted()).toEqual([first, ...held, ...addresses(1, 10)].toSorted());
+    const status = async () => (await world().read("WafInstance", namespace, "waf"))?.status;
+    await world().eventually("the others are listed as on hold", async () => {
+      return isDeepStrictEqual(
+        JSON.parse(JSON.stringify((await status())?.["removalsOnHold"] ?? [])).at(0)?.examples,
+        held,
+      );
+    });
+    const approval = { "wafsync.dev/approve-removals": String((await status())?.["heldPlan"]) };
+    await world().patch(instance(namespace, ""), { metadata: { annotations: approval } });
+    await world().eventually("what was approved is removed", () => waf.view.blocklist.length === 2);
+    expect(waf.view.blocklist.toSorted()).toEqual([first, ...addresses(1, 10)].toSorted());
   });
 
   test("an expired rule is removed on time, and not at the next resync", async () => {

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
+import { caseCount } from "../support/builders/case-count.ts";
 import { simulateSeed } from "../support/simulation/simulate-seed.ts";
 
-const seeds = 500;
+const seeds = caseCount(1_500);
 const seedsAtOnce = 50;
 const sums = { steps: 0, calls: 0, faults: 0, kills: 0, processes: 0 };
 let callsToSettleMax = 0;

@@ -84,24 +84,30 @@ export interface RuleProgress {
 export function ruleProgress(
   rule: CompiledRule,
   observed: Observed,
-  plan: { readonly refusals: ReadonlyMap<string, Refusal>; readonly awaited: ReadonlyMap<string, number> },
+  plan: {
+    readonly refusals: ReadonlyMap<string, Refusal>;
+    readonly awaited: ReadonlyMap<string, number>;
+    readonly lists: Readonly<Record<ListName, ListSummary>>;
+  },
   managed: Inventory["entries"],
 ): RuleProgress {
   const live = observed.lists[rule.list];
   const owned = managed[rule.list];
+  // Only a new plan can find any where there were none.
+  const hasForeign = plan.lists[rule.list].foreign > 0;
   const refused: { entry: Entry; message: string }[] = [];
   let synced = 0;
   let foreign = 0;
   for (const entry of rule.entries) {
     if (live.has(entry)) {
       synced += 1;
-      if (!owned.has(entry)) foreign += 1;
+      if (hasForeign && !owned.has(entry)) foreign += 1;
     } else if (plan.refusals.size > 0) {
       const refusal = plan.refusals.get(`${rule.list} +${entry}`);
       if (refusal !== undefined) refused.push({ entry, message: refusal.message });
     }
   }
-  for (const entry of expiredEntries(rule)) if (live.has(entry) && !owned.has(entry)) foreign += 1;
+  for (const entry of hasForeign ? expiredEntries(rule) : []) if (live.has(entry) && !owned.has(entry)) foreign += 1;
   const awaited = plan.awaited.get(rule.id) ?? 0;
   const wanted = rule.entries.size;
   return { desired: wanted + awaited, synced, pending: wanted - synced - refused.length, awaited, foreign, refused };

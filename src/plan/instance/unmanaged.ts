@@ -3,10 +3,10 @@
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
-import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
+import type { Plan } from "./plan.ts";
 
 export interface UnmanagedEntry {
   readonly list: ListName;
@@ -19,12 +19,13 @@ export interface UnmanagedEntry {
 export function findUnmanaged(
   { instance, lists, rules }: Pick<DesiredState, "instance" | "lists" | "rules">,
   observed: Observed,
-  managed: Inventory["entries"],
+  plan: Pick<Plan, "lists" | "inventory">,
 ): UnmanagedEntry[] {
   const found: UnmanagedEntry[] = [];
   for (const list of listNames) {
-    if (instance.policies[list] !== "Additive") continue;
-    const isUnmanaged = (entry: Entry): boolean => observed.lists[list].has(entry) && !managed[list].has(entry);
+    if (instance.policies[list] !== "Additive" || plan.lists[list].foreign === 0) continue;
+    const managed = plan.inventory.entries[list];
+    const isUnmanaged = (entry: Entry): boolean => observed.lists[list].has(entry) && !managed.has(entry);
     for (const [entry, wantedBy] of lists[list]) {
       if (!isUnmanaged(entry)) continue;
       const rule = wantedBy.find(({ expiresAtMs }) => expiresAtMs !== undefined) ?? wantedBy[0];

@@ -44,7 +44,8 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
     const turns = namespaces.get(meta.namespace) ?? [];
     namespaces.set(meta.namespace, turns);
     const group = groups.get(rule) ?? [];
-    for (const add of group.toSorted(byEntry)) turns.push(toOperation(add, rule, left.get(rule) ?? 0));
+    const reasonFor = reasons(rule, left.get(rule) ?? 0);
+    for (const add of group.toSorted(byEntry)) turns.push(toOperation(add, rule, reasonFor));
   }
   return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
 }
@@ -82,17 +83,29 @@ function byEntry(a: WantedAdd, b: WantedAdd): number {
   return a.entry < b.entry ? -1 : 1;
 }
 
-function toOperation({ list, entry, rules }: WantedAdd, first: CompiledRule, left: number): AddEntry {
-  const others = rules.filter((rule) => rule !== first);
-  const also = others.length === 0 ? "" : ` and ${others.length} more`;
-  const priority = first.rule.priority === 0 ? "" : `, priority ${first.rule.priority}`;
-  return {
-    kind: "AddEntry",
-    list,
-    entry,
-    rules: [first.id, ...others.map(({ id }) => id)],
-    reason: `wanted by WafIpRule ${first.id}${also} (${inThousands(left)} to add${priority})`,
+/** Why a rule adds an entry, by how many other rules want it: one text for all entries of which the same is true. */
+function reasons({ id, rule }: CompiledRule, left: number): (others: number) => string {
+  const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
+  const counts = `(${inThousands(left)} to add${priority})`;
+  const known = new Map<number, string>();
+  return (others) => {
+    const reason = known.get(others);
+    if (reason !== undefined) return reason;
+    const also = others === 0 ? "" : ` and ${others} more`;
+    const made = `wanted by WafIpRule ${id}${also} ${counts}`;
+    known.set(others, made);
+    return made;
   };
+}
+
+function toOperation(
+  { list, entry, rules }: WantedAdd,
+  first: CompiledRule,
+  reasonFor: (others: number) => string,
+): AddEntry {
+  const others = rules.filter((rule) => rule !== first);
+  const ids = [first.id, ...others.map(({ id }) => id)];
+  return { kind: "AddEntry", list, entry, rules: ids, reason: reasonFor(others.length) };
 }
 
 /** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */

@@ -15,6 +15,12 @@ export type Served =
   /** 404. */
   | { readonly kind: "Gone" };
 
+/** What a server answered, and the guards when it was asked: an edit during the fetch may count for the next one only. */
+export interface Answer {
+  readonly served: Served;
+  readonly guards: FeedGuards;
+}
+
 export type Judged =
   | { readonly verdict: "Good" }
   /** A person may accept it. */
@@ -49,4 +55,34 @@ export function judgeServed(
   if (last >= 10 && ((last - count) / last) * 100 > maxShrinkPercent)
     return { verdict: "Hold", why: `it shrank from ${last} to ${count} entries` };
   return { verdict: "Good" };
+}
+
+/** Equal for contents with the same entries. */
+export function keyOf(entries: readonly string[] | undefined): string {
+  return entries === undefined ? "none" : [...new Set(entries)].sort().join(" ");
+}
+
+/**
+ * What is wrong with a content that is stored after an answer, or undefined.
+ * @param guards as they are now
+ * @param isAccepted whether a person accepts the content of that key
+ */
+export function objectionTo(
+  { before, after }: { readonly before: readonly string[] | undefined; readonly after: readonly string[] | undefined },
+  answer: Answer | undefined,
+  guards: FeedGuards,
+  isAccepted: (key: string) => boolean,
+): string | undefined {
+  const now = judgeServed(answer?.served, before, guards);
+  const then = judgeServed(answer?.served, before, answer?.guards ?? guards);
+  const isTaken = answer !== undefined && keyOf(spokenEntries(answer.served)) === keyOf(after);
+  if (keyOf(before) === keyOf(after)) {
+    const mustBeTaken = now.verdict === "Good" && then.verdict === "Good";
+    return mustBeTaken && !isTaken ? "good content was not taken" : undefined;
+  }
+  if (after === undefined) return "the last good content was given up";
+  if (!isTaken) return "the content is not what the server said";
+  if (now.verdict === "Good" || then.verdict === "Good") return undefined;
+  if (now.verdict === "Hold" && isAccepted(keyOf(after))) return undefined;
+  return `content was taken although ${now.why}`;
 }

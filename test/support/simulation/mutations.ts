@@ -232,7 +232,7 @@ export const mutations: readonly Mutation[] = [
     file: "src/plan/instance/broken-references.ts",
     from: "(existing?.has(key) === false ? renamed.get(plainKey(ref)) : undefined)",
     to: "(existing?.has(key) === null ? renamed.get(plainKey(ref)) : undefined)",
-    foundBy: simulation,
+    foundBy: "test/plan/instance/broken-references.test.ts",
   },
   {
     guard: "owners that can't be asked stay owners, whoever else wants the entry",
@@ -308,7 +308,7 @@ export const mutations: readonly Mutation[] = [
     guard: "of two rules with one entry the oldest decides",
     file: "src/plan/lists/conflicts.ts",
     from: "if (other === undefined) winners.set(entry, first);",
-    to: "winners.set(entry, first);",
+    to: "if (other?.rule.list !== rule.list) winners.set(entry, first);",
     foundBy: simulation,
   },
   {

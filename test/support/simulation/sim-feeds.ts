@@ -12,7 +12,7 @@ import type { StoredFeed } from "../../../src/reconcile/feeds/feed-ports.ts";
 import { decodeFeedState, encodeFeed, type FeedRecord, withContent } from "../../../src/source/feed-record.ts";
 import { aFeed, textFacts } from "../builders/declare-feed.ts";
 import { RecordedStatus } from "../fakes/recorded-status.ts";
-import { judgeServed, type Served, spokenEntries } from "./feed-oracle.ts";
+import { type Answer, keyOf, objectionTo, type Served, spokenEntries } from "./feed-oracle.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimWorld } from "./sim-world.ts";
 
@@ -50,7 +50,7 @@ export class SimFeeds {
   readonly #served = new Map<string, Served>();
   readonly #stored = new Map<string, Stored>();
   /** What each process was answered last, and which feeds it could load. */
-  readonly #answers = new WeakMap<SimProcess, Map<string, Served>>();
+  readonly #answers = new WeakMap<SimProcess, Map<string, Answer>>();
   readonly #loaded = new WeakMap<SimProcess, Set<string>>();
   /** What was on hold, by the hash that accepts it; and what a person has accepted. */
   readonly #held = new Map<string, string>();
@@ -123,10 +123,14 @@ export class SimFeeds {
     const name = nameKey(feed);
     const was = this.#stored.get(name);
     const entries = state.good?.content.entries.toSorted();
-    const served = this.#answers.get(process)?.get(name);
-    const objection = this.#objection(name, served, was?.entries, entries);
+    const answer = this.#answers.get(process)?.get(name);
+    const guards = this.#declared.get(name)?.guards ?? strict;
+    const objection = objectionTo({ before: was?.entries, after: entries }, answer, guards, (key) =>
+      this.#accepted.delete(key),
+    );
     if (objection !== undefined) ledger.violation(`${name}: ${objection}`);
-    if (state.held !== undefined && served !== undefined) this.#held.set(state.held.hash, keyOf(spokenEntries(served)));
+    if (state.held !== undefined && answer !== undefined)
+      this.#held.set(state.held.hash, keyOf(spokenEntries(answer.served)));
     const isChanged = keyOf(was?.entries) !== keyOf(entries);
     this.#stored.set(name, {
       record: encodeFeed(state),
@@ -140,8 +144,9 @@ export class SimFeeds {
   /** The server's answer as it is when it is asked; a late one arrives when it may be another already. */
   ask(process: SimProcess, feed: ObjectName): { readonly delayMs: number; readonly answer: Promise<FetchOutcome> } {
     const served = this.#served.get(nameKey(feed)) ?? { kind: "Gone" };
-    const answers = this.#answers.get(process) ?? new Map<string, Served>();
-    this.#answers.set(process, answers.set(nameKey(feed), served));
+    const guards = this.#declared.get(nameKey(feed))?.guards ?? strict;
+    const answers = this.#answers.get(process) ?? new Map<string, Answer>();
+    this.#answers.set(process, answers.set(nameKey(feed), { served, guards }));
     return { delayMs: this.#world.chance(0.2) ? this.#world.pick(29_000) : 1, answer: outcomeOf(served) };
   }
 
@@ -197,25 +202,6 @@ export class SimFeeds {
     const texts = gathered?.rules.flatMap(({ texts: all }) => all) ?? [];
     const prefix = "WafFeed ";
     return texts.flatMap((text) => (text.source.startsWith(prefix) ? [[text.source.slice(prefix.length), text]] : []));
-  }
-
-  #objection(
-    name: string,
-    served: Served | undefined,
-    before: readonly string[] | undefined,
-    after: readonly string[] | undefined,
-  ): string | undefined {
-    const guards = this.#declared.get(name)?.guards ?? strict;
-    const judged = judgeServed(served, before, guards);
-    const isTaken = served !== undefined && keyOf(spokenEntries(served)) === keyOf(after);
-    if (keyOf(before) === keyOf(after)) {
-      return judged.verdict === "Good" && !isTaken ? "good content was not taken" : undefined;
-    }
-    if (after === undefined) return "the last good content was given up";
-    if (!isTaken) return "the content is not what the server said";
-    if (judged.verdict === "Good") return undefined;
-    if (judged.verdict === "Hold" && this.#accepted.delete(keyOf(after))) return undefined;
-    return `content was taken although ${judged.why}`;
   }
 
   #accept(name: string): void {
@@ -278,10 +264,6 @@ export class SimFeeds {
 
 function bound(world: SimWorld) {
   return { pick: (count: number) => world.pick(count) };
-}
-
-function keyOf(entries: readonly string[] | undefined): string {
-  return entries === undefined ? "none" : [...new Set(entries)].sort().join(" ");
 }
 
 function describe(served: Served): string {
