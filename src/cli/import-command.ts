@@ -1,5 +1,5 @@
 // `wafsync import`: writes the objects that declare what a WAF has, for a folder or for kubectl apply; all of them or none.
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { ApiKey } from "../model/api-key.ts";
@@ -73,8 +73,10 @@ async function requireNew(out: string): Promise<void> {
 async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
   const place = resolve(out);
   await mkdir(dirname(place), { recursive: true });
-  const temporary = await mkdtemp(join(dirname(place), `.${basename(place)}-`));
+  // With the permissions of any other folder: a service that runs as another user has to read it.
+  const temporary = join(dirname(place), `.${basename(place)}-${process.pid}`);
   try {
+    await mkdir(temporary);
     for (const file of files) await writeFile(join(temporary, file.name), textOf(file), { mode: 0o644 });
     await rmdir(place).catch(() => undefined);
     await rename(temporary, place);

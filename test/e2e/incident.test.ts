@@ -1,6 +1,6 @@
 // An incident in a folder, through the bundle that ships: block an address while a long list is being loaded, see why, find it in
 // the history, end it; take over a list that was made by hand; approve removals.
-import { readdir, readFile, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
@@ -179,6 +179,10 @@ describe("A list that was made by hand", () => {
       0,
       expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
     ]);
+
+    await mkdir(join(scratch.path, "other"));
+    const modes = await Promise.all(["waf", "other"].map(async (name) => (await stat(join(scratch.path, name))).mode));
+    expect(modes[0]).toBe(modes[1]);
 
     const plan = await start("plan", ...from);
     expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to add, 0 to remove, 1,413 to adopt")]);
