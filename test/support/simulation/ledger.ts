@@ -9,7 +9,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import { nameKey } from "../../../src/model/resource.ts";
 import type { RunFacts } from "../../../src/reconcile/facts.ts";
-import type { Recorded } from "./oracle.ts";
+import type { Memory, Recorded } from "./oracle.ts";
 import {
   isForbidden,
   originRemovalForbidden,
@@ -85,10 +85,17 @@ export class Ledger {
     return onlyOne((list) => entries[list].has(entry) && shows(list)) ?? onlyOne((list) => entries[list].has(entry));
   }
 
-  readonly isAllowedAlready = (entry: Entry): boolean => this.#inventory().entries.allowlist.has(entry);
+  readonly memory: Memory = {
+    holderOf: (entry) => this.holderOf(entry),
+    isAllowedAlready: (entry) => this.#inventory().entries.allowlist.has(entry),
+    blocked: () => {
+      const inventory = this.#inventory();
+      return [...inventory.entries.blocklist.keys()].map((entry) => [entry, recordedOf(inventory, "blocklist", entry)]);
+    },
+  };
 
   #wanted(gathered: Gathered, atMs: number) {
-    return wantedEntries(gathered, atMs, this.holderOf, this.isAllowedAlready);
+    return wantedEntries(gathered, atMs, this.memory);
   }
 
   /** Who holds an entry is judged by the WAF, or by what the process was shown of it, which may be older. */
@@ -102,7 +109,7 @@ export class Ledger {
     if (byWaf === (mode === "Either")) return byWaf;
     const holderSeen = (one: Entry): ListName | undefined =>
       this.#holderBy(one, (name) => seen[name]?.has(one) === true);
-    return wantedEntries(gathered, atMs, holderSeen, this.isAllowedAlready)[list].has(entry);
+    return wantedEntries(gathered, atMs, { ...this.memory, holderOf: holderSeen })[list].has(entry);
   }
 
   isOurOrigin(host: string): boolean {

@@ -44,9 +44,14 @@ export class Granted {
   }
 }
 
-/** Nobody but the owner lifts what another namespace declared. */
-export function withoutLifted(claims: readonly Claim[], isAllowedAlready: (entry: Entry) => boolean): readonly Claim[] {
-  return claims.filter((claim) => {
+/** Nobody but the owner lifts what another namespace declared, or may have declared in a source that can't be read now. */
+export function withoutLifted(
+  declared: readonly Claim[],
+  held: readonly Claim[],
+  isAllowedAlready: (entry: Entry) => boolean,
+): readonly Claim[] {
+  const claims = [...declared, ...held];
+  return declared.filter((claim) => {
     if (claim.isOwners) return true;
     const others = claims.filter(({ list, namespace }) => list !== claim.list && namespace !== claim.namespace);
     if (claim.list === "blocklist") {

@@ -16,8 +16,14 @@ export interface Wanted {
 /** The list that alone has the entry for wafsync already, if one does. */
 export type HolderOf = (entry: Entry) => ListName | undefined;
 
-/** Whether wafsync has recorded the entry as one of the allowlist. */
-export type IsAllowedAlready = (entry: Entry) => boolean;
+/** What wafsync has recorded, as far as it decides what counts. */
+export interface Memory {
+  readonly holderOf: HolderOf;
+  /** Whether the entry is recorded as one of the allowlist. */
+  readonly isAllowedAlready: (entry: Entry) => boolean;
+  /** The recorded entries of the blocklist, with who wanted each last. */
+  readonly blocked: () => Iterable<readonly [Entry, Recorded]>;
+}
 
 /**
  * What the rules want on the lists at a time. Of an entry that is in both, the owner of the instance decides; among equals it
@@ -26,8 +32,7 @@ export type IsAllowedAlready = (entry: Entry) => boolean;
 export function wantedEntries(
   gathered: Gathered,
   nowMs: number,
-  holderOf: HolderOf,
-  isAllowedAlready: IsAllowedAlready,
+  { holderOf, isAllowedAlready, blocked }: Memory,
 ): Wanted {
   const claims: Claim[] = [];
   const granted = new Granted(gathered.instance);
@@ -52,6 +57,9 @@ export function wantedEntries(
   };
   const kept = withoutLifted(
     claims.filter(({ entry, list }) => winnerOf(entry) === list),
+    claims.some(({ isOwners, list }) => !isOwners && list === "allowlist")
+      ? heldBlocks(gathered, blocked(), nowMs)
+      : [],
     isAllowedAlready,
   );
   const on = (list: ListName): Entry[] => kept.flatMap((claim) => (claim.list === list ? [claim.entry] : []));
@@ -63,6 +71,17 @@ export function wantedEntries(
     for (const piece of pieces) if (piece === entry || !allowlist.has(piece)) blocklist.add(piece);
   }
   return { blocklist, allowlist };
+}
+
+/** Recorded Block entries that something unreadable may still want, as claims of the namespaces that wanted them last. */
+function heldBlocks(gathered: Gathered, blocked: Iterable<readonly [Entry, Recorded]>, nowMs: number): Claim[] {
+  return [...blocked].flatMap(([entry, recorded]) =>
+    recorded.owners.flatMap((owner): Claim[] => {
+      if (removalForbidden(gathered, "blocklist", { ...recorded, owners: [owner] }, nowMs) === undefined) return [];
+      const namespace = owner.name.slice(0, owner.name.indexOf("/"));
+      return [{ entry, list: "blocklist", namespace, isOwners: namespace === gathered.instance.meta.namespace }];
+    }),
+  );
 }
 
 /** What a rule may put on its list, whatever others declare. */

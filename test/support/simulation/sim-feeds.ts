@@ -35,9 +35,12 @@ const replacedMsMax = 60_000;
 interface Stored {
   readonly record: FeedRecord;
   readonly entries: readonly string[] | undefined;
-  readonly before: readonly string[] | undefined;
   readonly changedMs: number;
+  /** What it had before, the latest first, and until when. */
+  readonly replaced: readonly { readonly entries: readonly string[] | undefined; readonly atMs: number }[];
 }
+
+type ContentOf = (stored: Stored, name: string) => readonly string[] | undefined;
 
 export class SimFeeds {
   /** Whether anything is declared. */
@@ -131,12 +134,14 @@ export class SimFeeds {
     if (objection !== undefined) ledger.violation(`${name}: ${objection}`);
     if (state.held !== undefined && answer !== undefined)
       this.#held.set(state.held.hash, keyOf(spokenEntries(answer.served)));
-    const isChanged = keyOf(was?.entries) !== keyOf(entries);
+    const atMs = time.nowMs();
+    const isChanged = was === undefined || keyOf(was.entries) !== keyOf(entries);
+    const recent = (was?.replaced ?? []).filter((one) => atMs - one.atMs <= replacedMsMax);
     this.#stored.set(name, {
       record: encodeFeed(state),
       entries,
-      before: isChanged ? was?.entries : was?.before,
-      changedMs: isChanged ? time.nowMs() : (was?.changedMs ?? 0),
+      changedMs: isChanged ? atMs : was.changedMs,
+      replaced: isChanged ? [{ entries: was?.entries, atMs }, ...recent] : was.replaced,
     });
     return undefined;
   }
@@ -163,22 +168,39 @@ export class SimFeeds {
         continue;
       }
       const used = text.state === "Listed" ? keyOf(text.entries.toSorted()) : "";
-      const isReplaced = time.nowMs() - (stored?.changedMs ?? 0) <= replacedMsMax && used === keyOf(stored?.before);
+      const isReplaced = (stored?.replaced ?? []).some(
+        ({ entries, atMs }) => time.nowMs() - atMs <= replacedMsMax && used === keyOf(entries),
+      );
       if (used !== keyOf(stored?.entries) && !isReplaced) ledger.violation(`${name} has another content for a run`);
     }
   }
 
-  /** What is declared, with the content that counts now, and with the one that counted before. */
-  extended(gathered: Gathered): readonly Gathered[] {
-    if (gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return [gathered];
-    const withContents = (contentOf: (stored: Stored) => readonly string[] | undefined): Gathered => ({
-      ...gathered,
-      rules: gathered.rules.map((one) => ({
-        ...one,
-        texts: [...one.texts, ...one.rule.feeds.map((feed) => this.#text(feed, contentOf))],
-      })),
-    });
-    return [withContents(({ entries }) => entries), withContents(({ before, entries }) => before ?? entries)];
+  /** What is declared, with the content that counts now. */
+  current(gathered: Gathered): Gathered {
+    return this.#with(gathered, ({ entries }) => entries);
+  }
+
+  /** The same, and with each of the contents that a process may still work with; without one that it could not load. */
+  extended(gathered: Gathered, process: SimProcess): readonly Gathered[] {
+    const feeds = gathered.rules.flatMap(({ rule }) => rule.feeds.map(nameKey));
+    if (feeds.length === 0) return [gathered];
+    const loaded = this.#loaded.get(process);
+    const latest = Math.max(...feeds.map((name) => this.#stored.get(name)?.replaced.length ?? 0));
+    const earlier = Array.from({ length: latest }, (_, index) =>
+      this.#with(gathered, ({ entries, replaced }) => replaced[index]?.entries ?? entries),
+    );
+    const known = feeds.every((name) => loaded?.has(name) === true)
+      ? []
+      : [this.#with(gathered, ({ entries }, name) => (loaded?.has(name) === true ? entries : undefined))];
+    return [this.current(gathered), ...earlier, ...known];
+  }
+
+  #with(gathered: Gathered, contentOf: ContentOf): Gathered {
+    const rules = gathered.rules.map((one) => ({
+      ...one,
+      texts: [...one.texts, ...one.rule.feeds.map((feed) => this.#text(feed, contentOf))],
+    }));
+    return { ...gathered, rules };
   }
 
   /** In the end every feed is what its server says. */
@@ -190,10 +212,10 @@ export class SimFeeds {
     for (const fault of this.status.faults) this.#world.ledger.violation(`Status of a feed: ${fault}`);
   }
 
-  #text(feed: ObjectName, contentOf: (stored: Stored) => readonly string[] | undefined): AddressText {
+  #text(feed: ObjectName, contentOf: ContentOf): AddressText {
     const source = `WafFeed ${nameKey(feed)}`;
     const stored = this.#stored.get(nameKey(feed));
-    const entries = stored === undefined ? undefined : contentOf(stored);
+    const entries = stored === undefined ? undefined : contentOf(stored, nameKey(feed));
     if (entries === undefined) return { state: "Missing", source, problem: `${source} has no content yet.` };
     return { state: "Listed", source, entries: entries as FeedContent["entries"] };
   }

@@ -330,7 +330,7 @@ export class SimWorld {
     const [namespace = "", name = ""] = process.caller.split("/");
     const sinceMs = Math.max(process.startedMs, this.time.nowMs() - watchLagMsMax - callMsMax);
     const declared = this.cluster.declaredSince(sinceMs, { namespace, name });
-    return declared.flatMap((gathered) => this.feeds.extended(gathered));
+    return declared.flatMap((gathered) => this.feeds.extended(gathered, process));
   }
 
   /** A write of the lists that nobody hears of any more. */

@@ -250,9 +250,9 @@ class Installation {
       (a, b) => (a.meta.createdAtMs ?? 0) - (b.meta.createdAtMs ?? 0) || (a.meta.name < b.meta.name ? -1 : 1),
     )[0];
     const declared = writer === undefined ? undefined : cluster.gathered(cluster.latest, writer.meta);
-    const [gathered] = declared === undefined ? [] : this.#world.feeds.extended(declared);
-    if (gathered === undefined) return ledger.violation("There is no instance in the end");
-    const wanted = wantedEntries(gathered, time.nowMs(), ledger.holderOf, ledger.isAllowedAlready);
+    if (declared === undefined) return ledger.violation("There is no instance in the end");
+    const gathered = this.#world.feeds.current(declared);
+    const wanted = wantedEntries(gathered, time.nowMs(), ledger.memory);
     // What another instance left on the WAF and has recorded still is that one's to remove, should it ever work again.
     const own = this.#world.inventoryOf(gathered.instance.meta);
     const isOfOther = (list: ListName, entry: Entry): boolean =>
