@@ -1,9 +1,9 @@
 // `wafsync import`: writes the objects that declare what a WAF has, for a folder or for kubectl apply; all of them or none.
+import { inThousands } from "../model/sentence.ts";
 import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
 import type { ApiKey } from "../model/api-key.ts";
-import { countWords } from "./count-words.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { Import, ImportedFile, SkippedEntry } from "./import-documents.ts";
 import { buildImport } from "./import-documents.ts";
@@ -107,7 +107,7 @@ function print(
     return;
   }
   const lines = [
-    `Declared ${countWords(counts.blocklist)} of the blocklist and ${countWords(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
+    `Declared ${inThousands(counts.blocklist)} of the blocklist and ${inThousands(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
   ];
   if (relaxed.length > 0)
     lines.push(`The lists need other guards than the defaults: ${relaxed.join(", ")} of the instance.`);
@@ -133,6 +133,6 @@ function skippedLines(skipped: readonly SkippedEntry[]): string[] {
   if (skipped.length === 0) return [];
   const shown = skipped.slice(0, skippedShownMax).map(({ list, spelling, why }) => `  ${list} ${spelling}: ${why}`);
   const left = skipped.length - shown.length;
-  const title = `Left out, and unmanaged as before: ${countWords(skipped.length)}.`;
-  return [title, ...shown, ...(left > 0 ? [`  … and ${countWords(left)} more (-o json lists all)`] : [])];
+  const title = `Left out, and unmanaged as before: ${inThousands(skipped.length)}.`;
+  return [title, ...shown, ...(left > 0 ? [`  … and ${inThousands(left)} more (-o json lists all)`] : [])];
 }

@@ -1,11 +1,11 @@
 // `wafsync logs`: blocked requests from the WAF, to the terminal, a pipe or a file.
+import { inThousands } from "../model/sentence.ts";
 import { access } from "node:fs/promises";
 import { realClock } from "../async/clock.ts";
 import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
-import { countWords } from "./count-words.ts";
 import { CommandError } from "./describe-error.ts";
 import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
 import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
@@ -136,11 +136,11 @@ function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): numbe
     case "NobodyReads":
       return 0;
     case "Stopped":
-      watch.line(`Stopped after ${countWords(end.rows)} rows.${hint}`);
+      watch.line(`Stopped after ${inThousands(end.rows)} rows.${hint}`);
       return request.isFollowing ? 0 : 130;
     case "Done": {
       if (request.file !== undefined) {
-        watch.line(`${countWords(end.rows)} rows of ${describeRange(request.range)} are in ${request.file}.`);
+        watch.line(`${inThousands(end.rows)} rows of ${describeRange(request.range)} are in ${request.file}.`);
       }
       return watch.isWhole ? 0 : 1;
     }

@@ -1,4 +1,5 @@
 // `wafsync report`: writes a page about the blocked requests of some days. It only reads from the WAF.
+import { inThousands } from "../model/sentence.ts";
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
@@ -7,7 +8,6 @@ import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
-import { countWords } from "./count-words.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { describeRange, parseRange, retentionWarning } from "./logs/log-range.ts";
 import type { LogRange } from "./logs/log-range.ts";
@@ -68,7 +68,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
     const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
     await write(end, options, source, { period: describeRange(range), warnings });
     const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
-    notes.line(`A report of ${countWords(end.report.total)} blocked requests${where}.`);
+    notes.line(`A report of ${inThousands(end.report.total)} blocked requests${where}.`);
     return watch.isWhole && unread.length === 0 ? 0 : 1;
   } finally {
     progress.clear();

@@ -55,7 +55,10 @@ describe("The commands of the action, with the program that ships,", () => {
     const tags = {
       wafsync: `${process.execPath} ${program()}`,
       target: `${folder.from.slice(0, 2).join(" ")} --allow-insecure-http --instance shop/main`,
-      ...{ ip: "2001:db8::7", failures: "5", name: "nginx-http-auth", bantime: "7200" },
+      ip: "2001:db8::7",
+      failures: "5",
+      name: "nginx-http-auth",
+      bantime: "7200",
     };
     const endOfRule = async (): Promise<number> => {
       const { spec } = parse(await readFile(file, "utf8")) as { spec: { expiresAt: string } };
