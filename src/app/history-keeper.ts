@@ -48,7 +48,7 @@ export class HistoryKeeper implements HistoryPort {
     const key = nameKey(instance);
     const waiting = this.#waiting.get(key) ?? { instance, events: [] };
     this.#waiting.set(key, waiting);
-    waiting.events.push(...events);
+    for (const event of events) waiting.events.push(event);
     this.#count += events.length;
     if (this.#count > waitingMax) this.#drop();
     this.#cancel ??= this.#clock.schedule(this.#delayMs(), () => {

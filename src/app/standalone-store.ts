@@ -48,11 +48,6 @@ export async function openStore(
   const opened = await openStateDirectory({ path, processId: process.pid, clock });
   if (!opened.ok) return opened;
   const files = createInventoryFiles(opened.state);
-  const inventory: InventoryPort = {
-    load: async (instance) => await files.load(instance),
-    save: async (instance, next, revision) => await files.save(instance, next, revision),
-    remove: async (instance) => await files.remove(instance),
-  };
   const problems: string[] = [];
   const onProblem = (problem: string): void => {
     if (problems.length < problemsMax) problems.push(problem);
@@ -67,7 +62,7 @@ export async function openStore(
   };
   return {
     ok: true,
-    inventory,
+    inventory: files,
     status,
     state: opened.state,
     seen: {

@@ -9,7 +9,7 @@ import type { DeclaredOrigin, ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { headOf } from "../model/entry-head.ts";
 import { observeSpellings } from "../model/entry-set.ts";
-import type { ObservedList } from "../model/entry-set.ts";
+import type { ObservedEntries } from "../model/observed.ts";
 import type { Entry } from "../model/entry.ts";
 import { isOpaque } from "../model/entry.ts";
 import type { Gathered, GatheredRule } from "../model/gathered.ts";
@@ -103,7 +103,7 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
 }
 
 function skip(
-  observed: Readonly<Record<ListName, ObservedList>>,
+  observed: Readonly<Record<ListName, ObservedEntries>>,
   list: ListName,
   entry: Entry,
   why: string,

@@ -4,18 +4,16 @@ import { type AddressRange, covers, rangeOf } from "./address-range.ts";
 import { type Entry, readObservedEntry } from "./entry.ts";
 import { type EntryHead, headOf } from "./entry-head.ts";
 import type { AddressFamily } from "./network.ts";
-
-/** Each entry of a list with its spellings there, in the list's order: the same network may be shown more than once. */
-export type ObservedList = ReadonlyMap<Entry, readonly string[]>;
+import type { ObservedEntries } from "./observed.ts";
 
 /**
- * Reads the texts of a list. A text that `known` has is taken for canonical as it stands and not parsed: pass the declared
- * entries, and a synced list of 100,000 costs 100,000 look-ups.
+ * Reads the texts of a list, in its order: the same network may be shown more than once. A text that `known` has is taken for
+ * canonical as it stands and not parsed: pass the declared entries, and a synced list of 100,000 costs 100,000 look-ups.
  */
 export function observeSpellings(
   spellings: readonly string[],
   known: { has(text: string): boolean } = new Set<string>(),
-): ObservedList {
+): ObservedEntries {
   const observed = new Map<Entry, string[]>();
   for (const spelling of spellings) {
     const entry = known.has(spelling) ? (spelling as Entry) : readObservedEntry(spelling);

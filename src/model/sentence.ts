@@ -10,6 +10,12 @@ export function asSentence(text: string): string {
   return /[.!?…]$/u.test(text) ? text : `${text}.`;
 }
 
+/** The first of some names, and how many more there are: `a, b and 3 more`. */
+export function listed(names: readonly string[], shownMax: number): string {
+  const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
+  return `${names.slice(0, shownMax).join(", ")}${more}`;
+}
+
 /** A number as people read it: `250,000`. */
 export function inThousands(count: number): string {
   return count.toLocaleString("en-US");

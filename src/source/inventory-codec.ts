@@ -108,8 +108,12 @@ export function sectionLines(text: string): string[] {
 
 /** The text of a section: its lines sorted, without duplicates, each with a line feed. */
 export function joinLines(lines: Iterable<string>): string {
-  const sorted = [...new Set(lines)].sort();
-  return sorted.length === 0 ? "" : `${sorted.join("\n")}\n`;
+  return joinSorted([...new Set(lines)].sort());
+}
+
+/** The same of lines that are sorted and without duplicates. */
+export function joinSorted(lines: readonly string[]): string {
+  return lines.length === 0 ? "" : `${lines.join("\n")}\n`;
 }
 
 /** Why this program cannot read the format of the sections; undefined if it can. */

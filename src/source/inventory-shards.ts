@@ -2,7 +2,7 @@
 // hashing assigns lines to shards: an additional shard only receives lines, and a removed last shard only gives lines away.
 // Each shard has the rows of owners that its entries need. So a crash between the writes loses nothing if the writer keeps
 // one order: write the shards from the last to the first, and only then delete those that are no longer needed.
-import { checkFormat, joinLines, scalarsOf, sectionLines, sectionsOf } from "./inventory-codec.ts";
+import { checkFormat, joinLines, joinSorted, scalarsOf, sectionLines, sectionsOf } from "./inventory-codec.ts";
 import type { LineSection } from "./inventory-codec.ts";
 import { entryLineOf, mergeOtherDomainLines, otherDomainKey } from "./inventory-domains.ts";
 import { mergeEntryLines, rowIdOf } from "./inventory-entries.ts";
@@ -106,13 +106,13 @@ function splitInto(record: Readonly<Record<string, string>>, count: number): Rec
     const others = (lines.get("other-domains") ?? []).flatMap((line) => entryLineOf(line) ?? []);
     lines.set(
       "owners",
-      rowsFor([...(lines.get("blocklist") ?? []), ...(lines.get("allowlist") ?? []), ...others], rows),
+      rowsFor([...(lines.get("blocklist") ?? []), ...(lines.get("allowlist") ?? []), ...others], rows).toSorted(),
     );
     return {
       format: record["format"] ?? "",
       shard: `${index + 1}/${count}`,
       ...Object.fromEntries(scalarsOf(record).map((scalar) => [scalar, record[scalar] ?? ""])),
-      ...Object.fromEntries(sectionsOf(record).map((section) => [section, joinLines(lines.get(section) ?? [])])),
+      ...Object.fromEntries(sectionsOf(record).map((section) => [section, joinSorted(lines.get(section) ?? [])])),
     };
   });
 }

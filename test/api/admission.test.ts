@@ -83,7 +83,7 @@ await describeWithControlPlane("admission", (cluster) => {
     return refused;
   }
 
-  describe("refuses what the parser refuses, in the same words where a rule speaks", () => {
+  describe("refuses what the parser refuses, in the same words where a rule speaks:", () => {
     test.each(faultyCases)("$title", async ({ document, faults }) => {
       const answer = await create(document);
       expect([400, 422]).toContain(answer.status);
@@ -93,7 +93,7 @@ await describeWithControlPlane("admission", (cluster) => {
     });
   });
 
-  describe("takes what the parser takes, and fills in the same defaults", () => {
+  describe("takes what the parser takes, and fills in the same defaults:", () => {
     test.each(validDocuments)("%s", async (_, document) => {
       const answer = await create(document);
       expect([answer.status, messageIn(answer)]).toEqual([201, ""]);

@@ -17,12 +17,12 @@ function specOf(document: unknown): unknown {
 }
 
 describe("a faulty document is refused, and told what to write", () => {
-  test.each(faultyCases)("$title", ({ document, faults }) => {
+  test.each(faultyCases)("for $title", ({ document, faults }) => {
     expect(faultsOf(document)).toEqual([...faults].sort());
   });
 });
 
-describe("a valid document becomes a resource", () => {
+describe("a valid document becomes a resource:", () => {
   test.each(validDocuments)("%s", (_, document) => {
     expect(faultsOf(document)).toEqual([]);
   });
@@ -124,7 +124,7 @@ test("a status that can't be read counts as none", () => {
   expect(parsed).toMatchObject({ ok: true, resource: { status: { observedGeneration: -1, conditions: [] } } });
 });
 
-describe("what surrounds the spec is checked too", () => {
+describe("what surrounds the spec is checked, too:", () => {
   const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed";
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   test.each<[string, unknown, string[]]>([
@@ -214,10 +214,10 @@ test("a fault never repeats what stands in a URL or where a key was meant to be"
 });
 
 test.each<[string, unknown, boolean]>([
-  ["of the group", { apiVersion: "wafsync.dev/v9", kind: "Any" }, true],
-  ["of a kind without the group", { kind: "WafIpRule" }, true],
-  ["a Secret", { apiVersion: "v1", kind: "Secret" }, false],
-  ["a text", "WafIpRule", false],
-])("a document %s is or is not ours", (_, document, ours) => {
+  ["a document of the group is", { apiVersion: "wafsync.dev/v9", kind: "Any" }, true],
+  ["a document of a kind without the group is", { kind: "WafIpRule" }, true],
+  ["a Secret is not", { apiVersion: "v1", kind: "Secret" }, false],
+  ["a text is not", "WafIpRule", false],
+])("%s ours", (_, document, ours) => {
   expect(isOurs(document)).toBe(ours);
 });

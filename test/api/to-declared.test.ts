@@ -26,8 +26,8 @@ function resourceOf<Kind extends ResourceKind>(document: unknown, kind: Kind): E
   return parsed.resource as Extract<CustomResource, { kind: Kind }>;
 }
 
-describe("metadata", () => {
-  test("of a document in a directory", () => {
+describe("the metadata", () => {
+  test("of a document in a directory say where it is, and have defaults for what only an API server knows", () => {
     expect(toResourceMeta(resourceOf(ruleDocument(), "WafIpRule"), "rules/office.yaml:12")).toEqual({
       kind: "WafIpRule",
       namespace: "shop",
@@ -41,7 +41,7 @@ describe("metadata", () => {
     });
   });
 
-  test("of an object of the API server that is being deleted", () => {
+  test("of an object of the API server say when it was created, and that it is being deleted", () => {
     const metadata = {
       name: "office",
       namespace: "platform",

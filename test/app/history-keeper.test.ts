@@ -67,6 +67,17 @@ describe("The keeper of the history", () => {
     expect(taken).toEqual([`shop by ${instanceName.name} after 1`]);
   });
 
+  test("takes 200,000 events at once, as adoptions and approvals come, and keeps the newest of them", async () => {
+    const { batches, keeper } = aKeeper();
+    keeper.note(
+      instanceName,
+      Array.from({ length: 200_000 }, (_, place) => anEvent(String(place), 0)),
+    );
+    await keeper.flush();
+    const stored = batches.flat().flatMap(({ values }) => values);
+    expect([stored.length, stored[0], stored.at(-1)]).toEqual([20_000, "180000", "199999"]);
+  });
+
   test("forgets the oldest events when a store stays away", async () => {
     const { clock, batches, keeper, fail } = aKeeper();
     fail("The disk is full.");

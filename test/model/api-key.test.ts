@@ -177,18 +177,18 @@ describe("validating an API key", () => {
   test.each([
     ["", "is empty"],
     ["\n", "is empty"],
-    [" \n ", "nothing but white space"],
+    [" \n ", "holds nothing but white space"],
     [" abcd1234", "begins with white space"],
     ["abcd1234 ", "ends with more white space"],
     ["abcd1234\n\n", "ends with more white space"],
-    ["abcd 1234", "white space inside"],
-    ["abcd\n1234", "white space inside"],
-    ["abcd\u00001234", "control or an invisible character"],
-    ["abcd\u200B1234", "control or an invisible character"],
-    ["abcd\uFFFD1234", "not text"],
-    ["abcd\uD8001234", "not text"],
-    ["abc", "too short"],
-    ["x".repeat(apiKeyLengthMax + 1), "too long"],
+    ["abcd 1234", "has white space inside"],
+    ["abcd\n1234", "has white space inside"],
+    ["abcd\u00001234", "has a control or an invisible character"],
+    ["abcd\u200B1234", "has a control or an invisible character"],
+    ["abcd\uFFFD1234", "is not text"],
+    ["abcd\uD8001234", "is not text"],
+    ["abc", "is too short"],
+    ["x".repeat(apiKeyLengthMax + 1), "is too long"],
   ])("refuses %j: it %s", (text, problem) => {
     const result = validateApiKey(text);
     expect(result).toEqual({ ok: false, problem: expect.stringContaining(problem) });

@@ -134,7 +134,7 @@ describe("an observed entry", () => {
     ["::FFFF:C000:0201/128", "192.0.2.1"],
     ["::ffff:10.1.2.3/104", "10.0.0.0/8"],
     ["::ffff:10.1.2.3/64", "::/64"],
-  ])("reads %s as %s", (text, entry) => {
+  ])("reads %j as %s", (text, entry) => {
     expect(readObservedEntry(text)).toBe(entry);
     expect(isOpaque(readObservedEntry(text))).toBe(false);
   });

@@ -60,7 +60,7 @@ test.each([
 });
 
 test.each(["", "{", "[]", '{"format": 2}', '{"format": 1, "failures": -1}'])(
-  "A damaged state is a problem: %s",
+  "A damaged state is a problem: %j",
   (text) => {
     expect(decodeFeedState(text)).toEqual({ ok: false, problem: expect.stringContaining("damaged") });
   },

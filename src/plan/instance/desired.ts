@@ -4,6 +4,7 @@
 //
 // An entry that is refused at any of these steps is reported on its rule and stops nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
+import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -13,7 +14,7 @@ import { byAge, nameKey } from "../../model/resource.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
 import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
-import type { Holders, SourceOfEntry } from "../lists/conflicts.ts";
+import type { Holders } from "../lists/conflicts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
@@ -22,7 +23,6 @@ import { compileOrigins } from "../origins/desired-origins.ts";
 import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
-import { readRuleEntries } from "../lists/rule-entries.ts";
 import { holdsOfInvalidObjects, holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
@@ -76,13 +76,12 @@ export function compileDesired(
     .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
     .map((rule) => draftRule(rule, { gathered, guards, quota, nowMs, holds }));
   const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
-  const sourceOf = sourcesOf(gathered);
-  const settled = settleConflicts(drafts, holders, sourceOf);
+  const settled = settleConflicts(drafts, holders);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
   const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
   const held = heldBlocks({ holds, ofObjects: holdsOfInvalidObjects(gathered) }, gathered, managed);
   const { namespace: home } = instance.meta;
-  const rules = replaceCarved(protectOthers(settled.rules, { home, managed, sourceOf, held }));
+  const rules = replaceCarved(protectOthers(settled.rules, { home, managed, held }));
   return {
     instance,
     lists: { blocklist: wantedOn("blocklist", rules), allowlist: wantedOn("allowlist", rules) },
@@ -155,22 +154,19 @@ function heldBlocks(
   return () => {
     const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
     const index = new HoldIndex(held, { entries: managed }, existing);
-    return [...managed.blocklist].flatMap(([entry, { owners }]) => {
+    // Many entries share their owners.
+    const known = new Map<EntryOwners, ReadonlySet<string>>();
+    const namespacesOf = (owners: EntryOwners): ReadonlySet<string> => {
       const names = readOwners(index.unreadable("blocklist", owners)).map(({ name }) => name);
-      const namespaces = new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
-      return namespaces.size === 0 ? [] : [{ entry, namespaces }];
-    });
-  };
-}
-
-/** Only conflicts ask for these, which are few. */
-function sourcesOf({ rules }: Gathered): SourceOfEntry {
-  const known = new Map<string, ReadonlyMap<Entry, string>>();
-  return ({ id }, entry) => {
-    const rule = rules.find(({ rule }) => nameKey(rule.meta) === id);
-    const sources = known.get(id) ?? (rule === undefined ? new Map() : readRuleEntries(rule).entries);
-    known.set(id, sources);
-    return sources.get(entry) ?? "";
+      return new Set(names.map((name) => name.slice(0, name.indexOf("/"))));
+    };
+    const blocks: { entry: Entry; namespaces: ReadonlySet<string> }[] = [];
+    for (const [entry, { owners }] of managed.blocklist) {
+      const namespaces = known.get(owners) ?? namespacesOf(owners);
+      known.set(owners, namespaces);
+      if (namespaces.size > 0) blocks.push({ entry, namespaces });
+    }
+    return blocks;
   };
 }
 

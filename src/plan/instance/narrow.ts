@@ -4,6 +4,7 @@
 import type { AddressCover } from "../../model/address-cover.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
+import { entryOnLine } from "../lists/address-lines.ts";
 
 export interface Narrowed {
   /** Without rules that do not name the address and whose sources could all be read. */
@@ -58,8 +59,7 @@ function narrowText(item: AddressText, cover: AddressCover): AddressText {
   let text = "";
   let pending = 0;
   for (const line of item.text.split("\n")) {
-    const comment = line.indexOf("#");
-    const entry = (comment === -1 ? line : line.slice(0, comment)).trim();
+    const entry = entryOnLine(line);
     if (entry !== "" && cover.find(entry) !== undefined) {
       text += `${"\n".repeat(pending)}${line}`;
       pending = 0;

@@ -12,13 +12,14 @@ export function readAddressLines(text: string, source: string): AddressLine[] {
   let lineNumber = 0;
   for (const line of text.split("\n")) {
     lineNumber += 1;
-    const entry = withoutComment(line).trim();
+    const entry = entryOnLine(line);
     if (entry !== "") lines.push({ text: entry, source: `${source}, line ${lineNumber}` });
   }
   return lines;
 }
 
-function withoutComment(line: string): string {
-  const start = line.indexOf("#");
-  return start === -1 ? line : line.slice(0, start);
+/** Without its comment and the white space around it; empty if there is nothing else. */
+export function entryOnLine(line: string): string {
+  const comment = line.indexOf("#");
+  return (comment === -1 ? line : line.slice(0, comment)).trim();
 }

@@ -60,6 +60,15 @@ export interface CompiledOrigin {
   readonly message: string;
 }
 
+/** Where a rule first says that it wants the entry; empty if it does not. */
+export function placeOf({ parts }: Pick<CompiledRule, "parts">, entry: Entry): string {
+  for (const { entries } of parts) {
+    const place = entries.get(entry);
+    if (place !== undefined) return place;
+  }
+  return "";
+}
+
 /** One sentence on a list of refused entries: their number and the first of them. */
 export function describeRejected(rejected: readonly RejectedEntry[]): string {
   const first = rejected[0];

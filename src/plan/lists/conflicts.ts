@@ -7,11 +7,8 @@ import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { describeRejected } from "./compiled-rule.ts";
+import { describeRejected, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
-
-/** Where a rule says that it wants the entry. */
-export type SourceOfEntry = (rule: CompiledRule, entry: Entry) => string;
 
 export interface Holders {
   /** What is managed, as far as it is known. */
@@ -35,11 +32,7 @@ interface Winner {
 }
 
 /** Takes the losing entries out of their rules. `rules` come oldest first, and go out in the same order. */
-export function settleConflicts(
-  rules: readonly CompiledRule[],
-  holders: Holders,
-  sourceOf: SourceOfEntry,
-): SettledConflicts {
+export function settleConflicts(rules: readonly CompiledRule[], holders: Holders): SettledConflicts {
   const actions = new Set(rules.map((rule) => rule.list));
   if (actions.size < 2 && holders.awaiting === undefined) return { rules, hasConflicts: false };
   const winners = new Map<Entry, Winner>();
@@ -63,7 +56,8 @@ export function settleConflicts(
       winners.set(entry, { rule: holding === rule.list ? rule : other.rule, why: "Holder" });
     }
   }
-  return { rules: rules.map((rule) => withoutLost(rule, winners, holders, sourceOf)), hasConflicts };
+  if (!hasConflicts && holders.awaiting === undefined) return { rules, hasConflicts };
+  return { rules: rules.map((rule) => withoutLost(rule, winners, holders)), hasConflicts };
 }
 
 type Pieces = ReadonlyMap<Entry, readonly Entry[]>;
@@ -91,25 +85,28 @@ function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): Li
   return onlyListThat(isShown) ?? onlyListThat((list, written) => managed[list].has(written));
 }
 
-function withoutLost(
-  rule: CompiledRule,
-  winners: ReadonlyMap<Entry, Winner>,
-  holders: Holders,
-  sourceOf: SourceOfEntry,
-): CompiledRule {
+function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, holders: Holders): CompiledRule {
   const opposite: ListName = rule.list === "blocklist" ? "allowlist" : "blocklist";
   const lost: RejectedEntry[] = [];
+  const lose = (entry: Entry, message: string): void => {
+    lost.push({ entry, source: placeOf(rule, entry), message });
+  };
   for (const entry of rule.entries) {
     const winner = winners.get(entry);
-    const awaited = holderOf(entry, holders, noPieces) === opposite ? holders.awaiting?.(opposite, entry) : undefined;
     if (winner !== undefined && winner.rule.list !== rule.list) {
-      lost.push({ entry, source: sourceOf(rule, entry), message: lostTo(entry, winner, rule) });
-    } else if (awaited !== undefined) {
-      const message = awaitedMessage(rule, opposite, entry, awaited);
-      lost.push({ entry, source: sourceOf(rule, entry), message });
+      lose(entry, lostTo(entry, winner, rule));
+      continue;
     }
+    const awaited = awaitedOn(opposite, entry, holders);
+    if (awaited !== undefined) lose(entry, awaitedMessage(rule, opposite, entry, awaited));
   }
   return withoutEntries(rule, lost);
+}
+
+/** The rule for whose missing source the list holds the entry. */
+function awaitedOn(list: ListName, entry: Entry, holders: Holders): string | undefined {
+  if (holders.awaiting === undefined || holderOf(entry, holders, noPieces) !== list) return undefined;
+  return holders.awaiting(list, entry);
 }
 
 /** The rule without the entries that it lost, and with the reasons. */

@@ -46,10 +46,18 @@ export function holdsEverything({ scope }: Hold): boolean {
   return scope.kind === "All" || scope.kind === "Unconfirmed";
 }
 
+// A hold is asked for its key by each removal that it holds.
+const holdKeys = new WeakMap<Hold, string>();
+
 /** Names the hold in an approval: the same as long as it concerns the same object, and for `All` the same reason. */
-export function holdKey({ scope, reason }: Hold): string {
+export function holdKey(hold: Hold): string {
+  const known = holdKeys.get(hold);
+  if (known !== undefined) return known;
+  const { scope, reason } = hold;
   const named = "rule" in scope || "object" in scope ? scope : { ...scope, reason };
-  return createHash("sha256").update(JSON.stringify(named)).digest("hex").slice(0, 12);
+  const key = createHash("sha256").update(JSON.stringify(named)).digest("hex").slice(0, 12);
+  holdKeys.set(hold, key);
+  return key;
 }
 
 /** Which holds concern an entry. Made for one plan: it remembers its answers by owners, of which there are few. */

@@ -49,7 +49,7 @@ export class OwnerLookup {
     if (known !== undefined) return known;
     const parts = rules.flatMap((rule) => partsOf(rule));
     const retainedBy = rules.find(({ rule }) => rule.deletionPolicy === "Retain")?.id;
-    const isSimple = rules.every((rule) => partsOf(rule).length <= 1);
+    const isSimple = rules.every((rule) => rule.parts.length <= 1);
     const always = isSimple ? { owners: writeOwners(parts.map(({ owner }) => owner)), retainedBy } : undefined;
     const combination = { retainedBy, parts, known: new Map(), always };
     this.#combinations.set(rules, combination);

@@ -7,6 +7,7 @@ import type { Entry } from "../../model/entry.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import { placeOf } from "./compiled-rule.ts";
 import { withoutEntries } from "./conflicts.ts";
 import { OthersIndex } from "./others-index.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
@@ -15,8 +16,6 @@ export interface Protection {
   /** The namespace of the instance. */
   readonly home: string;
   readonly managed: Inventory["entries"] | undefined;
-  /** Where a rule says that it wants the entry. */
-  readonly sourceOf: (rule: CompiledRule, entry: Entry) => string;
   /** Managed Block entries that are on hold, and for the objects of which namespaces. Asked at most once. */
   readonly held: () => readonly { readonly entry: Entry; readonly namespaces: ReadonlySet<string> }[];
 }
@@ -30,14 +29,14 @@ export function protectOthers(rules: readonly CompiledRule[], protection: Protec
   return rules.map((rule) => {
     if (rule.isOwners || rule.entries.size === 0) return rule;
     if (rule.list === "blocklist") {
-      return refusing(rule, protection, (entry) => owners.containing(entry) !== undefined, "allowed");
+      return refusing(rule, (entry) => owners.containing(entry) !== undefined, "allowed");
     }
     const { namespace } = rule.rule.meta;
     const isHeld = (entry: Entry): boolean => protection.managed?.allowlist.has(entry) === true;
     const lifts = (entry: Entry): boolean =>
       blocked?.ofOwner.overlaps(entry) !== undefined ||
       (!isHeld(entry) && blocked?.ofGuests.overlapsOthers(entry, namespace) === true);
-    return refusing(rule, protection, lifts, "blocked");
+    return refusing(rule, lifts, "blocked");
   });
 }
 
@@ -64,17 +63,12 @@ function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], 
   return { ofOwner: new NetworkIndex(ofOwner), ofGuests: new OthersIndex(ofGuests) };
 }
 
-function refusing(
-  rule: CompiledRule,
-  { sourceOf }: Protection,
-  isRefused: (entry: Entry) => boolean,
-  how: "allowed" | "blocked",
-): CompiledRule {
+function refusing(rule: CompiledRule, isRefused: (entry: Entry) => boolean, how: "allowed" | "blocked"): CompiledRule {
   const lost: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     if (!isRefused(entry)) continue;
     const message = `Addresses of ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`;
-    lost.push({ entry, source: sourceOf(rule, entry), message });
+    lost.push({ entry, source: placeOf(rule, entry), message });
   }
   return withoutEntries(rule, lost);
 }

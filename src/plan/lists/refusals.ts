@@ -14,11 +14,17 @@ export function versionOfRules(rules: readonly CompiledRule[]): string {
   return rules.map(({ rule }) => versionOf(rule)).join(" ");
 }
 
+// Each refused entry asks for the version of its rule, and a rule can have thousands of both.
+const contentHashes = new WeakMap<DeclaredRule | DeclaredOrigin, string>();
+
 /** Names the version of one object: its UID and generation, and its content where there is no UID (a directory). */
 export function versionOf(declared: DeclaredRule | DeclaredOrigin): string {
   const { meta, ...content } = declared;
   if (meta.uid !== "") return `${nameKey(meta)}@${meta.uid}.${meta.generation}`;
-  return `${nameKey(meta)}@${createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12)}`;
+  const known = contentHashes.get(declared);
+  const hash = known ?? createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 12);
+  if (known === undefined) contentHashes.set(declared, hash);
+  return `${nameKey(meta)}@${hash}`;
 }
 
 /** The refusal that still stands in the way of an operation, or undefined if it may be tried. */

@@ -92,7 +92,7 @@ export function decideRemovals(
       else if (isApproved) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    if (exceeds(fresh.length, requests[list], guards)) removals[list].unshift(...fresh);
+    if (exceeds(fresh.length, requests[list], guards)) removals[list] = [...fresh, ...removals[list]];
     else for (const { entry } of fresh) allowed[list].add(entry);
   }
   const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));

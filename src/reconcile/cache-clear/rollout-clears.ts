@@ -8,6 +8,7 @@ import type { ClearTrouble } from "../../plan/cache-clear/cache-clear.ts";
 import { decideRollouts } from "../../plan/cache-clear/rollouts.ts";
 import type { ClearMemory } from "./clear-records.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
+import { listed } from "../../model/sentence.ts";
 import type { EmittedEvents } from "../status/emitted-events.ts";
 import type { StatusPort } from "../ports.ts";
 
@@ -69,7 +70,7 @@ export function noteRolloutsCleared(
   memory.rolloutFault = undefined;
   emitted.isNew(faultSubject, undefined);
   if (pending.length === 0) return;
-  const message = `The API has started to clear the cache after the rollout of ${nameSome(pending)}.`;
+  const message = `The API has started to clear the cache after the rollout of ${listed(pending, workloadsNamedMax)}.`;
   status.event(instance, { type: "Normal", reason: "CacheCleared", message });
 }
 
@@ -86,7 +87,7 @@ export function noteRolloutFault(
   memory.notBeforeMs = Math.max(memory.notBeforeMs, nowMs + waitMs);
   memory.rolloutFault = fault.message;
   if (!emitted.isNew(faultSubject, fault.code)) return;
-  const message = `The cache was not cleared after the rollout of ${nameSome(pending)}; wafsync retries. ${fault.message}`;
+  const message = `The cache was not cleared after the rollout of ${listed(pending, workloadsNamedMax)}; wafsync retries. ${fault.message}`;
   status.event(instance, { type: "Warning", reason: "CacheClearFailed", message });
 }
 
@@ -102,8 +103,3 @@ export const rolloutsIgnored =
 
 const faultSubject = "rolloutFault";
 const ignoredSubject = "rolloutsIgnored";
-
-function nameSome(workloads: readonly string[]): string {
-  const more = workloads.length - workloadsNamedMax;
-  return `${workloads.slice(0, workloadsNamedMax).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
-}

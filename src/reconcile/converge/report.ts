@@ -10,7 +10,7 @@ import { instanceStatus } from "../status/instance-status.ts";
 import { originStatus } from "../status/origin-status.ts";
 import { rolloutsStatus } from "../cache-clear/rollouts-status.ts";
 import { ruleStatus } from "../status/rule-status.ts";
-import { writeStatus } from "../status/write-status.ts";
+import { withoutUndefined, writeStatus } from "../status/write-status.ts";
 import type { RunFacts } from "../facts.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
@@ -131,7 +131,7 @@ function gistOf(status: { readonly conditions?: readonly Condition[] }): unknown
   const conditions = status.conditions?.map(({ type, status, reason, observedGeneration }) => {
     return { type, status, reason, observedGeneration };
   });
-  return JSON.parse(JSON.stringify({ ...status, conditions }));
+  return withoutUndefined({ ...status, conditions });
 }
 
 /** Writes the status of some cache clears: ahead of a call, and as soon as they are done. */

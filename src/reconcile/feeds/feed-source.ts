@@ -32,5 +32,5 @@ function withTexts(one: GatheredRule, { namespaceLabels }: Gathered, book: Pick<
   if (rule.feeds.length === 0) return one;
   const { namespace } = rule.meta;
   const user = { namespace, labels: namespaceLabels.get(namespace) };
-  return { rule, texts: [...texts, ...rule.feeds.map((feed) => feedTextFor(feed, book.view(feed), user))] };
+  return { ...one, texts: [...texts, ...rule.feeds.map((feed) => feedTextFor(feed, book.view(feed), user))] };
 }

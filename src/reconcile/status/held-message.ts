@@ -4,13 +4,14 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, listed, shortened } from "../../model/sentence.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { HeldRemoval, HeldRemovals, OriginRemoval } from "../../plan/lists/removal-guard.ts";
 import type { RunFacts } from "../facts.ts";
 
 const examplesMax = 5;
-const ownersShownMax = 3;
+const namesShownMax = 3;
+const mismatchLengthMax = 41;
 
 /** Counts, reasons, former owners, and what to do. Empty if nothing is on hold. */
 export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string {
@@ -37,17 +38,20 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
 /** That the approval which the instance carries approves nothing; empty if it carries none, or a right one. */
 export function mismatchSentence({ mismatch }: HeldRemovals): string {
   if (mismatch === undefined) return "";
-  return `The annotation ${approvalAnnotation}: "${shortened(mismatch)}" does not match the removals on hold: it was used before, or it names others.`;
+  return `The annotation ${approvalAnnotation}: "${shortened(mismatch, mismatchLengthMax)}" does not match the removals on hold: it was used before, or it names others.`;
 }
 
 /** `last wanted by WafIpRule shop/scanners`; empty if nobody recorded that. */
 export function formerOwners(owners: EntryOwners): string {
   const names = ownerNames([owners]);
-  return names.length === 0 ? "" : `last wanted by ${listed(names)}`;
+  return names.length === 0 ? "" : `last wanted by ${listed(names, namesShownMax)}`;
 }
 
 function originsSentence(origins: readonly OriginRemoval[]): string {
-  const hosts = listed(origins.map(({ host }) => host));
+  const hosts = listed(
+    origins.map(({ host }) => host),
+    namesShownMax,
+  );
   const what =
     origins.length === 1
       ? `1 removal of an origin (${hosts}) is`
@@ -63,19 +67,13 @@ function occasionOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
 function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
   const names = ownerNames(new Set(removals.map(({ owners }) => owners)));
   if (names.length === 0) return "";
-  return ` ${removals.length === 1 ? "It was" : "They were"} last wanted by ${listed(names)}.`;
+  return ` ${removals.length === 1 ? "It was" : "They were"} last wanted by ${listed(names, namesShownMax)}.`;
 }
 
 function ownerNames(owners: Iterable<EntryOwners>): string[] {
   const names = new Set<string>();
   for (const one of owners) for (const { kind, name } of readOwners(one)) names.add(`${kind} ${name}`);
   return [...names];
-}
-
-function listed(names: readonly string[]): string {
-  const left = names.length - ownersShownMax;
-  const shown = names.slice(0, ownersShownMax).join(", ");
-  return left > 0 ? `${shown} and ${left} more` : shown;
 }
 
 function reasonsOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
@@ -101,9 +99,4 @@ function countAndExamples(removals: readonly HeldRemoval[], list: ListName): str
   const more = removals.length > examplesMax ? ", …" : "";
   const count = removals.length === 1 ? "1 removal" : `${removals.length} removals`;
   return `${count} from the ${list} (${examples.join(", ")}${more}) ${removals.length === 1 ? "is" : "are"}`;
-}
-
-function shortened(text: string): string {
-  const lengthMax = 40;
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax)}…`;
 }

@@ -21,6 +21,7 @@ export function handledRequest({ annotations }: ResourceMeta): { readonly lastHa
   return value === undefined ? {} : { lastHandledRequest: value.slice(0, requestLengthMax) };
 }
 
-function withoutUndefined(status: object): Readonly<Record<string, unknown>> {
+/** Fields without a value are left out where a status is stored. */
+export function withoutUndefined(status: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
 }

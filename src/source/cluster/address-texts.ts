@@ -12,11 +12,11 @@ import { getMetadata, getObject } from "../../kube/verbs.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { keysInWords } from "../data-keys.ts";
 import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
 import { linesIn } from "./source-budget.ts";
 
 const requestTimeoutMs = 10_000;
-const namesShownMax = 5;
 /** Fewer than there are connections to the API server. Namespaces take turns. */
 const readsAtOnceMax = 2;
 
@@ -246,9 +246,7 @@ export class AddressTexts {
 function contentOf({ metadata, data }: ConfigMapObject, wanted: ReadonlySet<string>): Content {
   const all = data ?? {};
   const kept = new Map([...wanted].flatMap((key) => (Object.hasOwn(all, key) ? [[key, all[key] ?? ""]] : [])));
-  const names = Object.keys(all).toSorted();
-  const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
-  const has = names.length === 0 ? "it has no data" : `it has ${names.slice(0, namesShownMax).join(", ")}${more}`;
+  const has = keysInWords(Object.keys(all));
   return { uid: metadata.uid, version: versionOf({ metadata }), wanted, data: kept, dropped: new Map(), has };
 }
 

@@ -10,10 +10,10 @@ import { type ApiKey, validateApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { GatheredKey } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { keysInWords } from "../data-keys.ts";
 import { secretType } from "./cluster-object.ts";
 
 const requestTimeoutMs = 10_000;
-const namesShownMax = 5;
 
 export interface ApiKeysOptions {
   readonly api: ApiServer;
@@ -166,10 +166,7 @@ function keyOf({ data }: SecretObject, { meta, apiKeySecretRef }: DeclaredInstan
   const entries = isRecord(data) ? data : {};
   const encoded = Object.hasOwn(entries, apiKeySecretRef.key) ? entries[apiKeySecretRef.key] : undefined;
   if (typeof encoded !== "string") {
-    const names = Object.keys(entries).sort();
-    const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
-    const has = names.length === 0 ? "it has no data" : `it has ${names.slice(0, namesShownMax).join(", ")}${more}`;
-    const problem = `${secret} has no key ${apiKeySecretRef.key}: ${has}. Add it, or set spec.apiKeySecretRef.key.`;
+    const problem = `${secret} has no key ${apiKeySecretRef.key}: ${keysInWords(Object.keys(entries))}. Add it, or set spec.apiKeySecretRef.key.`;
     return { state: "Missing", problem };
   }
   const validated = validateApiKey(Buffer.from(encoded, "base64").toString("utf8"));

@@ -148,8 +148,8 @@ async function listNamespaces(reading: Reading, kind: GuestKind): Promise<ApiRes
   await mapConcurrently(others, listsAtOnceMax, async (namespace) => {
     if (failure !== undefined || namespace === undefined) return;
     const listed = await listIn(reading, kind, { namespace, exactVersion: resourceVersion });
-    if (listed.ok) objects.push(...listed.value.items);
-    else failure = listed;
+    if (!listed.ok) failure = listed;
+    else for (const object of listed.value.items) objects.push(object);
   });
   return failure ?? { ok: true, value: objects, status: first.status };
 }

@@ -1,6 +1,7 @@
 // The API key for the one instance of a folder that has no Secret there.
 import type { DeclaredInstance } from "../../model/declared.ts";
 import { nameKey } from "../../model/resource.ts";
+import { listed } from "../../model/sentence.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 
 export interface EnvironmentKey {
@@ -25,6 +26,5 @@ export function environmentKeyObjection(
   );
   if (takers.length === 1) return undefined;
   const names = takers.map(({ meta }) => nameKey(meta)).sort();
-  const more = names.length > namesShownMax ? ` and ${names.length - namesShownMax} more` : "";
-  return `and the key in the environment variable WAFSYNC_API_KEY is for one instance, but ${names.slice(0, namesShownMax).join(", ")}${more} have no Secret: add their Secrets.`;
+  return `and the key in the environment variable WAFSYNC_API_KEY is for one instance, but ${listed(names, namesShownMax)} have no Secret: add their Secrets.`;
 }

@@ -1,15 +1,15 @@
 // Gathers what belongs to one instance of a directory. Pure; the same snapshot gives the same objects, so that each list of
 // addresses is parsed only once.
-import type { ApiKey } from "../../model/api-key.ts";
+import type { ApiKey, ValidatedApiKey } from "../../model/api-key.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import { nearestName } from "../../api/nearest-name.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText, Gathered, GatheredKey } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
+import { keysInWords } from "../data-keys.ts";
 import type { EnvironmentKey } from "./environment-key.ts";
 import { environmentKeyObjection } from "./environment-key.ts";
-import { excerpt } from "./excerpt.ts";
 import { sourceOfText } from "./place-of-field.ts";
 import { brokenSourcesOf } from "./snapshot.ts";
 import type { ConfigMapDocument, DirectorySnapshot, SecretDocument } from "./snapshot.ts";
@@ -26,7 +26,8 @@ export function gatherInstance(
 ): Gathered | undefined {
   const instance = snapshot.instances.get(nameKey(name));
   if (instance === undefined) return undefined;
-  const belongs = (one: { readonly instance: ObjectName }): boolean => nameKey(one.instance) === nameKey(name);
+  const belongs = (one: { readonly instance: ObjectName }): boolean =>
+    one.instance.name === name.name && one.instance.namespace === name.namespace;
   const rules = snapshot.rules.filter(belongs);
   const origins = snapshot.origins.filter(belongs);
   const cacheClears = snapshot.cacheClears.filter(belongs);
@@ -75,20 +76,26 @@ function keyOf(
     const problem = `Secret ${name} (spec.apiKeySecretRef) is not in the directory, ${objection}`;
     return { state: "Missing", problem };
   }
-  return validKey(environmentKey.text, "The API key in the environment variable WAFSYNC_API_KEY");
+  const { text } = environmentKey;
+  return validKey(text, validateApiKey(text), "The API key in the environment variable WAFSYNC_API_KEY");
 }
+
+// Each instance compares its key with those of all others.
+const validatedKeys = new WeakMap<ApiKey, ValidatedApiKey>();
 
 function keyOfSecret(secret: SecretDocument, key: string): GatheredKey {
   const name = `Secret ${nameKey(secret.name)} (${secret.location})`;
   const value = secret.data.get(key);
-  if (value !== undefined) return validKey(value.reveal(), `The API key, ${key} of ${name},`);
-  const keys = [...secret.data.keys()].sort();
-  const has = keys.length === 0 ? "it has no data" : `it has ${excerpt(keys)}`;
+  if (value !== undefined) {
+    const validated = validatedKeys.get(value) ?? validateApiKey(value.reveal());
+    validatedKeys.set(value, validated);
+    return validKey(value.reveal(), validated, `The API key, ${key} of ${name},`);
+  }
+  const has = keysInWords(secret.data.keys());
   return { state: "Missing", problem: `${name} has no key ${key}: ${has}. Add it, or set spec.apiKeySecretRef.key.` };
 }
 
-function validKey(text: string, subject: string): GatheredKey {
-  const validated = validateApiKey(text);
+function validKey(text: string, validated: ValidatedApiKey, subject: string): GatheredKey {
   if (validated.ok) return { state: "Present", key: validated.key };
   const hint = text.trim() === "" ? ": set it to the key that the provider of the WAF gave you" : "";
   return { state: "Missing", problem: `${subject} ${validated.problem}${hint}.` };
@@ -122,8 +129,7 @@ function textsOf(snapshot: DirectorySnapshot, { meta, addressesFrom }: DeclaredR
 function textOf(configMap: ConfigMapDocument, key: string, source: string): AddressText {
   const text = Object.hasOwn(configMap.data, key) ? configMap.data[key] : undefined;
   if (text === undefined) {
-    const keys = Object.keys(configMap.data).sort();
-    const has = keys.length === 0 ? "it has no data" : `it has ${excerpt(keys)}`;
+    const has = keysInWords(Object.keys(configMap.data));
     const problem = `ConfigMap ${nameKey(configMap.name)} has no key ${key}, ${has}: correct spec.addressesFrom`;
     return { state: "Missing", source, problem };
   }

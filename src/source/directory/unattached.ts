@@ -3,10 +3,12 @@ import { nearestName } from "../../api/nearest-name.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
 import { nameKey, resourceKey } from "../../model/resource.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
-import { excerpt } from "./excerpt.ts";
+import { listed } from "../../model/sentence.ts";
 import { placeOfReference } from "./place-of-field.ts";
 import type { DirectorySnapshot } from "./snapshot.ts";
 import type { RemovalScope } from "./source-fault.ts";
+
+const namesShownMax = 5;
 
 /** A rule, origin or cache clear whose instance is not in the directory. */
 export interface Unattached {
@@ -62,7 +64,7 @@ function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): str
   if (near !== undefined) return `${problem}; did you mean ${near}?`;
   if (elsewhere === undefined) {
     const names = known.map(({ meta }) => nameKey(meta)).sort();
-    return names.length === 0 ? `${problem}: declare one` : `${problem}: there is ${excerpt(names)}`;
+    return names.length === 0 ? `${problem}: declare one` : `${problem}: there is ${listed(names, namesShownMax)}`;
   }
   return `${problem}; there is one in namespace ${elsewhere.meta.namespace}: name it in spec.instanceRef.namespace`;
 }

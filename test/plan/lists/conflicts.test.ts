@@ -14,12 +14,14 @@ function desiredWith(rules: Parameters<typeof gathered>[0], managed: InventoryOv
 }
 
 describe("An entry in Block and in Allow", () => {
-  test.each([
-    ["the blocklist", { blocklist: [one] }, "blocklist"],
-    ["the allowlist", { allowlist: [one] }, "allowlist"],
-    ["both lists, and so the older rule has it", { blocklist: [one], allowlist: [one] }, "allowlist"],
-    ["neither list, and so the older rule has it", {}, "allowlist"],
-  ] as const)("that is managed on %s stays there", (_what, managed, winner) => {
+  const places = [
+    ["on the blocklist belongs there", { blocklist: [one] }, "blocklist"],
+    ["on the allowlist belongs there", { allowlist: [one] }, "allowlist"],
+    ["on both lists belongs to the older rule", { blocklist: [one], allowlist: [one] }, "allowlist"],
+    ["on neither list belongs to the older rule", {}, "allowlist"],
+  ] as const;
+
+  test.each(places)("that is managed %s", (_what, managed, winner) => {
     const rules = [blocking("young", [one]), allowing("old", [one], older), blocking("third", [one])];
     const { lists } = desiredWith({ rules }, managed);
     expect([lists.blocklist.has(one as never), lists.allowlist.has(one as never)]).toEqual([
@@ -28,12 +30,7 @@ describe("An entry in Block and in Allow", () => {
     ]);
   });
 
-  test.each([
-    ["the blocklist", { blocklist: [one] }, "blocklist"],
-    ["the allowlist", { allowlist: [one] }, "allowlist"],
-    ["both lists, and so the older rule has it", { blocklist: [one], allowlist: [one] }, "allowlist"],
-    ["neither list, and so the older rule has it", {}, "allowlist"],
-  ] as const)("that is recorded on both lists belongs where it is shown: on %s", (_what, shown, winner) => {
+  test.each(places)("that is recorded on both lists and shown %s", (_what, shown, winner) => {
     const rules = [blocking("young", [one]), allowing("old", [one], older)];
     const { lists } = desiredWith({ rules }, { blocklist: [one], allowlist: [one] }, shown);
     expect([...lists.blocklist.keys()]).toEqual(winner === "blocklist" ? [one] : []);

@@ -39,21 +39,25 @@ function removals(situation: Situation): string[] {
 
 describe("The guard on plans", () => {
   test.each([
-    ["30 of 100", 30, 70, {}, false],
-    ["31 of 100", 31, 69, {}, true],
-    ["3 of 9", 3, 6, {}, false],
-    ["all 9", 9, 0, {}, false],
-    ["4 of 10", 4, 6, {}, true],
-    ["100 of 1000", 100, 900, {}, false],
-    ["101 of 1000", 101, 899, {}, true],
-    ["1, and none is allowed", 1, 500, { maxRemovals: 0 }, true],
-    ["all of 50, and every share is allowed", 50, 0, { maxRemovalPercent: 100 }, false],
-    ["1 of 50, and no share is allowed", 1, 49, { maxRemovalPercent: 0 }, true],
-  ] as const)("on %s", (_what, removed, kept, guards, held) => {
+    ["lets 30 of 100 go", 30, 70, {}, false],
+    ["holds 31 of 100", 31, 69, {}, true],
+    ["lets 3 of 9 go", 3, 6, {}, false],
+    ["lets all 9 go", 9, 0, {}, false],
+    ["holds 4 of 10", 4, 6, {}, true],
+    ["lets 100 of 1000 go", 100, 900, {}, false],
+    ["holds 101 of 1000", 101, 899, {}, true],
+    ["holds 1 where none is allowed", 1, 500, { maxRemovals: 0 }, true],
+    ["lets all of 50 go where every share is allowed", 50, 0, { maxRemovalPercent: 100 }, false],
+    ["holds 1 of 50 where no share is allowed", 1, 49, { maxRemovalPercent: 0 }, true],
+  ] as const)("%s", (_what, removed, kept, guards, held) => {
     const plan = planOf(removing(removed, kept, guards));
     expect(plan.operations).toHaveLength(held ? 0 : removed);
     expect(plan.held?.removals.blocklist.length).toBe(held ? removed : undefined);
     expect(plan.lists.blocklist.held).toBe(held ? removed : 0);
+  });
+
+  test("holds 200,000 removals at once", () => {
+    expect(planOf(removing(200_000, 1)).held?.removals.blocklist).toHaveLength(200_000);
   });
 
   test("does not hold additions, nor the removals of the other list", () => {

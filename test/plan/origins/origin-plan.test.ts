@@ -107,7 +107,7 @@ describe("An origin", () => {
       true,
       { ...none, owned: undefined },
     ],
-  ] as const)("that is %s", (_what, declared, owned, primary, expected) => {
+  ] as const)("that is %s is planned for as the table says", (_what, declared, owned, primary, expected) => {
     expect(decide(declared, owned, primary)).toEqual(expected);
   });
 

@@ -390,8 +390,8 @@ describe("The inventory", () => {
   });
 });
 
-describe("What must hold before the WAF is called", () => {
-  test("an allowed base URL", async () => {
+describe("The WAF is not called", () => {
+  test("if its base URL is not allowed", async () => {
     const world = new ConvergeWorld();
     world.baseUrlObjection = "spec.baseUrl is not https.";
     expect((await world.pass()).result).toMatchObject({ blocker: "BaseUrlNotAllowed" });
@@ -400,7 +400,7 @@ describe("What must hold before the WAF is called", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("a key", async () => {
+  test("without a key", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("feed", addresses(1))] } });
     world.declare({ key: { state: "Missing", problem: "Secret edge/shop-key does not exist." } });
     expect((await world.pass()).result).toMatchObject({ blocker: "MissingApiKey" });
@@ -409,7 +409,7 @@ describe("What must hold before the WAF is called", () => {
     expect(world.status.faults).toEqual([]);
   });
 
-  test("no older instance with the same key", async () => {
+  test("as long as an older instance has the same key", async () => {
     const older = aMeta("WafInstance", "edge/older", { createdAtMs: createdMs - 1 });
     const world = new ConvergeWorld({ declared: { sameKey: [older] } });
     expect((await world.pass()).result).toMatchObject({ blocker: "DuplicateKey" });

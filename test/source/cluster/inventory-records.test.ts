@@ -335,7 +335,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       }
     });
 
-    test("also if a save failed because the CRD was being deleted", async () => {
+    test("it is written again also if a save failed because the CRD was being deleted", async () => {
       const name = await instances.create();
       let isRefused = false;
       const client: ApiServer = {
@@ -356,7 +356,7 @@ await describeWithControlPlane("inventories in WafRecords", (cluster) => {
       expect(await inventories.load(name)).toMatchObject({ state: "Loaded", inventory: owning(3) });
     });
 
-    test("and not if somebody deleted it, if it was released, or by a process that does not know it", async () => {
+    test("it is not written again if somebody deleted it, if it was released, or by a process that does not know it", async () => {
       const [deleted, released, unknown] = [
         await instances.create(),
         await instances.create(),

@@ -211,7 +211,7 @@ describe("bad input is refused with file, line and field", () => {
     ],
   ];
 
-  test.each(cases)("%s", async (_, yaml, message, blocked) => {
+  test.each(cases)("for %s", async (_, yaml, message, blocked) => {
     const snapshot = await snapshotOf({ "bad.yaml": yaml });
     const [fault] = snapshot.faults;
     expect(fault === undefined ? undefined : faultText(fault)).toEqual(
@@ -223,7 +223,7 @@ describe("bad input is refused with file, line and field", () => {
     expect(snapshot.rules).toEqual([]);
   });
 
-  test("and a broken Secret is not quoted, wherever it breaks", async () => {
+  test("and never quoted if it is a broken Secret, wherever that breaks", async () => {
     const endings = [
       "*correct-horse-battery",
       "'correct-horse-battery",
@@ -237,14 +237,14 @@ describe("bad input is refused with file, line and field", () => {
     }
   });
 
-  test("and the other documents of the file are used", async () => {
+  test("while the other documents of the file are used", async () => {
     const snapshot = await snapshotOf({ "all.yaml": `${instanceYaml}---\na: [1\n---\n${rule}` });
     expect(snapshot.instances.size).toBe(1);
     expect(snapshot.rules).toHaveLength(1);
     expect(texts(snapshot)).toEqual([expect.stringMatching(/^all\.yaml:\d+: this is not valid YAML/)]);
   });
 
-  test("a name that is declared twice, with both places, and the first is used", async () => {
+  test("for a name that is declared twice, with both places, and the first is used", async () => {
     const snapshot = await snapshotOf({ "a.yaml": rule, "b.yaml": `---\n${ruleYaml("office", ["192.0.2.2"])}` });
     expect(snapshot.rules.map(({ addresses }) => addresses)).toEqual([["192.0.2.1"]]);
     expect(texts(snapshot)).toEqual([
@@ -257,14 +257,22 @@ describe("bad input is refused with file, line and field", () => {
 describe("files that are hard to read", () => {
   test.each([
     [
-      "a file of 5 MB",
+      "a file of 5 MB is",
       Buffer.alloc(5_000_000, "# comment\n"),
       "big.yaml: the file has 4.8 MiB, and at most 4 MiB are read: split it",
     ],
-    ["UTF-16", Buffer.from("\uFEFFkind: List\n", "utf16le"), "big.yaml: the file is UTF-16: save it as UTF-8"],
-    ["binary", Buffer.from([0x61, 0x0a, 0, 1, 2]), "big.yaml:2: the file is binary, or not UTF-8"],
-    ["Latin-1", Buffer.from("a: 1\nb: \u00e9\n", "latin1"), "big.yaml:2: the file is not UTF-8: save it as UTF-8"],
-  ])("%s", async (_, content, message) => {
+    [
+      "a file in UTF-16 is",
+      Buffer.from("\uFEFFkind: List\n", "utf16le"),
+      "big.yaml: the file is UTF-16: save it as UTF-8",
+    ],
+    ["a binary file is", Buffer.from([0x61, 0x0a, 0, 1, 2]), "big.yaml:2: the file is binary, or not UTF-8"],
+    [
+      "a file in Latin-1 is",
+      Buffer.from("a: 1\nb: \u00e9\n", "latin1"),
+      "big.yaml:2: the file is not UTF-8: save it as UTF-8",
+    ],
+  ])("%s a fault that says what to do, and may concern every removal", async (_, content, message) => {
     await using scratch = await scratchDirectory();
     await scratch.write("big.yaml", content);
     const snapshot = await readDirectory(scratch.path, [], new Map());

@@ -1,10 +1,11 @@
 // Suites that need a real control plane. Where none can be had they are skipped with a loud line, and fail under
 // CI=true, so that nobody takes silence for success.
-import { afterAll, describe, test } from "@jest/globals";
+import { afterAll, describe } from "@jest/globals";
 import type { ClusterAccess } from "./cluster-access.ts";
 import { connectToCluster } from "./cluster-access.ts";
 import type { ControlPlane } from "./start.ts";
 import { askForControlPlane, findAndStart, offerVariable } from "./shared-control-plane.ts";
+import { describeMissing } from "../processes/describe-missing.ts";
 
 /**
  * Describes a suite on the control plane that all suites of the run share: it has to use namespaces of its own and
@@ -15,7 +16,7 @@ export async function describeWithControlPlane(title: string, body: (cluster: Cl
   const offerUrl = process.env[offerVariable];
   if (offerUrl === undefined || offerUrl === "") return describeWithOwnControlPlane(title, body);
   const offer = await askForControlPlane(offerUrl);
-  if (offer.state === "Missing") return describeMissing(title, offer.problem);
+  if (offer.state === "Missing") return describeMissing(title, "a control plane to run on", offer.problem);
   const cluster = await connectToCluster(offer.description);
   describe(title, () => {
     body(cluster);
@@ -28,25 +29,9 @@ export async function describeWithOwnControlPlane(
   body: (controlPlane: ControlPlane) => void,
 ): Promise<void> {
   const started = await findAndStart();
-  if (typeof started === "string") return describeMissing(title, started);
+  if (typeof started === "string") return describeMissing(title, "a control plane to run on", started);
   describe(title, () => {
     afterAll(() => started.stop());
     body(started);
-  });
-}
-
-function describeMissing(title: string, problem: string): void {
-  if (process.env["CI"] === "true") {
-    describe(title, () => {
-      test("has a control plane to run on", () => {
-        throw new Error(problem);
-      });
-    });
-    return;
-  }
-  process.stderr.write(`\n*** SKIPPED: ${title}: no control plane: ${problem}\n\n`);
-  // oxlint-disable-next-line jest/no-disabled-tests -- the one place that skips, and it says so
-  describe.skip(title, () => {
-    test("has a control plane to run on", () => undefined);
   });
 }

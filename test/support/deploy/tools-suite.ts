@@ -3,13 +3,14 @@
 // skipped with a loud line, and fail under CI=true.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, test } from "@jest/globals";
+import { describe } from "@jest/globals";
 import type { ClusterAccess } from "../control-plane/cluster-access.ts";
 import type { Ended } from "../control-plane/run-to-end.ts";
 import { runToEnd } from "../control-plane/run-to-end.ts";
 import type { ToolName, Tools } from "../../tools/find.ts";
 import { findTools } from "../../tools/find.ts";
 import { describeWithOwnControlPlane } from "../control-plane/suite.ts";
+import { describeMissing } from "../processes/describe-missing.ts";
 import { describeOperator } from "../worlds/operator-suite.ts";
 import type { OperatorWorld } from "../worlds/operator-world.ts";
 
@@ -72,19 +73,7 @@ async function toolsFor(title: string, names: readonly ToolName[]): Promise<Tool
     process.stderr.write(`${title}: ${await versionsOf(names)}\n`);
     return found.tools;
   }
-  if (process.env["CI"] === "true") {
-    describe(title, () => {
-      test("has its tools", () => {
-        throw new Error(found.problem);
-      });
-    });
-    return undefined;
-  }
-  process.stderr.write(`\n*** SKIPPED: ${title}: ${found.problem}\n\n`);
-  // oxlint-disable-next-line jest/no-disabled-tests -- a suite that can't run says so, here and nowhere else
-  describe.skip(title, () => {
-    test("has its tools", () => undefined);
-  });
+  describeMissing(title, "its tools", found.problem);
   return undefined;
 }
 

@@ -5,9 +5,10 @@ import { mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/p
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, describe, test } from "@jest/globals";
+import { afterAll, describe } from "@jest/globals";
 import type { Browser } from "puppeteer-core";
 import { cacheDirectory } from "../control-plane/program.ts";
+import { describeMissing } from "./describe-missing.ts";
 
 const execute = promisify(execFile);
 const require = createRequire(import.meta.url);
@@ -18,7 +19,7 @@ const startTimeoutMs = 120_000;
 /** To be awaited at the top of a file. `WAFSYNC_BROWSER` names another Chromium, or is `none`. */
 export async function describeWithBrowser(title: string, body: (browser: () => Browser) => void): Promise<void> {
   const launched = await launch().catch((error: unknown) => `it does not start: ${(error as Error).message}`);
-  if (typeof launched === "string") return describeMissing(title, launched);
+  if (typeof launched === "string") return describeMissing(title, "a browser to run in", launched);
   describe(title, () => {
     afterAll(async () => {
       await launched.close();
@@ -84,20 +85,4 @@ async function unpackedBrowser(): Promise<string> {
     await rm(draft, { recursive: true, force: true });
   }
   return folder;
-}
-
-function describeMissing(title: string, problem: string): void {
-  if (process.env["CI"] === "true") {
-    describe(title, () => {
-      test("has a browser to run in", () => {
-        throw new Error(problem);
-      });
-    });
-    return;
-  }
-  process.stderr.write(`\n*** SKIPPED: ${title}: no browser: ${problem}\n\n`);
-  // oxlint-disable-next-line jest/no-disabled-tests -- the one place that skips, and it says so
-  describe.skip(title, () => {
-    test("has a browser to run in", () => undefined);
-  });
 }

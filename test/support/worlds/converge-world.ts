@@ -191,7 +191,7 @@ export class ConvergeWorld {
       source: this.source,
       inventory: this.inventory,
       history: {
-        note: (_, events) => void this.history.push(...events),
+        note: (_, events) => events.forEach((event) => this.history.push(event)),
         continues: (instance, former) => void this.continued.push(`${nameKey(former)} by ${nameKey(instance)}`),
       },
       lifecycle: this.lifecycle,

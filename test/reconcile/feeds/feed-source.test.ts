@@ -1,0 +1,38 @@
+import { expect, test } from "@jest/globals";
+import type { Gathered } from "../../../src/model/gathered.ts";
+import { withFeeds } from "../../../src/reconcile/feeds/feed-source.ts";
+import { aRule } from "../../support/builders/declare.ts";
+import { aFeed, feedContent } from "../../support/builders/declare-feed.ts";
+import { gathered } from "../../support/builders/gathered.ts";
+
+const name = { namespace: "edge", name: "shop" };
+const threats = { namespace: "shop", name: "threats" };
+
+function sourceOf(declared: Gathered) {
+  const content = feedContent(["192.0.2.7"]);
+  return withFeeds(
+    {
+      gather: async () => declared,
+      confirm: async () => ({ state: "Read", gathered: declared }),
+      version: () => 1,
+    },
+    { view: () => ({ feed: aFeed(), content }), version: () => 1 },
+  );
+}
+
+test("a rule with a ConfigMap and a feed has the texts of both, and still says how changes of the first are noticed", async () => {
+  const rule = aRule("shop/threats", {
+    addressesFrom: [{ name: "list", key: "list" }],
+    feeds: [threats],
+    texts: ["192.0.2.1"],
+  });
+  const source = sourceOf(gathered({ rules: [{ ...rule, refresh: ["Watched"] }] }));
+  const confirmed = await source.confirm(name, {});
+  for (const found of [await source.gather(name), confirmed.state === "Read" ? confirmed.gathered : undefined]) {
+    expect(found?.rules[0]?.texts.map(({ source: from }) => from)).toEqual([
+      "ConfigMap edge/list-0, key list",
+      "WafFeed shop/threats",
+    ]);
+    expect(found?.rules[0]?.refresh).toEqual(["Watched"]);
+  }
+});
