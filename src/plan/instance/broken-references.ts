@@ -14,7 +14,7 @@ import { noObjectHolds } from "../lists/holds.ts";
 import { expiryOf } from "./expiry.ts";
 
 /** Those of objects that this version does not understand. */
-export function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObjects">): ObjectHolds {
+function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObjects">): ObjectHolds {
   if (invalidObjects === undefined) return noObjectHolds;
   return {
     isEmpty: invalidObjects.size === 0,

@@ -23,7 +23,7 @@ import { compileOrigins } from "../origins/desired-origins.ts";
 import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
-import { holdsOfInvalidObjects, holdsOfObjects } from "./broken-references.ts";
+import { holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
@@ -79,7 +79,7 @@ export function compileDesired(
   const settled = settleConflicts(drafts, holders);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
   const ofObjects = holdsOfObjects(gathered, drafts, nowMs);
-  const held = heldBlocks({ holds, ofObjects: holdsOfInvalidObjects(gathered) }, gathered, managed);
+  const held = heldBlocks({ holds, ofObjects }, gathered, managed);
   const { namespace: home } = instance.meta;
   const rules = replaceCarved(protectOthers(settled.rules, { home, managed, held }));
   return {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Grant } from "../../../src/model/declared.ts";
 import type { GatheredRule } from "../../../src/model/gathered.ts";
 import { operationKey } from "../../../src/model/operation.ts";
+import { resourceKey } from "../../../src/model/resource.ts";
 import { decideAttachment } from "../../../src/model/attachment.ts";
 import type { CompiledRule } from "../../../src/plan/lists/compiled-rule.ts";
 import {
@@ -231,6 +232,19 @@ describe("Nobody but the owner lifts what another namespace declared:", () => {
     };
     expect(allowedBeside(blocking("team-b/net", ["203.0.113.0/24"]))).toEqual(["203.0.113.7"]);
     expect(allowedBeside(blocking("edge/net", ["203.0.113.0/24"]))).toEqual([]);
+  });
+
+  test("what a rule of the owner with a broken reference blocked stays blocked: no guest's exception gets in", () => {
+    const stray = blocking("edge/scanners", ["192.0.2.7"], { instance: { namespace: "edge", name: "shpo" } }).rule;
+    const objects = new Map([[resourceKey(stray.meta), { declared: stray, problem: "There is no shpo.", place: "" }]]);
+    const scene = gathered({
+      instance: instanceWith(everything),
+      rules: [allowing("team-a/mine", ["192.0.2.7"])],
+      brokenReferences: { objects, existing: undefined },
+    });
+    const managed = anInventory({ blocklist: [ownedBy("192.0.2.7", ["edge/scanners"])] }).entries;
+    const { lists } = compileDesired(scene, nowMs, managed, observed({ blocklist: ["192.0.2.7"] }).lists);
+    expect([...lists.allowlist.keys()]).toEqual([]);
   });
 
   test("an origin of a guest protects nothing from being blocked", () => {

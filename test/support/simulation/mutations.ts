@@ -340,6 +340,13 @@ export const mutations: readonly Mutation[] = [
     foundBy: simulation,
   },
   {
+    guard: "no Allow entry of a guest gets into what is on hold",
+    file: "src/plan/lists/protect-others.ts",
+    from: "for (const { entry, namespaces } of held()) for (const namespace of namespaces) add(entry, namespace);",
+    to: "",
+    foundBy: "test/plan/instance/guests.test.ts",
+  },
+  {
     guard: "an origin of a guest protects nothing from being blocked",
     file: "src/plan/instance/desired.ts",
     from: 'verdict === "Accepted" && isOwnersOf(instance, origin)',
