@@ -1,5 +1,5 @@
 // A plan in one sentence, and whether there is anything in it: `plan` ends with 1 exactly if there is.
-import { countWords } from "./count-words.ts";
+import { inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 
 /** True if the WAF is not as declared. What is invalid in the files is not counted here: it makes a plan partial. */
@@ -19,8 +19,8 @@ export function planSummary(view: InstanceView): string {
   const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
   const [added, removed, adopted] = [count("Add"), count("Remove"), count("Adopt")];
   const parts = [
-    `${countWords(added)} to add${driftPart(view, added)}`,
-    `${countWords(removed)} to remove`,
+    `${inThousands(added)} to add${driftPart(view, added)}`,
+    `${inThousands(removed)} to remove`,
     ...differenceParts(view, adopted),
   ];
   const each = adopted > 0 ? "one call for each other change" : "one call each";
@@ -30,7 +30,7 @@ export function planSummary(view: InstanceView): string {
 }
 
 function driftPart({ driftCount }: InstanceView, added: number): string {
-  return driftCount === 0 ? "" : ` (${countWords(Math.min(driftCount, added))} removed by another writer)`;
+  return driftCount === 0 ? "" : ` (${inThousands(Math.min(driftCount, added))} removed by another writer)`;
 }
 
 function differenceParts(view: InstanceView, adopted: number): string[] {
@@ -42,5 +42,5 @@ function differenceParts(view: InstanceView, adopted: number): string[] {
     [waiting.length, "waiting"],
     [unmanaged.length, "already there and not managed"],
   ];
-  return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${countWords(count)} ${what}`]));
+  return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${inThousands(count)} ${what}`]));
 }

@@ -26,7 +26,7 @@ export function addImportCommand(program: Command, setExitCode: SetExitCode): vo
       `
 Examples:
   $ WAFSYNC_API_KEY=… wafsync import --base-url https://waf.example.com --instance shop -n shop --out waf/
-  $ wafsync import --base-url https://waf.example.com --key-file key.txt --instance shop | kubectl apply -f -
+  $ wafsync import --base-url https://waf.example.com --key-file key.txt --instance shop | kubectl apply --server-side -f -
 
 Exit codes: 0 everything is declared, 1 some entries were left out, 2 something is wrong and no file was written, 130 stopped.
 `,
