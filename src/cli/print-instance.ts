@@ -35,7 +35,7 @@ export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
 export function feedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, isAccepted, ready, rejected, rejectedCount }) => {
     if (rejected.length === 0 || !isAccepted || ready === "False") return [];
-    const what = rejectedCount === 1 ? "1 entry of a feed is" : `${countWords(rejectedCount)} entries of feeds are`;
+    const what = rejectedCount === 1 ? "1 entry of a feed is" : `${inThousands(rejectedCount)} entries of feeds are`;
     const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} not applied`;
     return [paint("cyan", title), ...entryLines(rejected, rejectedCount)];
   });
