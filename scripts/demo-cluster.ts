@@ -106,7 +106,7 @@ function tellWhatToTry(kubeconfig: string, control: string): void {
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
     ["look", "kubectl describe wafip scanners -n shop"],
-    ["block", "kubectl edit wafip scanners -n shop"],
+    ["block", "node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],
     ["unblock", "kubectl delete wafip scanners -n shop"],
     ["events", "kubectl get events -n shop --watch"],
     ["the WAF", `curl ${control}/state`],

@@ -1,5 +1,6 @@
 // `npm run demo`: wafsync in one story on one terminal. It is a test too: each step is checked against the state of the
-// simulator, and the exit code is 0 only if all of them came out as told.
+// simulator, and the exit code is 0 only if all of them came out as told. Parameters are another program than the built one:
+// `node scripts/demo.ts /usr/local/bin/wafsync`.
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,7 +28,7 @@ const startedAtMs = performance.now();
 const interrupted = new AbortController();
 const folder = await mkdtemp(join(tmpdir(), "wafsync-demo-"));
 const stage = new Stage({
-  program: [process.execPath, join(root, "dist", "wafsync.mjs")],
+  program: process.argv.length > 2 ? process.argv.slice(2) : [process.execPath, join(root, "dist", "wafsync.mjs")],
   folder,
   environment: { ...process.env, WAFSYNC_API_KEY: key },
   signal: interrupted.signal,

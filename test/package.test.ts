@@ -4,15 +4,14 @@ import { cp, lstat, mkdir, readFile, readdir, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { startWafsync } from "./support/processes/wafsync-process.ts";
+import { describeWithControlPlane } from "./support/control-plane/suite.ts";
+import { tellDemo, tryOperator, withSimulatedFolder } from "./support/processes/shipped-program.ts";
 import { scratchDirectory } from "./support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "./support/worlds/scratch-directory.ts";
-import { instanceDocument, ruleDocument, secretDocument } from "./support/worlds/waf-folder.ts";
 
 const root = join(import.meta.dirname, "..");
 const execute = promisify(execFile);
 const bytesMax = 8 * 1024 * 1024;
-const key = "package-key-0123456789";
 
 interface Packed {
   readonly filename: string;
@@ -21,45 +20,47 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
+let scratch: ScratchDirectory;
+let packed: Packed;
+let tarball = "";
+let environment: Record<string, string>;
+const inScratch = (name: string): string => join(scratch.path, name);
+const npm = async (...parameters: string[]) =>
+  await execute("npm", parameters, { cwd: inScratch("clone"), env: environment, maxBuffer: bytesMax });
+const run = async (program: string, ...parameters: string[]) =>
+  await execute(inScratch(`prefix/bin/${program}`), parameters, { cwd: scratch.path, env: environment });
+/** The launcher that npm made. */
+const installed = () => ({ executable: inScratch("prefix/bin/wafsync"), environment, isIsolated: true });
+
+beforeAll(async () => {
+  scratch = await scratchDirectory({ "home/empty": "" });
+  // Offline and with an empty cache, so that nothing can be downloaded.
+  environment = {
+    PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(":"),
+    HOME: inScratch("home"),
+    npm_config_cache: inScratch("cache"),
+    npm_config_offline: "true",
+    npm_config_update_notifier: "false",
+  };
+  const { stdout } = await execute("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root });
+  for (const file of stdout.trim().split("\n")) {
+    const isThere = await lstat(join(root, file)).catch(() => undefined);
+    if (isThere === undefined || file.startsWith("test/")) continue;
+    await mkdir(dirname(inScratch(`clone/${file}`)), { recursive: true });
+    await cp(join(root, file), inScratch(`clone/${file}`));
+  }
+  await symlink(join(root, "node_modules"), inScratch("clone/node_modules"));
+  const { stdout: report } = await npm("pack", "--json", "--pack-destination", scratch.path);
+  packed = packedOf(report);
+  tarball = inScratch(packed.filename);
+  await npm("install", "--global", "--prefix", inScratch("prefix"), tarball);
+});
+
+afterAll(async () => {
+  await scratch[Symbol.asyncDispose]();
+});
+
 describe("the npm package", () => {
-  let scratch: ScratchDirectory;
-  let packed: Packed;
-  let tarball = "";
-  let environment: NodeJS.ProcessEnv;
-  const inScratch = (name: string): string => join(scratch.path, name);
-  const npm = async (...parameters: string[]) =>
-    await execute("npm", parameters, { cwd: inScratch("clone"), env: environment, maxBuffer: bytesMax });
-  const run = async (program: string, ...parameters: string[]) =>
-    await execute(inScratch(`prefix/bin/${program}`), parameters, { cwd: scratch.path, env: environment });
-
-  beforeAll(async () => {
-    scratch = await scratchDirectory({ "home/empty": "" });
-    // Offline and with an empty cache, so that nothing can be downloaded.
-    environment = {
-      PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(":"),
-      HOME: inScratch("home"),
-      npm_config_cache: inScratch("cache"),
-      npm_config_offline: "true",
-      npm_config_update_notifier: "false",
-    };
-    const { stdout } = await execute("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root });
-    for (const file of stdout.trim().split("\n")) {
-      const isThere = await lstat(join(root, file)).catch(() => undefined);
-      if (isThere === undefined || file.startsWith("test/")) continue;
-      await mkdir(dirname(inScratch(`clone/${file}`)), { recursive: true });
-      await cp(join(root, file), inScratch(`clone/${file}`));
-    }
-    await symlink(join(root, "node_modules"), inScratch("clone/node_modules"));
-    const { stdout: report } = await npm("pack", "--json", "--pack-destination", scratch.path);
-    packed = packedOf(report);
-    tarball = inScratch(packed.filename);
-    await npm("install", "--global", "--prefix", inScratch("prefix"), tarball);
-  });
-
-  afterAll(async () => {
-    await scratch[Symbol.asyncDispose]();
-  });
-
   test("is small, and unpacks to little", () => {
     expect(packed.size).toBeLessThan(bytesMax);
     expect(packed.unpackedSize).toBeLessThan(bytesMax);
@@ -104,26 +105,28 @@ describe("the npm package", () => {
   });
 
   test("plans and applies against the simulator that is in it", async () => {
-    const program = inScratch("prefix/bin/wafsync");
-    const simulator = startWafsync(["simulator", "--port", "0", "--key", key], { program });
-    try {
-      await simulator.hasPrinted(/WAF API +http\S+\n/u);
-      const baseUrl = /WAF API +(http\S+)/u.exec(simulator.printed())?.[1] ?? "";
-      await scratch.write("waf/instance.yaml", instanceDocument(baseUrl));
-      await scratch.write("waf/secret.yaml", secretDocument(key));
-      await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: ["203.0.113.9"] }));
-      await run("wafsync", "apply", "waf", "--allow-insecure-http");
-      const { stdout } = await run("wafsync", "plan", "waf", "--allow-insecure-http");
-      expect(stdout).toContain("Nothing to do");
-    } finally {
-      simulator.child.kill("SIGTERM");
-      await simulator.ended;
-    }
+    await withSimulatedFolder(scratch, installed(), async (folder) => {
+      await run("wafsync", "apply", ...folder);
+      expect((await run("wafsync", "plan", ...folder)).stdout).toContain("Nothing to do");
+    });
+  });
+
+  test("tells the story of the demo", async () => {
+    expect(await tellDemo([inScratch("prefix/bin/wafsync")], environment)).toContain("203.0.113.66");
   });
 
   test("runs by npx without being installed", async () => {
     const { stdout } = await npm("exec", "--yes", `--package=${tarball}`, "--", "wafsync", "--version");
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/u);
+  });
+});
+
+await describeWithControlPlane("the operator of the npm package", (cluster) => {
+  test("becomes ready and brings a WAF to its declared state", async () => {
+    expect(await tryOperator(cluster, installed())).toEqual({
+      readyz: 200,
+      waited: "wafiprule.wafsync.dev/one condition met",
+    });
   });
 });
 

@@ -9,14 +9,14 @@ import { backOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
-import { apiGroup, apiVersion, apiVersionName, kinds } from "../api/kinds.ts";
+import { apiVersion } from "../api/kinds.ts";
 import type { ApiFault, ApiResult } from "../kube/api-result.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { KubeObject } from "../kube/kube-object.ts";
-import type { ResourceType } from "../kube/resource-path.ts";
 import { createObject, getObject } from "../kube/verbs.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import { typeOfKind } from "../source/cluster/cluster-object.ts";
 
 const requestTimeoutMs = 10_000;
 const pollMs = 1_000;
@@ -26,14 +26,8 @@ const retryMsMax = 10_000;
 const objectsMax = 10;
 const hashLength = 10;
 
-const type: ResourceType = {
-  group: apiGroup,
-  version: apiVersionName,
-  plural: kinds.WafCacheClear.plural,
-  namespaced: true,
-};
-
-const instanceType: ResourceType = { ...type, plural: kinds.WafInstance.plural };
+const type = typeOfKind("WafCacheClear");
+const instanceType = typeOfKind("WafInstance");
 
 export interface ClearObjectOptions {
   readonly api: ApiServer;

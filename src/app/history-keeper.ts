@@ -17,6 +17,8 @@ const waitingMax = 20_000;
 export interface HistoryStore {
   /** Undefined, or why it could not be stored. Never rejects. */
   append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<string | undefined>;
+  /** Puts the history of `former` before that of `instance`, and removes it there; nothing if there is none. The same. */
+  takeOver(instance: ObjectName, former: ObjectName): Promise<string | undefined>;
 }
 
 interface Waiting {
@@ -30,6 +32,8 @@ export class HistoryKeeper implements HistoryPort {
   readonly #onProblem: (problem: string) => void;
   #waiting = new Map<string, Waiting>();
   #count = 0;
+  /** The instances that others continue, by the name of the one that does. */
+  readonly #continued = new Map<string, { readonly instance: ObjectName; readonly former: ObjectName }>();
   #cancel: CancelTimer | undefined;
   #lastBatchMs = Number.NEGATIVE_INFINITY;
   #storing: Promise<void> = Promise.resolve();
@@ -53,6 +57,12 @@ export class HistoryKeeper implements HistoryPort {
     });
   }
 
+  /** Done at once: with `deletionPolicy: Delete`, the history of the former instance goes with that instance. */
+  continues(instance: ObjectName, former: ObjectName): void {
+    this.#continued.set(nameKey(instance), { instance, former });
+    void this.flush();
+  }
+
   /** Stores all buffered events, and resolves afterwards. */
   async flush(): Promise<void> {
     this.#cancel?.();
@@ -71,6 +81,11 @@ export class HistoryKeeper implements HistoryPort {
       if (problem === undefined) continue;
       this.#onProblem(problem);
       this.#keep(instance, events);
+    }
+    for (const [key, { instance, former }] of this.#continued) {
+      const problem = await this.#store.takeOver(instance, former);
+      if (problem === undefined) this.#continued.delete(key);
+      else this.#onProblem(problem);
     }
   }
 

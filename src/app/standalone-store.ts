@@ -4,12 +4,10 @@ import type { Clock } from "../async/clock.ts";
 import type { ObjectName, ResourceRef } from "../model/resource.ts";
 import { resourceKey } from "../model/resource.ts";
 import type { HistoryPort, InventoryPort, StatusPort } from "../reconcile/ports.ts";
-import { createHistoryFiles } from "../source/directory/history-files.ts";
 import { createInventoryFiles } from "../source/directory/inventory-files.ts";
 import { createSeenFiles } from "../source/directory/seen-files.ts";
 import { type StateDirectory, openStateDirectory, viewStateDirectory } from "../source/directory/state-directory.ts";
 import { createStatusFiles } from "../source/directory/status-files.ts";
-import { HistoryKeeper } from "./history-keeper.ts";
 import type { SeenStore } from "./seen-keeper.ts";
 
 export interface OpenedStore {
@@ -55,12 +53,9 @@ export async function openStore(
   };
   const status = createStatusFiles({ state: opened.state, clock, onProblem });
   const seenFiles = createSeenFiles(opened.state);
-  const historyFiles = createHistoryFiles(opened.state);
-  const append = async (...event: Parameters<typeof historyFiles.append>): Promise<string | undefined> => {
-    const appended = await historyFiles.append(...event);
-    return appended.ok ? undefined : appended.problem;
-  };
-  const history = new HistoryKeeper({ append }, clock, onProblem);
+  // A plan needs no history.
+  const { directoryHistory } = await import("./directory-history.ts");
+  const history = directoryHistory(opened.state, clock, onProblem);
   const report = (result: { readonly ok: true } | { readonly ok: false; readonly problem: string }): void => {
     if (!result.ok) onProblem(result.problem);
   };

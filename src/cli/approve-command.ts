@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import { inThousands } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
 import { CommandError, redactError } from "./describe-error.ts";
-import { tableLines } from "./table.ts";
+import { holdLines } from "./hold-lines.ts";
 import { openTarget } from "./targets/open-target.ts";
 import { targetWords } from "./targets/target-words.ts";
 import type { OnHold, TargetOptions } from "./targets/target.ts";
@@ -15,10 +15,7 @@ export interface ApproveOptions extends TargetOptions {
   readonly output: "table" | "json";
 }
 
-const header = ["LIST", "REMOVALS", "LAST DECLARED BY", "FOR EXAMPLE", "ON HOLD BECAUSE"];
-const examplesMax = 3;
-
-/** @returns 0 if the removals are approved or nothing is on hold, 1 if they are not approved. */
+/** @returns 0 if the removals are approved or nothing is on hold, 1 if they are not approved, 130 if it was stopped. */
 export async function runApprove(options: ApproveOptions): Promise<number> {
   const target = await openTarget(options);
   const redact = (text: string): string => target.redactor.redact(text);
@@ -29,11 +26,14 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
     const isJson = options.output === "json";
     if (!isJson) for (const line of describe(nameKey(instance), onHold)) out.line(line);
     const { hash } = onHold;
-    const isApproved = hash !== undefined && (await isConfirmed(options));
+    const confirmed = hash === undefined ? "No" : await confirmation(options);
+    const isApproved = hash !== undefined && confirmed === "Yes";
     const place = isApproved ? await target.approve(instance, hash) : undefined;
     if (isJson)
       out.line(JSON.stringify({ instance: nameKey(instance), ...onHold, approved: isApproved, place }, undefined, 2));
     else if (place !== undefined) out.line(approved(place, options));
+    else if (hash !== undefined) out.line("Nothing was approved.");
+    if (confirmed === "Stopped") return 130;
     return isApproved || onHold.groups.length === 0 ? 0 : 1;
   } catch (error) {
     throw redactError(error, redact);
@@ -44,28 +44,39 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
 
 function describe(instance: string, { hash, groups }: OnHold): string[] {
   if (groups.length === 0 && hash === undefined) return [`Nothing is on hold on ${instance}.`];
-  const rows = groups.map(({ list, count, owners, examples, reason }) => {
-    const more = count > Math.min(examples.length, examplesMax) ? ", …" : "";
-    return [list, inThousands(count), owners, `${examples.slice(0, examplesMax).join(", ")}${more}`, reason];
-  });
-  const total = inThousands(groups.reduce((sum, { count }) => sum + count, 0));
-  const lines = [`${total} removals are on hold on ${instance}:`, "", ...tableLines(header, rows), ""];
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
+  const title = count === 1 ? "1 removal is" : `${inThousands(count)} removals are`;
+  const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups), ""];
   if (hash !== undefined) return lines;
   return [...lines, "These removals cannot be approved now: the declared objects could not be read from their source."];
 }
 
 /** @throws CommandError if there is no terminal for the confirmation */
-async function isConfirmed({ yes, output }: ApproveOptions): Promise<boolean> {
-  if (yes) return true;
+async function confirmation({ yes, output }: ApproveOptions): Promise<"Yes" | "No" | "Stopped"> {
+  if (yes) return "Yes";
   // A program that reads the list handles the confirmation itself.
-  if (output === "json") return false;
+  if (output === "json") return "No";
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
     throw new CommandError("cannot ask for approval: stdin is not a terminal", "Add --yes to approve exactly these.");
   }
+  return await ask("Remove exactly these from the WAF? [y/N] ");
+}
+
+/** Ctrl-D, which ends the input, is a no. */
+async function ask(question: string): Promise<"Yes" | "No" | "Stopped"> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  const answer = await terminal.question("Remove exactly these from the WAF? [y/N] ");
-  terminal.close();
-  return /^y(?:es)?$/i.test(answer.trim());
+  const stopping = new AbortController();
+  terminal.once("SIGINT", () => stopping.abort());
+  try {
+    const answer = await terminal.question(question, { signal: stopping.signal });
+    return /^y(?:es)?$/i.test(answer.trim()) ? "Yes" : "No";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ABORT_ERR") throw error;
+    process.stdout.write("\n");
+    return stopping.signal.aborted ? "Stopped" : "No";
+  } finally {
+    terminal.close();
+  }
 }
 
 function approved(place: string, options: ApproveOptions): string {

@@ -2,7 +2,6 @@
 import packageJson from "../../package.json" with { type: "json" };
 import type { ClearObjectOutcome } from "../app/clear-cache-object.ts";
 import { clearThroughObject } from "../app/clear-cache-object.ts";
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import type { ApiFault } from "../kube/api-result.ts";
 import { createApiServer } from "../kube/api-server.ts";
@@ -10,8 +9,10 @@ import { kubeConfigCredentials } from "../kube/credentials.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import { CommandError } from "./describe-error.ts";
+import { parseInstanceName } from "./instance-name.ts";
 import { readKubeConfig } from "./read-kube-config.ts";
 import type { ClusterOptions } from "./read-kube-config.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { terminalOn } from "./terminal.ts";
 
 export interface ClearCacheClusterOptions extends ClusterOptions {
@@ -25,7 +26,6 @@ export interface ClearCacheClusterOptions extends ClusterOptions {
   readonly output: "table" | "json";
 }
 
-const namePattern = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const triggerLengthMax = 253;
 
 /** @returns 0 if cleared, handled before, or requested without `--wait`; 2 if not; 130 if it was stopped. */
@@ -34,13 +34,10 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
   if (trigger.length > triggerLengthMax)
     throw new CommandError(`the trigger has more than ${triggerLengthMax} characters`);
   const { kubeConfig, contextNamespace } = readKubeConfig(options);
-  const instance = parseInstance(options.instance, options.namespace ?? contextNamespace);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.once("SIGINT", stop).once("SIGTERM", stop);
+  const instance = { namespace: options.namespace ?? contextNamespace, ...parseInstanceName(options.instance) };
   const credentials = kubeConfigCredentials(kubeConfig);
   const api = createApiServer({ credentials, clock: realClock, userAgent: `wafsync/${packageJson.version}` });
-  const outcome = await clearThroughObject({
+  const request = {
     api,
     instance,
     namespace: options.namespace ?? instance.namespace,
@@ -52,28 +49,16 @@ export async function runClearCacheInCluster(options: ClearCacheClusterOptions):
     waits: options.wait,
     clock: realClock,
     random: Math.random,
-    stop: stopping.stop,
-    onMessage: (message) => terminalOn(process.stderr).line(message),
-  });
+    onMessage: (message: string) => terminalOn(process.stderr).line(message),
+  };
+  const outcome = await withStopSignals(async ({ stop }) => await clearThroughObject({ ...request, stop }));
   await api.close();
-  process.off("SIGINT", stop).off("SIGTERM", stop);
-  stopping.done();
   const isDone = outcome.state === "Cleared" || outcome.state === "Created" || outcome.state === "AlreadyHandled";
   const text = output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, instance, options);
   const stream = isDone || output === "json" ? process.stdout : process.stderr;
   terminalOn(stream).line(text);
   if (outcome.state === "Stopped") return 130;
   return isDone ? 0 : 2;
-}
-
-function parseInstance(text: string, namespaceDefault: string): ObjectName {
-  const [first = "", second, ...more] = text.split("/");
-  const name = second === undefined ? { namespace: namespaceDefault, name: first } : { namespace: first, name: second };
-  if (more.length === 0 && namePattern.test(name.namespace) && namePattern.test(name.name)) return name;
-  throw new CommandError(
-    `--instance ${text} is not a valid instance name`,
-    "Write NAMESPACE/NAME, for example --instance shop/shop.",
-  );
 }
 
 function describeOutcome(

@@ -3,11 +3,11 @@ import { realClock } from "../async/clock.ts";
 import { baseUrlObjection } from "../app/base-url-policy.ts";
 import type { ClearOutcome } from "../app/clear-cache-once.ts";
 import { clearCacheOnce } from "../app/clear-cache-once.ts";
-import { createStopping } from "../app/stopping.ts";
 import type { WafFault } from "../model/waf-result.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import { processLocks } from "./process-locks.ts";
 import { readApiKey } from "./read-api-key.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { terminalOn } from "./terminal.ts";
 
 export interface ClearCacheOptions {
@@ -27,10 +27,7 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
   const objection = baseUrlObjection(policy, options.baseUrl);
   if (objection !== undefined) throw new CommandError(objection.replace("spec.baseUrl", "--base-url"));
   const key = await readApiKey(options.keyFile);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.once("SIGINT", stop).once("SIGTERM", stop);
-  const outcome = await clearCacheOnce({
+  const request = {
     baseUrl: options.baseUrl,
     key,
     expectedDomain: options.expectedDomain,
@@ -39,15 +36,15 @@ export async function runClearCache(options: ClearCacheOptions): Promise<number>
     clock: realClock,
     locks: processLocks("wafsync clear-cache"),
     random: Math.random,
-    stopping,
-    onRetry: (fault, delayMs) => {
+    onRetry: (fault: WafFault, delayMs: number) => {
       terminalOn(process.stderr).line(`${key.redact(fault.message)} Retrying in ${Math.ceil(delayMs / 1000)} s.`);
     },
-  }).catch((error: unknown) => {
-    throw redactError(error, (text) => key.redact(text));
-  });
-  process.off("SIGINT", stop).off("SIGTERM", stop);
-  stopping.done();
+  };
+  const outcome = await withStopSignals(async (stopping) => await clearCacheOnce({ ...request, stopping })).catch(
+    (error: unknown) => {
+      throw redactError(error, (text) => key.redact(text));
+    },
+  );
   const text = options.output === "json" ? JSON.stringify(outcome) : describeOutcome(outcome, options);
   const stream = outcome.state === "Cleared" || options.output === "json" ? process.stdout : process.stderr;
   terminalOn(stream).line(key.redact(text));

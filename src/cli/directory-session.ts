@@ -19,6 +19,7 @@ import { CommandError, redactError } from "./describe-error.ts";
 import type { InstanceView } from "./instance-view.ts";
 import { processLocks } from "./process-locks.ts";
 import type { Paint } from "./print-instance.ts";
+import { stopOnSignals } from "./stop-signals.ts";
 import type { Terminal } from "./terminal.ts";
 import { colour, editedTerminal, terminalOn } from "./terminal.ts";
 
@@ -156,14 +157,4 @@ async function requireFolder(path: string): Promise<void> {
     throw new CommandError(`there is no folder ${path}`, "Set -f to the folder with the YAML files.");
   if (!found.isDirectory())
     throw new CommandError(`${path} is a file, not a folder`, "Set -f to the folder that contains it.");
-}
-
-function stopOnSignals(stopping: StoppingControl): () => void {
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop);
-  process.on("SIGTERM", stop);
-  return () => {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
-  };
 }

@@ -1,15 +1,15 @@
 // `wafsync import`: writes the objects that declare what a WAF has, for a folder or for kubectl apply; all of them or none.
-import { mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { inThousands } from "../model/sentence.ts";
+import { mkdir, readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { stringify } from "yaml";
-import { createStopping } from "../app/stopping.ts";
-import { realClock } from "../async/clock.ts";
-import { countWords } from "./count-words.ts";
+import type { ApiKey } from "../model/api-key.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import type { Import, ImportedFile, SkippedEntry } from "./import-documents.ts";
 import { buildImport } from "./import-documents.ts";
 import { readApiKey } from "./read-api-key.ts";
 import { readWafContent } from "./read-waf-content.ts";
+import { withStopSignals } from "./stop-signals.ts";
 
 export interface ImportOptions {
   readonly baseUrl: string;
@@ -28,7 +28,7 @@ const skippedShownMax = 10;
 
 /** @returns 0 if everything is declared, 1 if entries were left out; 130 if it was stopped. */
 export async function runImport(options: ImportOptions): Promise<number> {
-  const { instance, namespace, baseUrl } = options;
+  const { instance, namespace } = options;
   for (const [option, name] of [
     ["--instance", instance],
     ["--namespace", namespace],
@@ -38,30 +38,26 @@ export async function runImport(options: ImportOptions): Promise<number> {
   }
   if (options.out !== undefined) await requireNew(options.out);
   const key = await readApiKey(options.keyFile);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
-  try {
-    const access = { baseUrl, key, timeoutMs: options.timeout * 1000, allowInsecureHttp: options.allowInsecureHttp };
-    const content = await readWafContent({ ...access, stop: stopping.stop });
-    const names = {
-      instance: { namespace, name: instance },
-      baseUrl,
-      secretName: options.secret ?? `${instance}-waf-key`,
-    };
-    const built = buildImport(names, content);
-    if (stopping.stop.aborted) return 130;
-    if (options.out === undefined) for (const file of built.files) process.stdout.write(key.redact(textOf(file)));
-    else await writeFiles(options.out, built.files);
-    print(built, options, (text) => key.redact(text));
-    return built.skipped.length > 0 ? 1 : 0;
-  } catch (error) {
-    if (stopping.stop.aborted) return 130;
-    throw redactError(error, (text) => key.redact(text));
-  } finally {
-    process.off("SIGINT", stop).off("SIGTERM", stop);
-    stopping.done();
-  }
+  return await withStopSignals(async ({ stop }) => {
+    try {
+      return await importAll(options, key, stop);
+    } catch (error) {
+      if (stop.aborted) return 130;
+      throw redactError(error, (text) => key.redact(text));
+    }
+  });
+}
+
+async function importAll(options: ImportOptions, key: ApiKey, stop: AbortSignal): Promise<number> {
+  const { instance: name, namespace, baseUrl, timeout, allowInsecureHttp, out } = options;
+  const content = await readWafContent({ baseUrl, key, timeoutMs: timeout * 1000, allowInsecureHttp, stop });
+  const names = { instance: { namespace, name }, baseUrl, secretName: secretNameOf(options) };
+  const built = buildImport(names, content);
+  if (stop.aborted) return 130;
+  if (out === undefined) for (const file of built.files) process.stdout.write(key.redact(textOf(file)));
+  else await writeFiles(out, built.files);
+  print(built, options, (text) => key.redact(text));
+  return built.skipped.length > 0 ? 1 : 0;
 }
 
 /** @throws CommandError if the folder has files, which the import could mix with */
@@ -77,8 +73,10 @@ async function requireNew(out: string): Promise<void> {
 async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
   const place = resolve(out);
   await mkdir(dirname(place), { recursive: true });
-  const temporary = await mkdtemp(join(dirname(place), `.${basename(place)}-`));
+  // With the permissions of any other folder: a service that runs as another user has to read it.
+  const temporary = join(dirname(place), `.${basename(place)}-${process.pid}`);
   try {
+    await mkdir(temporary);
     for (const file of files) await writeFile(join(temporary, file.name), textOf(file), { mode: 0o644 });
     await rmdir(place).catch(() => undefined);
     await rename(temporary, place);
@@ -109,23 +107,32 @@ function print(
     return;
   }
   const lines = [
-    `Declared ${countWords(counts.blocklist)} of the blocklist and ${countWords(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
+    `Declared ${inThousands(counts.blocklist)} of the blocklist and ${inThousands(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
   ];
   if (relaxed.length > 0)
     lines.push(`These lists do not fit the default guards, so the instance sets ${relaxed.join(", ")}.`);
   lines.push(...skippedLines(skipped));
   if (options.out !== undefined) {
     lines.push(
-      `Next: WAFSYNC_API_KEY=… WAFSYNC_BASE_URL=${options.baseUrl} wafsync plan -f ${options.out}${options.allowInsecureHttp ? " --allow-insecure-http" : ""}, or kubectl apply -f ${options.out}`,
+      `Next, without a cluster: WAFSYNC_API_KEY=… WAFSYNC_BASE_URL=${options.baseUrl} wafsync plan -f ${options.out}${options.allowInsecureHttp ? " --allow-insecure-http" : ""}`,
+      `Next, in a cluster: ${secretCommand(options)} && kubectl apply --server-side -f ${options.out}`,
     );
   }
   process.stderr.write(`${redact(lines.join("\n"))}\n`);
+}
+
+function secretNameOf({ secret, instance }: ImportOptions): string {
+  return secret ?? `${instance}-waf-key`;
+}
+
+function secretCommand(options: ImportOptions): string {
+  return `kubectl create secret generic ${secretNameOf(options)} -n ${options.namespace} --from-literal=apiKey=…`;
 }
 
 function skippedLines(skipped: readonly SkippedEntry[]): string[] {
   if (skipped.length === 0) return [];
   const shown = skipped.slice(0, skippedShownMax).map(({ list, spelling, why }) => `  ${list} ${spelling}: ${why}`);
   const left = skipped.length - shown.length;
-  const title = `Skipped, and still unmanaged: ${countWords(skipped.length)}.`;
-  return [title, ...shown, ...(left > 0 ? [`  … and ${countWords(left)} more (-o json lists all)`] : [])];
+  const title = `Left out, and unmanaged as before: ${inThousands(skipped.length)}.`;
+  return [title, ...shown, ...(left > 0 ? [`  … and ${inThousands(left)} more (-o json lists all)`] : [])];
 }

@@ -1,12 +1,11 @@
 // `wafsync logs`: blocked requests from the WAF, to the terminal, a pipe or a file.
+import { inThousands } from "../model/sentence.ts";
 import { access } from "node:fs/promises";
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import { countLogs } from "../reconcile/logs/read-logs.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
-import { countWords } from "./count-words.ts";
 import { CommandError } from "./describe-error.ts";
 import { loadCheckpoint, removeCheckpoint, saveCheckpoint } from "./logs/log-checkpoint.ts";
 import type { LogCheckpoint } from "./logs/log-checkpoint.ts";
@@ -23,6 +22,7 @@ import type { LogSource } from "./logs/log-source.ts";
 import { LogWatch } from "./logs/log-watch.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
 /** @returns 0 if all rows were read, 1 if some were malformed or missing, 130 if stopped by a signal; 0 with --follow. */
@@ -38,17 +38,12 @@ export async function runLogs(options: LogsOptions): Promise<number> {
   const plan = request.plan ?? source.plan;
   const warning = plan && retentionWarning(plan, request.range.days, dayOf(nowMs));
   if (warning !== undefined) notes.line(`warning: ${warning}`);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
-    const end = await runWith(request, source, watch, stopping.stop);
+    const end = await withStopSignals(async ({ stop }) => await runWith(request, source, watch, stop));
     progress?.clear();
     return report(end, request, watch);
   } finally {
     progress?.clear();
-    process.off("SIGINT", stop).off("SIGTERM", stop);
-    stopping.done();
   }
 }
 
@@ -141,11 +136,11 @@ function report(end: CollectionEnd, request: LogRequest, watch: LogWatch): numbe
     case "NobodyReads":
       return 0;
     case "Stopped":
-      watch.line(`Stopped after ${countWords(end.rows)} rows.${hint}`);
+      watch.line(`Stopped after ${inThousands(end.rows)} rows.${hint}`);
       return request.isFollowing ? 0 : 130;
     case "Done": {
       if (request.file !== undefined) {
-        watch.line(`${countWords(end.rows)} rows of ${describeRange(request.range)} are in ${request.file}.`);
+        watch.line(`${inThousands(end.rows)} rows of ${describeRange(request.range)} are in ${request.file}.`);
       }
       return watch.isWhole ? 0 : 1;
     }

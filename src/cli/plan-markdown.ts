@@ -2,7 +2,7 @@
 //
 // All strings from files or from the API are inside HTML blocks, and every character that HTML or Markdown could interpret is
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
-import { countWords } from "./count-words.ts";
+import { inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
@@ -40,12 +40,12 @@ export function planMarkdown(views: readonly InstanceView[], faults: readonly st
   for (const [index, view] of views.entries()) {
     if (comment.length < overviewLengthMax) comment.add([...overview(view, faults.length > 0), ""]);
     else {
-      comment.add([`And ${countWords(views.length - index)} more instances.`, ""]);
+      comment.add([`And ${inThousands(views.length - index)} more instances.`, ""]);
       break;
     }
   }
   const faultTitle =
-    faults.length === 1 ? "1 problem in the files" : `${countWords(faults.length)} problems in the files`;
+    faults.length === 1 ? "1 problem in the files" : `${inThousands(faults.length)} problems of the files`;
   if (faults.length > 0) comment.addSection({ title: faultTitle, lines: faults.map(problemLine) });
   for (const view of views) {
     for (const section of sectionsOf(view)) {
@@ -93,8 +93,8 @@ class BoundedComment {
 
   end(): string {
     if (this.#leftOut > 0) {
-      const are = this.#leftOut === 1 ? "1 line is" : `${countWords(this.#leftOut)} lines are`;
-      const limit = `${countWords(markdownLengthMax)} characters`;
+      const are = this.#leftOut === 1 ? "1 line is" : `${inThousands(this.#leftOut)} lines are`;
+      const limit = `${inThousands(markdownLengthMax)} characters`;
       this.add([
         `${are} omitted, because the comment is limited to ${limit}. \`wafsync plan -o json\` prints them all.`,
         "",
@@ -150,7 +150,7 @@ function itemSection(what: string, mark: string, items: readonly DifferenceView[
     const head = { text: `@@ ${first?.target ?? ""}: ${first?.reason ?? ""} @@`, counts: false };
     return [head, ...shown.map(({ value }) => ({ text: `${mark} ${value}`, counts: true }))];
   });
-  return { title: `${countWords(items.length)} ${what}`, lines };
+  return { title: `${inThousands(items.length)} ${what}`, lines };
 }
 
 function problemLine(text: string): Line {

@@ -1,5 +1,5 @@
 // A plan in one sentence, and whether it is empty: `plan` exits with 1 if and only if it is not.
-import { countWords } from "./count-words.ts";
+import { inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 
 /** True if the WAF differs from the declared state. Errors in the files do not count here: they make a plan partial. */
@@ -19,8 +19,8 @@ export function planSummary(view: InstanceView): string {
   const count = (start: string): number => operations.filter(({ operation }) => operation.startsWith(start)).length;
   const [added, removed, adopted] = [count("Add"), count("Remove"), count("Adopt")];
   const parts = [
-    `${countWords(added)} to add${driftPart(view, added)}`,
-    `${countWords(removed)} to remove`,
+    `${inThousands(added)} to add${driftPart(view, added)}`,
+    `${inThousands(removed)} to remove`,
     ...differenceParts(view, adopted),
   ];
   const each = adopted > 0 ? "one call for each other change" : "one call each";
@@ -30,7 +30,7 @@ export function planSummary(view: InstanceView): string {
 }
 
 function driftPart({ driftCount }: InstanceView, added: number): string {
-  return driftCount === 0 ? "" : ` (${countWords(Math.min(driftCount, added))} removed by another writer)`;
+  return driftCount === 0 ? "" : ` (${inThousands(Math.min(driftCount, added))} removed by another writer)`;
 }
 
 function differenceParts(view: InstanceView, adopted: number): string[] {
@@ -42,5 +42,5 @@ function differenceParts(view: InstanceView, adopted: number): string[] {
     [waiting.length, "waiting"],
     [unmanaged.length, "already on the WAF and unmanaged"],
   ];
-  return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${countWords(count)} ${what}`]));
+  return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${inThousands(count)} ${what}`]));
 }

@@ -1,6 +1,6 @@
 // Formats the result of a run for people: a table of objects, counts, problems and notes.
+import { inThousands } from "../model/sentence.ts";
 import type { DifferenceView } from "./operation-view.ts";
-import { countWords } from "./count-words.ts";
 import type { EntryView, InstanceView, ObjectView } from "./instance-view.ts";
 import { tableLines } from "./table.ts";
 
@@ -18,14 +18,14 @@ function entryLines(entries: readonly EntryView[], count: number): string[] {
     return `    ${place}: ${source}: ${isNamed ? "" : `${entry}: `}${message}`;
   });
   const left = count - shown.length;
-  return left > 0 ? [...lines, `    … and ${countWords(left)} more`] : lines;
+  return left > 0 ? [...lines, `    … and ${inThousands(left)} more`] : lines;
 }
 
 /** Entries that are written differently than declared: this is intended, but reported. */
 export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, carved, carvedCount }) => {
     if (carvedCount === 0) return [];
-    const what = carvedCount === 1 ? "1 entry is" : `${countWords(carvedCount)} entries are`;
+    const what = carvedCount === 1 ? "1 entry is" : `${inThousands(carvedCount)} entries are`;
     const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} written as narrower networks`;
     return [paint("cyan", title), ...entryLines(carved, carvedCount)];
   });
@@ -35,7 +35,7 @@ export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
 export function feedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, isAccepted, ready, rejected, rejectedCount }) => {
     if (rejected.length === 0 || !isAccepted || ready === "False") return [];
-    const what = rejectedCount === 1 ? "1 entry of a feed is" : `${countWords(rejectedCount)} entries of feeds are`;
+    const what = rejectedCount === 1 ? "1 entry of a feed is" : `${inThousands(rejectedCount)} entries of feeds are`;
     const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} not applied`;
     return [paint("cyan", title), ...entryLines(rejected, rejectedCount)];
   });
@@ -53,7 +53,7 @@ function unmanagedLines({ unmanaged }: InstanceView, paint: Paint): string[] {
 function examplesOf(items: readonly DifferenceView[]): string {
   const shown = items.slice(0, examplesMax).map(({ value }) => value);
   const left = items.length - shown.length;
-  return `${shown.join(", ")}${left > 0 ? ` and ${countWords(left)} more` : ""}`;
+  return `${shown.join(", ")}${left > 0 ? ` and ${inThousands(left)} more` : ""}`;
 }
 
 /** Objects with problems, and what to do. */
@@ -62,7 +62,7 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
   for (const object of view.objects) {
     if ((object.ready !== "False" && object.isAccepted) || object.message === view.trouble) continue;
     const { kind, namespace, name, reason, place } = object;
-    const count = object.rejectedCount === 1 ? "1 entry is" : `${countWords(object.rejectedCount)} entries are`;
+    const count = object.rejectedCount === 1 ? "1 entry is" : `${inThousands(object.rejectedCount)} entries are`;
     const what = object.rejected.length === 0 ? "" : `, ${count} not applied`;
     lines.push(paint("red", `  ${place}: ${kind} ${namespace}/${name}: ${reason}${what}`));
     const { rejected, rejectedCount, message } = object;
@@ -138,7 +138,7 @@ function objectRow(object: ObjectView, view: InstanceView, paint: Paint): string
 
 /** `1,200/10,000`; states and triggers stay as they are. */
 function readableProgress({ kind, progress }: ObjectView): string {
-  return kind === "WafIpRule" ? progress.replaceAll(/\d+/g, (digits) => countWords(Number(digits))) : progress;
+  return kind === "WafIpRule" ? progress.replaceAll(/\d+/g, (digits) => inThousands(Number(digits))) : progress;
 }
 
 type ListCounts = NonNullable<InstanceView["lists"]>["blocklist"];
@@ -147,14 +147,14 @@ function countsLine(view: InstanceView, paint: Paint): string {
   const { namespace, name, lists, added, removed, adopted, cleared = 0 } = view;
   if (lists === undefined) return "";
   const list = (title: string, { live, managed, foreign, held }: ListCounts): string => {
-    const parts = [`${countWords(managed)} managed`];
-    if (foreign > 0) parts.push(`${countWords(foreign)} unmanaged`);
-    if (held > 0) parts.push(`${countWords(held)} on hold`);
-    return `${title} ${countWords(live)} (${parts.join(", ")})`;
+    const parts = [`${inThousands(managed)} managed`];
+    if (foreign > 0) parts.push(`${inThousands(foreign)} unmanaged`);
+    if (held > 0) parts.push(`${inThousands(held)} on hold`);
+    return `${title} ${inThousands(live)} (${parts.join(", ")})`;
   };
-  const clears = cleared === 0 ? [] : [cleared === 1 ? "1 cache clear" : `${countWords(cleared)} cache clears`];
-  const writes = added + removed === 0 ? [] : [`${countWords(added)} added, ${countWords(removed)} removed`];
-  const adoptions = adopted === 0 ? [] : [`${countWords(adopted)} adopted`];
+  const clears = cleared === 0 ? [] : [cleared === 1 ? "1 cache clear" : `${inThousands(cleared)} cache clears`];
+  const writes = added + removed === 0 ? [] : [`${inThousands(added)} added, ${inThousands(removed)} removed`];
+  const adoptions = adopted === 0 ? [] : [`${inThousands(adopted)} adopted`];
   const done = [...writes, ...adoptions, ...clears].join(", ") || "nothing to change";
   return `${paint("bold", `${namespace}/${name}`)}: ${done}; ${list("blocklist", lists.blocklist)}, ${list("allowlist", lists.allowlist)}`;
 }

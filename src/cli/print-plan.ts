@@ -1,5 +1,5 @@
 // Formats a plan for people: writes, and all other differences from the declared state.
-import { countWords } from "./count-words.ts";
+import { inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
@@ -70,11 +70,11 @@ function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[
       return `${paint(style, text)}  ${paint("dim", reason)}`;
     });
     const summedUp = group.count - group.shown.length;
-    const more = `    ${" ".repeat(targetWidth)}  … and ${countWords(summedUp)} more like ${group.shown.length === 1 ? "this" : "these"}`;
+    const more = `    ${" ".repeat(targetWidth)}  … and ${inThousands(summedUp)} more like ${group.shown.length === 1 ? "this" : "these"}`;
     return summedUp > 0 ? [...texts, paint("dim", more)] : texts;
   });
   if (lines.length <= operationsShownMax) return lines;
-  const left = countWords(lines.length - operationsShownMax);
+  const left = inThousands(lines.length - operationsShownMax);
   return [...lines.slice(0, operationsShownMax), paint("dim", `  … and ${left} more lines (-o json shows all)`)];
 }
 

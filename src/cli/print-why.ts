@@ -16,7 +16,15 @@ export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] 
   for (const { rule, places, message } of view.ineffective) {
     lines.push("", `WafIpRule ${rule}${placed(places)} declares it without effect:`, `  ${message}`);
   }
-  return lines;
+  return [...lines, ...lastBlockedLines(address, view)];
+}
+
+function lastBlockedLines(address: Entry, { lastBlockedRequest, noBlockedRequestSince }: WhyView): string[] {
+  if (noBlockedRequestSince !== undefined) return ["", `No request was blocked since ${noBlockedRequestSince}.`];
+  if (lastBlockedRequest === undefined) return [];
+  const { time, client, method, path, status, reason } = lastBlockedRequest;
+  const from = client === address ? "" : ` from ${client}`;
+  return ["", `Last blocked request${from}: ${time}  ${method} ${path}  ${status}  ${reason}`];
 }
 
 /** What would have to change: a command, or the rules to review. */

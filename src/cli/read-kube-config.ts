@@ -14,6 +14,9 @@ export interface ChosenCluster {
   readonly contextNamespace: string;
 }
 
+/** What the client falls back to; it would be refused with words that lead nowhere. */
+const fallbackServer = "http://localhost:8080";
+
 /** @throws CommandError if there is no cluster */
 export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenCluster {
   try {
@@ -21,14 +24,18 @@ export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenC
       ...(kubeconfig === undefined ? {} : { file: kubeconfig }),
       ...(context === undefined ? {} : { context }),
     });
-    if (kubeConfig.getCurrentCluster() === null) throw new RangeError("The kubeconfig does not name a cluster");
+    const cluster = kubeConfig.getCurrentCluster();
+    if (cluster === null) throw new RangeError("The kubeconfig does not name a cluster");
+    if (kubeconfig === undefined && cluster.server === fallbackServer) {
+      throw new RangeError("there is no kubeconfig, and this is no pod");
+    }
     const contextNamespace = kubeConfig.getContextObject(kubeConfig.getCurrentContext())?.namespace ?? "default";
     return { kubeConfig, contextNamespace };
   } catch (error) {
     const { message } = error as Partial<Error>;
     throw new CommandError(
       `cannot reach the cluster: ${message ?? "the kubeconfig cannot be read"}`,
-      "Set --kubeconfig and --context, or run wafsync in a pod with a service account.",
+      "Set --kubeconfig and --context, or run wafsync in a pod with a service account. Commands that work on a folder take it as -f DIRECTORY.",
     );
   }
 }

@@ -1,6 +1,6 @@
 // `wafsync report`: writes a page about the blocked requests of some days. It only reads from the WAF.
+import { inThousands } from "../model/sentence.ts";
 import packageJson from "../../package.json" with { type: "json" };
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
 import { addressesToBlock, assessClients } from "./report/report-clients.ts";
@@ -8,7 +8,6 @@ import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
 import { LaneRegistry } from "../waf/lane-registry.ts";
-import { countWords } from "./count-words.ts";
 import { logFaultError } from "./logs/log-faults.ts";
 import { describeRange, parseRange, retentionWarning } from "./logs/log-range.ts";
 import type { LogRange } from "./logs/log-range.ts";
@@ -22,6 +21,7 @@ import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import { suggestRule } from "./report/suggested-rule.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
 export interface ReportOptions extends LogSourceOptions {
@@ -50,11 +50,10 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
   if (retention !== undefined) notes.line(`warning: ${retention}`);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
   try {
-    const end = await collect(source, options.timeout * 1000, range, watch, stopping.stop);
+    const end = await withStopSignals(
+      async ({ stop }) => await collect(source, options.timeout * 1000, range, watch, stop),
+    );
     progress.clear();
     if (end.state === "Failed") throw logFaultError(end.fault);
     if (end.state === "Stopped") {
@@ -69,12 +68,10 @@ export async function runReport(options: ReportOptions): Promise<number> {
     const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
     await write(end, options, source, { period: describeRange(range), warnings });
     const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
-    notes.line(`A report of ${countWords(end.report.total)} blocked requests${where}.`);
+    notes.line(`A report of ${inThousands(end.report.total)} blocked requests${where}.`);
     return watch.isWhole && unread.length === 0 ? 0 : 1;
   } finally {
     progress.clear();
-    process.off("SIGINT", stop).off("SIGTERM", stop);
-    stopping.done();
   }
 }
 

@@ -1,6 +1,4 @@
 // Shared by `block` and `unblock`: the target, signals, terminals with redacted keys, and the description of outcomes.
-import { createStopping } from "../app/stopping.ts";
-import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
@@ -8,6 +6,7 @@ import type { CommandRule } from "./command-rule.ts";
 import { declaredRule } from "./command-rule.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import { parseAddress } from "./parse-address.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import type { ChangeOutcome, WaitOptions } from "./targets/rule-changes.ts";
 import { openTarget } from "./targets/open-target.ts";
 import type { Target, TargetOptions } from "./targets/target.ts";
@@ -44,24 +43,18 @@ export async function withRuleSession(
   const target = await openTarget(options);
   const redact = (text: string): string => target.redactor.redact(text);
   const notes = editedTerminal(terminalOn(process.stderr), redact);
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
-  const wait = {
-    timeoutMs: options.timeout * 1000,
-    stop: stopping.stop,
-    onMessage: (message: string) => notes.line(message),
-  };
-  try {
-    const out = editedTerminal(terminalOn(process.stdout), redact);
-    return await work({ target, addresses, out, notes, wait: options.wait ? wait : undefined });
-  } catch (error) {
-    throw redactError(error, redact);
-  } finally {
-    process.off("SIGINT", stop).off("SIGTERM", stop);
-    stopping.done();
-    await target.close();
-  }
+  return await withStopSignals(async ({ stop }) => {
+    const { timeout } = options;
+    const wait = { timeoutMs: timeout * 1000, stop, onMessage: (message: string) => notes.line(message) };
+    try {
+      const out = editedTerminal(terminalOn(process.stdout), redact);
+      return await work({ target, addresses, out, notes, wait: options.wait ? wait : undefined });
+    } catch (error) {
+      throw redactError(error, redact);
+    } finally {
+      await target.close();
+    }
+  });
 }
 
 /** Checks a rule before it is written: why it would not take effect; undefined if it would. */

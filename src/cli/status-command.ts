@@ -1,14 +1,15 @@
 // `wafsync status`: shows every instance, pending writes and their remaining time, and removals on hold with the command that approves them.
-import { createStopping } from "../app/stopping.ts";
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { redactError } from "./describe-error.ts";
+import { holdLines } from "./hold-lines.ts";
 import type { Paint } from "./print-instance.ts";
 import type { StatusView } from "./status-view.ts";
 import { viewStatus } from "./status-view.ts";
+import { withStopSignals } from "./stop-signals.ts";
 import { tableLines } from "./table.ts";
 import { openTarget } from "./targets/open-target.ts";
-import { targetWords } from "./targets/target-words.ts";
+import { planningWords } from "./targets/target-words.ts";
 import type { TargetOptions } from "./targets/target.ts";
 import { chosenInstances } from "./targets/target.ts";
 import { colour, terminalOn } from "./terminal.ts";
@@ -31,20 +32,19 @@ export async function runStatus(options: StatusOptions): Promise<number> {
     out.write(textOf(views, options));
     return views.every(isWell) ? 0 : 1;
   }
-  const stopping = createStopping(realClock);
-  const stop = (signal: NodeJS.Signals): void => stopping.begin(signal);
-  process.on("SIGINT", stop).on("SIGTERM", stop);
-  let last = "";
-  while (!stopping.stop.aborted) {
-    const text = textOf(await readViews(options), options);
-    // A file or a pipe gets only changes.
-    if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
-    last = text;
-    await realClock.sleep(watchMs, stopping.stop);
-  }
-  process.off("SIGINT", stop).off("SIGTERM", stop);
-  stopping.done();
-  return 130;
+  return await withStopSignals(async ({ stop }) => {
+    let last = "";
+    while (!stop.aborted) {
+      const text = textOf(await readViews(options), options);
+      // A file or a pipe gets only changes.
+      if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
+      last = text;
+      await realClock.sleep(watchMs, stop);
+    }
+    // The shell's prompt begins a line of its own.
+    if (out.isInteractive) out.line();
+    return 130;
+  });
 }
 
 async function readViews(options: StatusOptions): Promise<readonly StatusView[]> {
@@ -52,7 +52,9 @@ async function readViews(options: StatusOptions): Promise<readonly StatusView[]>
   try {
     const views: StatusView[] = [];
     for (const instance of await chosenInstances(target, options.instance)) {
-      views.push(viewStatus(await target.look(instance, { live: false }), targetWords(options)));
+      views.push(
+        viewStatus(await target.look(instance, { live: false }), (declared) => planningWords(options, declared)),
+      );
     }
     return views;
   } catch (error) {
@@ -101,12 +103,7 @@ function detailsOf(view: StatusView, paint: Paint): string[] {
   // Removals on hold are listed separately, by the rule that last declared the entries.
   const told = onHold.length > 0 && view.reason === "Held" ? [] : [`  ${message}`];
   const lines = ready === "True" ? [] : ["", paint("bold", instance), ...told];
-  for (const { list, count, owners, examples, reason } of onHold) {
-    const whose = owners === "" ? "" : `, last declared by ${owners}`;
-    lines.push(
-      `  ${inThousands(count)} removals from the ${list}${whose} (${examples.join(", ")}${count > examples.length ? ", …" : ""}): ${reason}`,
-    );
-  }
+  lines.push(...holdLines(onHold));
   if (approve !== undefined) lines.push(paint("yellow", `  To see and approve them: ${approve}`));
   for (const object of objects.slice(0, objectsShownMax)) {
     const { kind, name, progress, reason } = object;

@@ -1,9 +1,8 @@
 // One line that says how far a long piece of work is: redrawn in place on a terminal, a plain line now and then elsewhere.
 import type { Clock } from "../async/clock.ts";
-import { shortened } from "../model/sentence.ts";
+import { inThousands, shortened } from "../model/sentence.ts";
 import { visibleText } from "../model/visible-text.ts";
 import { durationInWords } from "../reconcile/status/trouble.ts";
-import { countWords } from "./count-words.ts";
 import type { Terminal } from "./terminal.ts";
 
 const clearLine = "\r\u001B[2K";
@@ -124,16 +123,16 @@ export class StatusLine {
   }
 
   #counts(): string {
-    if (this.#total === undefined) return `${countWords(this.#done)}${this.#unit}`;
+    if (this.#total === undefined) return `${inThousands(this.#done)}${this.#unit}`;
     const total = Math.max(this.#total, this.#done);
-    return `${countWords(this.#done)}/${countWords(total)}${this.#unit} ${Math.floor(this.#share() * 100)} %`;
+    return `${inThousands(this.#done)}/${inThousands(total)}${this.#unit} ${Math.floor(this.#share() * 100)} %`;
   }
 
   #pace(): string[] {
     const elapsedMs = this.#clock.monotonicMs() - this.#startMs;
     if (elapsedMs < paceAfterMs || this.#done < paceFrom) return [];
     const perSecond = (this.#done * 1000) / elapsedMs;
-    const rate = `${perSecond >= 10 ? countWords(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
+    const rate = `${perSecond >= 10 ? inThousands(Math.round(perSecond)) : perSecond.toFixed(1)}/s`;
     const left = (this.#total ?? 0) - this.#done;
     return left > 0 ? [rate, `${durationInWords(left / perSecond)} left`] : [rate];
   }

@@ -2,6 +2,7 @@
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { HeldGroup, WafInstanceStatus } from "../api/waf-instance.ts";
+import type { DeclaredInstance } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { InstanceSight } from "./targets/target.ts";
@@ -36,8 +37,8 @@ export interface ObjectStatusView {
   readonly message: string;
 }
 
-/** @param words the options that select the same target in the next command */
-export function viewStatus(sight: InstanceSight, words: string): StatusView {
+/** @param words how a command that plans names the same target */
+export function viewStatus(sight: InstanceSight, words: (instance: DeclaredInstance) => string): StatusView {
   const { gathered, gaps } = sight;
   const { meta } = gathered.instance;
   const status = (sight.statusOf(meta) ?? {}) as Partial<WafInstanceStatus>;
@@ -52,7 +53,7 @@ export function viewStatus(sight: InstanceSight, words: string): StatusView {
     ...(allowlist === undefined ? {} : { allowlist }),
     ...(lastSyncTime === undefined ? {} : { lastSyncTime }),
     onHold: removalsOnHold,
-    ...(isApprovable ? { approve: `wafsync approve ${words}--instance ${nameKey(meta)}` } : {}),
+    ...(isApprovable ? { approve: `wafsync approve ${words(gathered.instance)}--instance ${nameKey(meta)}` } : {}),
     objects: attached.map((object) => viewObject(object, sight)).filter(({ ready }) => ready !== "True"),
     rules: gathered.rules.length,
     origins: gathered.origins.length,

@@ -27,7 +27,7 @@ export async function runWhy(text: string, options: WhyOptions): Promise<number>
   try {
     const views: WhyView[] = [];
     for (const instance of await chosenInstances(target, options.instance)) {
-      const sight = await target.look(instance, { live: true });
+      const sight = await target.look(instance, { live: true, blocked: address });
       views.push(await viewWhy(address, sight, realClock.nowMs()));
     }
     if (options.output === "json") out.line(JSON.stringify({ address, instances: views }, undefined, 2));

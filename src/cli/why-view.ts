@@ -4,10 +4,14 @@ import { findCondition, formatTime } from "../api/conditions.ts";
 import type { Entry } from "../model/entry.ts";
 import type { FieldSetter, ResourceMeta } from "../model/resource.ts";
 import { nameKey, resourceKey } from "../model/resource.ts";
+import { shortened } from "../model/sentence.ts";
 import type { Covering, Explanation, Verdict, Wanting } from "../plan/instance/explain.ts";
 import { explainAddress } from "../plan/instance/explain.ts";
+import type { LastBlocked } from "./last-blocked.ts";
 import { isReportedSynced } from "./targets/reported-status.ts";
 import type { InstanceSight } from "./targets/target.ts";
+
+const pathLengthMax = 120;
 
 export interface OwnerView {
   readonly rule: string;
@@ -35,6 +39,15 @@ export interface CoveringView {
   readonly note?: string;
 }
 
+export interface BlockedRequestView {
+  readonly time: string;
+  readonly client: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly reason: string;
+}
+
 export interface WhyView {
   readonly instance: string;
   readonly domain?: string;
@@ -46,6 +59,10 @@ export interface WhyView {
     readonly places: readonly string[];
     readonly message: string;
   }[];
+  /** Absent if the instance does not use the logs, or if they were not read. */
+  readonly lastBlockedRequest?: BlockedRequestView;
+  /** Since when no request of the address was blocked, if none was found. */
+  readonly noBlockedRequestSince?: string;
   readonly liveListsRead: boolean;
   readonly gaps: readonly string[];
 }
@@ -56,6 +73,7 @@ export async function viewWhy(address: Entry, sight: InstanceSight, nowMs: numbe
   const explanation = explainAddress({ address, gathered, live: lists, inventory, nowMs });
   const { meta } = gathered.instance;
   const domain = inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined);
+  const last = live.state === "Read" ? live.lastBlocked : undefined;
   const unread =
     live.state === "Read"
       ? []
@@ -66,9 +84,25 @@ export async function viewWhy(address: Entry, sight: InstanceSight, nowMs: numbe
     verdict: explanation.verdict,
     coverings: await Promise.all(explanation.coverings.map(async (covering) => await viewCovering(covering, sight))),
     ineffective: viewIneffective(explanation, sight),
+    ...viewLastBlocked(last),
     liveListsRead: live.state === "Read",
-    gaps: [...unread, ...sight.gaps],
+    gaps: [...unread, ...(last?.gap === undefined ? [] : [last.gap]), ...sight.gaps],
   };
+}
+
+function viewLastBlocked(last: LastBlocked | undefined): Pick<WhyView, "lastBlockedRequest" | "noBlockedRequestSince"> {
+  if (last === undefined) return {};
+  if (last.entry === undefined) return { noBlockedRequestSince: last.since };
+  const {
+    timestamp: time,
+    client_ip: client,
+    http_method: method,
+    http_status: status,
+    block_reason: reason,
+  } = last.entry;
+  // Attackers choose the path, and its length.
+  const path = shortened(last.entry.request_path, pathLengthMax);
+  return { lastBlockedRequest: { time, client, method, path, status, reason } };
 }
 
 async function viewCovering(covering: Covering, sight: InstanceSight): Promise<CoveringView> {

@@ -4,10 +4,19 @@ import type { ListName } from "./declared.ts";
 import type { EntryOwners } from "./entry-owners.ts";
 
 /**
- * `Drifted`: another writer changed it contrary to the declared state. `Refused`: the API rejected the write. `Approved`: a
- * person approved its removal.
+ * `Drifted`: another writer changed it contrary to the declared state. `Refused`: the API rejected the write. `OutcomeUnknown`: no
+ * answer says whether the write took effect; `Added` or `Removed` follows once the list shows that it did. `Approved`: a person
+ * approved its removal.
  */
-export const historyKinds = ["Added", "Removed", "Adopted", "Drifted", "Refused", "Approved"] as const;
+export const historyKinds = [
+  "Added",
+  "Removed",
+  "Adopted",
+  "Drifted",
+  "Refused",
+  "OutcomeUnknown",
+  "Approved",
+] as const;
 export type HistoryKind = (typeof historyKinds)[number];
 
 export type HistoryTarget = ListName | "origins";

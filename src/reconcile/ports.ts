@@ -118,6 +118,8 @@ export interface Turn {
 /** The history for people. Nothing waits for it or depends on it. Must not throw. */
 export interface HistoryPort {
   note(instance: ObjectName, events: readonly HistoryEvent[]): void;
+  /** The instance has taken over the record of `former`, whose history is the beginning of its own from now on. */
+  continues(instance: ObjectName, former: ObjectName): void;
 }
 
 export interface ReconcilePorts {

@@ -39,6 +39,17 @@ export function timeOfEvent(line: string): number | undefined {
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
+/** Two histories as one, in order of time; a line that is in both counts once. What is no event is left out. */
+export function mergeLines(former: readonly string[], own: readonly string[]): string[] {
+  const times = new Map([...former, ...own].map((line) => [line, timeOfEvent(line)]));
+  const timed = [...times].flatMap(([line, atMs]) => (atMs === undefined ? [] : [{ line, atMs }]));
+  return timed.sort((a, b) => a.atMs - b.atMs).map(({ line }) => line);
+}
+
+export function linesOf(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "");
+}
+
 export function decodeEvents(text: string): HistoryEvent[] {
   return text.split("\n").flatMap((line) => decodeEvent(line) ?? []);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { HistoryKeeper } from "../../src/app/history-keeper.ts";
 import { unknownOwners } from "../../src/model/entry-owners.ts";
 import type { HistoryEvent } from "../../src/model/history.ts";
+import type { ObjectName } from "../../src/model/resource.ts";
 import { instanceName } from "../support/builders/declare.ts";
 import { createVirtualClock } from "../support/fakes/virtual-clock.ts";
 
@@ -12,14 +13,19 @@ function anEvent(value: string, atMs: number): HistoryEvent {
 function aKeeper() {
   const clock = createVirtualClock();
   const batches: (readonly HistoryEvent[])[] = [];
+  const taken: string[] = [];
   const problems: string[] = [];
   let problem: string | undefined;
   const append = async (_: unknown, events: readonly HistoryEvent[]): Promise<string | undefined> => {
     if (problem === undefined) batches.push(events);
     return problem;
   };
-  const keeper = new HistoryKeeper({ append }, clock, (text) => problems.push(text));
-  return { clock, batches, problems, keeper, fail: (text: string | undefined) => void (problem = text) };
+  const takeOver = async (instance: ObjectName, former: ObjectName): Promise<string | undefined> => {
+    if (problem === undefined) taken.push(`${former.name} by ${instance.name} after ${batches.length}`);
+    return problem;
+  };
+  const keeper = new HistoryKeeper({ append, takeOver }, clock, (text) => problems.push(text));
+  return { clock, batches, taken, problems, keeper, fail: (text: string | undefined) => void (problem = text) };
 }
 
 describe("The keeper of the history", () => {
@@ -45,6 +51,20 @@ describe("The keeper of the history", () => {
     keeper.note(instanceName, [anEvent("192.0.2.2", clock.nowMs())]);
     await clock.advance(10_000);
     expect(batches.flat().flatMap(({ values }) => values)).toEqual(["192.0.2.1", "192.0.2.2"]);
+  });
+
+  test("takes over a former history at once, behind what it has of it, and tries again if that fails", async () => {
+    const { clock, problems, taken, keeper, fail } = aKeeper();
+    const former = { namespace: "old", name: "shop" };
+    fail("The disk is full.");
+    keeper.continues(instanceName, former);
+    await keeper.flush();
+    expect([taken, problems[0]]).toEqual([[], "The disk is full."]);
+    fail(undefined);
+    keeper.note(former, [anEvent("192.0.2.1", clock.nowMs())]);
+    await keeper.flush();
+    await keeper.flush();
+    expect(taken).toEqual([`shop by ${instanceName.name} after 1`]);
   });
 
   test("takes 200,000 events at once, as adoptions and approvals come, and keeps the newest of them", async () => {

@@ -6,10 +6,11 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { fillKrewManifest } from "../../scripts/krew-manifest.ts";
+import { describeWithControlPlane } from "../support/control-plane/suite.ts";
+import { tellDemo, tryOperator, withSimulatedFolder } from "../support/processes/shipped-program.ts";
 import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
-import { instanceDocument, ruleDocument, secretDocument } from "../support/worlds/waf-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
@@ -18,7 +19,6 @@ const { version, devDependencies } = JSON.parse(await readFile(join(root, "packa
   devDependencies: Readonly<Record<string, string>>;
 };
 const name = `wafsync-${version}-linux-x64`;
-const key = "executable-key-0123456789";
 const [major = 0] = process.versions.node.split(".").map(Number);
 
 interface KrewManifest {
@@ -39,28 +39,28 @@ interface KrewManifest {
   };
 }
 
+let scratch: ScratchDirectory;
+const inScratch = (file: string): string => join(scratch.path, file);
+/** No variable of the tests, and no folder with programs. */
+const alone = (executable = "wafsync") => ({
+  executable: inScratch(`release/${executable}`),
+  workingDirectory: scratch.path,
+  environment: { PATH: "/nowhere", HOME: scratch.path },
+  isIsolated: true,
+});
+const run = async (...parameters: string[]) => await runWafsync(parameters, alone());
+const json = async (file: string) => JSON.parse(await readFile(inScratch(file), "utf8")) as unknown;
+
+beforeAll(async () => {
+  scratch = await scratchDirectory();
+  await execute(process.execPath, ["scripts/build-executable.ts", inScratch("release")], { cwd: root });
+});
+
+afterAll(async () => {
+  await scratch[Symbol.asyncDispose]();
+});
+
 describe("the single executable", () => {
-  let scratch: ScratchDirectory;
-  const inScratch = (file: string): string => join(scratch.path, file);
-  /** No variable of the tests, and no folder with programs. */
-  const alone = (executable = "wafsync") => ({
-    executable: inScratch(`release/${executable}`),
-    workingDirectory: scratch.path,
-    environment: { PATH: "/nowhere", HOME: scratch.path },
-    isIsolated: true,
-  });
-  const run = async (...parameters: string[]) => await runWafsync(parameters, alone());
-  const json = async (file: string) => JSON.parse(await readFile(inScratch(file), "utf8")) as unknown;
-
-  beforeAll(async () => {
-    scratch = await scratchDirectory();
-    await execute(process.execPath, ["scripts/build-executable.ts", inScratch("release")], { cwd: root });
-  });
-
-  afterAll(async () => {
-    await scratch[Symbol.asyncDispose]();
-  });
-
   test("has the version of Node.js that is tested, and knows its commit", async () => {
     const { code, stdout, stderr } = await run("version", "-o", "json");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -70,14 +70,7 @@ describe("the single executable", () => {
   });
 
   test("simulates, plans, applies, reports and follows a folder, as the bundle does", async () => {
-    const simulator = startWafsync(["simulator", "--port", "0", "--key", key], alone());
-    try {
-      await simulator.hasPrinted(/WAF API +http\S+\n/u);
-      const baseUrl = /WAF API +(http\S+)/u.exec(simulator.printed())?.[1] ?? "";
-      await scratch.write("waf/instance.yaml", instanceDocument(baseUrl));
-      await scratch.write("waf/secret.yaml", secretDocument(key));
-      await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: ["203.0.113.9"] }));
-      const folder = ["-f", "waf", "--allow-insecure-http"];
+    await withSimulatedFolder(scratch, alone(), async (folder) => {
       expect(await run("plan", ...folder)).toMatchObject({ code: 1, stderr: "" });
       expect(await run("apply", ...folder)).toMatchObject({ code: 0 });
       expect(await run("plan", ...folder)).toMatchObject({ code: 0 });
@@ -87,10 +80,12 @@ describe("the single executable", () => {
       await running.hasPrinted(/Watching/u);
       running.child.kill("SIGTERM");
       expect(await running.ended).toMatchObject({ code: 0 });
-    } finally {
-      simulator.child.kill("SIGTERM");
-      await simulator.ended;
-    }
+    });
+  });
+
+  test("tells the story of the demo", async () => {
+    const { executable, environment } = alone();
+    expect(await tellDemo([executable], environment)).toContain("203.0.113.66");
   });
 
   test("loads the Kubernetes client for a cluster", async () => {
@@ -146,6 +141,15 @@ describe("the single executable", () => {
     const archived = stdout.trim().split("\n");
     for (const { from } of platform?.files ?? []) expect(archived).toContain(from);
     expect(platform?.files.map(({ from }) => from)).toContain(platform?.bin);
+  });
+});
+
+await describeWithControlPlane("the operator of the executable", (cluster) => {
+  test("becomes ready and brings a WAF to its declared state", async () => {
+    expect(await tryOperator(cluster, alone())).toEqual({
+      readyz: 200,
+      waited: "wafiprule.wafsync.dev/one condition met",
+    });
   });
 });
 

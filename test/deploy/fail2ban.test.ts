@@ -1,17 +1,26 @@
-// The action of fail2ban: what it runs when an address is banned and unbanned, by the real fail2ban where it is installed.
+// The action of fail2ban: what it runs when an address is banned and unbanned, and what becomes of it on a WAF, with the program
+// that ships, and with the real fail2ban where it is installed. Its folder of settings is looked for next to it, so that a
+// package that was only unpacked will do.
 import { execFile, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { watch } from "node:fs";
-import { chmod, cp, mkdir, readFile, stat } from "node:fs/promises";
+import { chmod, cp, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { waitFor } from "../support/builders/cluster-objects.ts";
+import { builtProgram } from "../support/processes/built-program.ts";
 import { describeWithProgram } from "../support/processes/describe-with-program.ts";
+import { runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
 import { scratchDirectory } from "../support/worlds/scratch-directory.ts";
 import type { ScratchDirectory } from "../support/worlds/scratch-directory.ts";
+import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
+const appliedMs = 30_000;
 const action = join(root, "deploy/fail2ban/action.d/wafsync.conf");
 
 /** In place of wafsync: writes down its parameters, one line a call, separated by bars. */
@@ -24,6 +33,51 @@ async function setting(name: string): Promise<string> {
   const text = await readFile(action, "utf8");
   return new RegExp(`^${name} = (.*)$`, "mu").exec(text)?.[1] ?? "";
 }
+
+/** In place of wafsync: writes its parameters down, and calls it. */
+function recordingProgram(program: string): string {
+  return `${recorder}exec ${process.execPath} ${program} "$@"\n`;
+}
+
+function withTags(command: string, tags: Readonly<Record<string, string>>): string {
+  const filled = Object.entries(tags).reduce((text, [tag, value]) => text.replaceAll(`<${tag}>`, value), command);
+  expect(filled).not.toMatch(/<\w+>/u);
+  return filled;
+}
+
+describe("The commands of the action, with the program that ships,", () => {
+  const program = builtProgram();
+
+  test("write the rule of an address that is banned, prolong it, and end it on the WAF", async () => {
+    await using folder = await wafFolder();
+    const waf = folder.simulator.waf(testKey);
+    const file = join(folder.path, "main-block-2001-db8-0-0-0-0-0-7.yaml");
+    const tags = {
+      wafsync: `${process.execPath} ${program()}`,
+      target: `${folder.from.slice(0, 2).join(" ")} --allow-insecure-http --instance shop/main`,
+      ip: "2001:db8::7",
+      failures: "5",
+      name: "nginx-http-auth",
+      bantime: "7200",
+    };
+    const endOfRule = async (): Promise<number> => {
+      const { spec } = parse(await readFile(file, "utf8")) as { spec: { expiresAt: string } };
+      return Date.parse(spec.expiresAt);
+    };
+    const ban = (await setting("actionban")).trim();
+    expect(await setting("actionprolong")).toBe("%(actionban)s");
+    await execute("sh", ["-c", withTags(ban, tags)]);
+    const end = await endOfRule();
+    await execute("sh", ["-c", withTags(ban, { ...tags, bantime: "14400" })]);
+    expect((await endOfRule()) - end).toBeGreaterThan(7_000_000);
+    expect(waf.blocklist).toEqual([]);
+    expect(await runWafsync(["apply", ...folder.from], { program: program() })).toMatchObject({ code: 0 });
+    expect(waf.blocklist).toEqual(["2001:db8::7"]);
+    await execute("sh", ["-c", withTags(await setting("actionunban"), tags)]);
+    expect(waf.blocklist).toEqual([]);
+    await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+});
 
 describe("The commands of the action", () => {
   let scratch: ScratchDirectory;
@@ -39,9 +93,7 @@ describe("The commands of the action", () => {
 
   async function callOf(command: string, tags: Readonly<Record<string, string>>): Promise<string> {
     const all = { wafsync: join(scratch.path, "wafsync"), target: await setting("target"), ...tags };
-    const filled = Object.entries(all).reduce((text, [tag, value]) => text.replaceAll(`<${tag}>`, value), command);
-    expect(filled).not.toMatch(/<\w+>/u);
-    await execute("sh", ["-c", filled]);
+    await execute("sh", ["-c", withTags(command, all)]);
     const calls = await readFile(join(scratch.path, "calls.txt"), "utf8");
     return calls.trimEnd().split("\n").at(-1) ?? "";
   }
@@ -70,7 +122,10 @@ describe("The commands of the action", () => {
 });
 
 describeWithProgram("fail2ban-server", "fail2ban itself", (server) => {
+  const program = builtProgram();
   let scratch: ScratchDirectory;
+  let folder: WafFolder;
+  let target: readonly string[] = [];
   let running: ChildProcess | undefined;
   const inScratch = (name: string): string => join(scratch.path, name);
   const client = async (...parameters: string[]): Promise<string> => {
@@ -79,9 +134,11 @@ describeWithProgram("fail2ban-server", "fail2ban itself", (server) => {
   };
 
   beforeAll(async () => {
-    scratch = await scratchDirectory({ "site.log": "", wafsync: recorder, "calls.txt": "" });
+    scratch = await scratchDirectory({ "site.log": "", wafsync: recordingProgram(program()), "calls.txt": "" });
+    folder = await wafFolder();
+    target = [...folder.from, "--instance", "shop/main"];
     await chmod(inScratch("wafsync"), 0o755);
-    await cp("/etc/fail2ban", inScratch("config"), { recursive: true, dereference: true });
+    await cp(join(server, "../../../etc/fail2ban"), inScratch("config"), { recursive: true, dereference: true });
     await cp(action, inScratch("config/action.d/wafsync.conf"));
     // The server of the system may have jails and bans: only this jail is started, and nothing is remembered.
     await scratch.write("config/fail2ban.local", "[Definition]\ndbfile = None\n");
@@ -97,14 +154,14 @@ failregex = ^denied <HOST>$
 datepattern = {NONE}
 maxretry = 2
 bantime = 2h
-action = wafsync[wafsync="${inScratch("wafsync")}", target="--from ${inScratch("waf")} --instance shop/shop"]
+action = wafsync[wafsync="${inScratch("wafsync")}", target="${target.join(" ")}"]
 `,
     );
-    await mkdir(inScratch("waf"));
   });
 
   afterAll(async () => {
     running?.kill("SIGTERM");
+    await folder[Symbol.asyncDispose]();
     await scratch[Symbol.asyncDispose]();
   });
 
@@ -139,8 +196,11 @@ action = wafsync[wafsync="${inScratch("wafsync")}", target="--from ${inScratch("
     expect(dumped).toContain("--from /etc/wafsync --instance shop/shop");
   });
 
-  test("blocks and unblocks by it, and leaves everything blocked when it stops", async () => {
-    const target = `--from|${inScratch("waf")}|--instance|shop/shop`;
+  test("blocks and unblocks by it on a WAF, and leaves everything blocked when it stops", async () => {
+    const words = target.join("|");
+    const waf = folder.simulator.waf(testKey);
+    const following = startWafsync(["run", ...folder.from], { program: program() });
+    await following.hasPrinted(/Watching/u);
     const where = ["-c", inScratch("config"), "-s", inScratch("socket"), "-p", inScratch("pid")];
     running = spawn(server, [...where, "-f", "--logtarget", inScratch("f2b.log"), "start"], { stdio: "ignore" });
     const ended = new Promise((resolve) => running?.once("close", resolve));
@@ -148,17 +208,25 @@ action = wafsync[wafsync="${inScratch("wafsync")}", target="--from ${inScratch("
     await client("set", "site", "banip", "192.0.2.1");
     await client("set", "site", "banip", "2001:db8::7");
     expect((await calls(2)).toSorted()).toEqual([
-      `|block|192.0.2.1|--for|7200s|--reason|fail2ban: 0 failures in jail site|--no-wait|${target}`,
-      `|block|2001:db8::7|--for|7200s|--reason|fail2ban: 0 failures in jail site|--no-wait|${target}`,
+      `|block|192.0.2.1|--for|7200s|--reason|fail2ban: 0 failures in jail site|--no-wait|${words}`,
+      `|block|2001:db8::7|--for|7200s|--reason|fail2ban: 0 failures in jail site|--no-wait|${words}`,
     ]);
     await scratch.write("site.log", "denied 198.51.100.9\ndenied 198.51.100.9\n");
     expect((await calls(3)).at(-1)).toBe(
-      `|block|198.51.100.9|--for|7200s|--reason|fail2ban: 2 failures in jail site|--no-wait|${target}`,
+      `|block|198.51.100.9|--for|7200s|--reason|fail2ban: 2 failures in jail site|--no-wait|${words}`,
+    );
+    const all = ["192.0.2.1", "198.51.100.9", "2001:db8::7"];
+    await waitFor("the blocks", appliedMs, async () =>
+      waf.blocklist.toSorted().join() === all.join() ? true : undefined,
     );
     await client("set", "site", "unbanip", "192.0.2.1");
-    expect((await calls(4)).at(-1)).toBe(`|unblock|192.0.2.1|${target}`);
+    expect((await calls(4)).at(-1)).toBe(`|unblock|192.0.2.1|${words}`);
+    await waitFor("the end of a block", appliedMs, async () => (waf.has("blocklist", "192.0.2.1") ? undefined : true));
     await client("stop");
     await ended;
     expect(await calls(4)).toHaveLength(4);
+    following.child.kill("SIGTERM");
+    await following.ended;
+    expect(waf.blocklist.toSorted()).toEqual(all.slice(1));
   });
 });

@@ -1,11 +1,12 @@
 // An incident in a folder, through the bundle that ships: block an address while a long list is being loaded, see why, find it in
 // the history, end it; take over a list that was made by hand; approve removals.
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import { addresses } from "../support/builders/declare.ts";
+import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { builtProgram } from "../support/processes/built-program.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
@@ -47,14 +48,26 @@ interface Happened {
   }[];
 }
 
+/** How many calls the WAF got between the file of the address and its own call. */
+async function callsBefore({ path, simulator }: WafFolder, address: string): Promise<number> {
+  const { ctimeMs } = await stat(join(path, `main-block-${address.replaceAll(".", "-")}.yaml`));
+  const later = simulator.requests().filter(({ timeMs }) => timeMs > ctimeMs);
+  return later.findIndex(({ method, parameters }) => method === "POST" && parameters["ip"] === address);
+}
+
+async function happenedTo(folder: WafFolder, address: string): Promise<readonly unknown[]> {
+  const { events } = jsonOf(await run(folder, `history ${address} -o json`)) as Happened;
+  return events.map(({ event, values, owners }) => [event, values, owners.map((owner) => owner.split(":")[0])]);
+}
+
 describe("An urgent address", () => {
-  test("is blocked while a long list is loaded, explained, found in the history, and unblocked", async () => {
-    await using folder = await wafFolder({ latencyMs: 5 });
+  test("is blocked within three calls of a list that is being loaded, explained, found in the history, and unblocked", async () => {
+    await using folder = await wafFolder({ latencyMs: 20 });
     const waf = folder.simulator.waf(testKey);
     waf.add("blocklist", addresses(500, 60_000));
     await folder.files.write(
       "big.yaml",
-      ruleDocument("big", { configMap: "list" }) + configMapDocument("list", addresses(3_000)),
+      ruleDocument("big", { configMap: "list" }) + configMapDocument("list", addresses(10_000)),
     );
     const running = startWafsync(["run", ...folder.from], { program: program() });
     await waitFor("the first entries", 30_000, async () => waf.blocklist.length > 510 || undefined);
@@ -63,6 +76,7 @@ describe("An urgent address", () => {
     expect([blocked.code, blocked.stderr]).toEqual([0, expect.stringContaining("another process is using")]);
     expect(waf.has("blocklist", urgent)).toBe(true);
     expect(jsonOf(blocked)).toMatchObject({ instance: "shop/main", state: "Settled" });
+    expect([0, 1, 2]).toContain(await callsBefore(folder, urgent));
 
     const why = await run(folder, `why ${urgent} -o json`);
     expect(why.code).toBe(0);
@@ -74,22 +88,26 @@ describe("An urgent address", () => {
     expect(found?.coverings[0]?.owners).toMatchObject([
       { rule: urgentRule, places: ["main-block-203-0-113-9.yaml:17"] },
     ]);
+    await waitFor("the history of the block", 30_000, async () => {
+      return (await happenedTo(folder, urgent)).length > 0 || undefined;
+    });
 
     const unblocked = await run(folder, `unblock ${urgent}`);
     expect([unblocked.code, unblocked.stdout]).toEqual([0, expect.stringContaining(`${urgent} is unblocked`)]);
     expect(waf.has("blocklist", urgent)).toBe(false);
     expect(await readdir(folder.path)).not.toContain("main-block-203-0-113-9.yaml");
+    expect((await run(folder, `why ${urgent}`)).code).toBe(1);
+
+    expect((await run(folder, `block ${urgent} --for 2s`)).code).toBe(0);
+    await waitFor("the end of the block", 30_000, async () => !waf.has("blocklist", urgent) || undefined);
+    // Neither of them has waited for the list.
+    expect(waf.blocklist.length).toBeLessThan(10_500);
     running.child.kill("SIGTERM");
     await running.ended;
     expect(waf.overlaps).toBe(0);
-
-    const { events } = jsonOf(await run(folder, `history ${urgent} -o json`)) as Happened;
-    expect(
-      events.map(({ event, values, owners }) => [event, values, owners.map((owner) => owner.split(":")[0])]),
-    ).toEqual([
-      ["Added", [urgent], [`WafIpRule ${urgentRule}`]],
-      ["Removed", [urgent], [`WafIpRule ${urgentRule}`]],
-    ]);
+    expect(await happenedTo(folder, urgent)).toEqual(
+      ["Added", "Removed", "Added", "Removed"].map((event) => [event, [urgent], [`WafIpRule ${urgentRule}`]]),
+    );
   });
 
   test("is blocked without a running process, before and without everything else that is declared", async () => {
@@ -144,10 +162,11 @@ describe("An urgent address", () => {
 
 describe("A manually maintained list", () => {
   test("is taken over by import and apply without a call that writes", async () => {
-    await using folder = await wafFolder({ spelling: "Mixed" });
+    await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
-    waf.add("blocklist", [...addresses(1_300), "2001:db8:a::/48", "2001:db8::17", "192.0.2.0/28"]);
-    waf.add("allowlist", [...addresses(100, 70_000), "192.0.2.130"]);
+    const lists = handMadeLists();
+    waf.add("blocklist", lists.blocklist);
+    waf.add("allowlist", lists.allowlist);
     await using scratch = await scratchDirectory();
     const out = join(scratch.path, "waf");
     const environment = { WAFSYNC_API_KEY: testKey, WAFSYNC_BASE_URL: folder.simulator.baseUrl };
@@ -156,16 +175,23 @@ describe("A manually maintained list", () => {
       await runWafsync(words, { program: program(), environment });
     const wafWords = ["--base-url", folder.simulator.baseUrl, "--allow-insecure-http", "--instance", "main"];
     const imported = await start("import", ...wafWords, "--out", out);
-    expect([imported.code, imported.stderr]).toEqual([0, expect.stringContaining("Declared 1,303 of the blocklist")]);
+    expect([imported.code, imported.stderr]).toEqual([
+      0,
+      expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
+    ]);
+
+    await mkdir(join(scratch.path, "other"));
+    const modes = await Promise.all(["waf", "other"].map(async (name) => (await stat(join(scratch.path, name))).mode));
+    expect(modes[0]).toBe(modes[1]);
 
     const plan = await start("plan", ...from);
-    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to add, 0 to remove, 1,404 to adopt")]);
+    expect([plan.code, plan.stdout]).toEqual([1, expect.stringContaining("0 to add, 0 to remove, 1,413 to adopt")]);
     expect((await start("apply", ...from)).code).toBe(0);
     expect((await start("plan", ...from)).code).toBe(0);
     const status = await start("status", ...from, "-o", "json");
     expect([status.code, jsonOf(status)]).toMatchObject([
       0,
-      { instances: [{ blocklist: { live: 1_303, managed: 1_303 }, allowlist: { live: 101, managed: 101 } }] },
+      { instances: [{ blocklist: { live: 1_313, managed: 1_313 }, allowlist: { live: 100, managed: 100 } }] },
     ]);
     expect(waf.counters.changes).toBe(0);
     expect((await start("import", ...wafWords, "--out", out)).stderr).toContain("is not empty");

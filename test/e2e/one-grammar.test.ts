@@ -37,6 +37,14 @@ describe("The options of all commands", () => {
   const folder = ["-f", "waf", "--allow-insecure-http"];
   const days = ["--since", "2026-06-10", "--until", "2026-06-11"];
 
+  test("say what is missing where neither a folder nor a cluster is given", async () => {
+    const environment = { HOME: files.path };
+    for (const command of ["status", "why 192.0.2.1", "block 192.0.2.1", "history", "approve"]) {
+      const { code, stderr } = await runWafsync(command.split(" "), { environment });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/there is no kubeconfig[^]*-f DIRECTORY/)]);
+    }
+  });
+
   test("take a folder as an argument, too", async () => {
     const named = await run("plan", ...folder);
     expect(named.code).toBe(1);

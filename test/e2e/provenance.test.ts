@@ -131,6 +131,12 @@ test("an instance renamed and moved to another namespace keeps 1,413 entries and
   expect(applied).toMatchObject({ code: 0, stderr: expect.not.stringContaining("no longer declared") });
   expect(applied.stdout).toMatch(/WafInstance +edge +front +\S+ +True +Ready/);
   expect(writesTo(waf)).toBe(writes);
+  const { stdout: history } = await runWafsync(["history", ...folder.from, "--instance", "edge/front", "-o", "json"]);
+  const { events } = JSON.parse(history) as { events: { event: string; values: string[]; owners: string[] }[] };
+  expect(new Set(events.flatMap(({ event, owners }) => owners.map((owner) => `${event} for ${owner}`)))).toEqual(
+    new Set(["Added for WafIpRule shop/feed", "Added for WafOrigin shop/standby"]),
+  );
+  expect(events.flatMap(({ values }) => values)).toHaveLength(1_414);
 
   const feed = await readFile(join(folder.path, "feed.yaml"), "utf8");
   await folder.files.write("feed.yaml", feed.replace(JSON.stringify(list), JSON.stringify(list.slice(1))));

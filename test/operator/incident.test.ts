@@ -2,6 +2,7 @@
 // namespace and read neither Secrets nor records, and an administrator.
 import { beforeAll, expect, test } from "@jest/globals";
 import { addresses, configMap, rule } from "../support/builders/manifests.ts";
+import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
@@ -88,6 +89,67 @@ await describeOperator("the commands of an incident", (world) => {
     expect(await world().read("WafIpRule", namespace, "waf-block-203-0-113-9")).toBeUndefined();
   });
 
+  test("an address is blocked within three calls of a list that is being loaded, and ends early or by itself before that list does", async () => {
+    const { simulator, cluster } = world();
+    const loading = await world().newInstance("loading");
+    const { view } = loading.waf;
+    const admin = async (...words: string[]): Promise<FinishedProcess> =>
+      await runWafsync([
+        ...words,
+        "--kubeconfig",
+        cluster.kubeconfig,
+        "-n",
+        loading.namespace,
+        "--allow-insecure-http",
+      ]);
+    const happened = async (): Promise<string> => {
+      const { events } = jsonOf(await admin("history", urgent, "-o", "json")) as { events: { event: string }[] };
+      return events.map(({ event }) => event).join(" ");
+    };
+    view.add("blocklist", addresses(500, 60_000));
+    simulator.settings.latencyMs = 20;
+    await world().apply(
+      configMap(loading.namespace, "list", addresses(10_000).join("\n")),
+      rule(loading.namespace, "big", [], { addressesFrom: [{ configMapKeyRef: { name: "list", key: "list.txt" } }] }),
+    );
+    await world().eventually("the first entries", () => view.blocklist.length > 510);
+
+    const ending = new AbortController();
+    const created = callsWhenCreated(loading.namespace, view, ending.signal);
+    expect((await admin("block", urgent, "--for", "2h")).code).toBe(0);
+    const writes = simulator.requests().filter(({ domain, method }) => domain === view.domain && method === "POST");
+    const before = writes.findIndex(({ parameters }) => parameters["ip"] === urgent);
+    expect(view.has("blocklist", urgent)).toBe(true);
+    expect(before).toBeGreaterThan(0);
+    expect(before - (await created)).toBeLessThanOrEqual(2);
+    ending.abort();
+    const why = await admin("why", urgent);
+    expect([why.code, why.stdout]).toEqual([0, expect.stringContaining(`${loading.namespace}/waf-block-203-0-113-9`)]);
+    await world().eventually("the block is in the history", async () => (await happened()) === "Added");
+
+    expect((await admin("unblock", urgent)).code).toBe(0);
+    expect(view.has("blocklist", urgent)).toBe(false);
+    expect((await admin("block", urgent, "--for", "2s")).code).toBe(0);
+    await world().eventually("the block has ended", () => !view.has("blocklist", urgent));
+    expect(view.blocklist.length).toBeLessThan(10_500);
+    await world().eventually(
+      "the end is in the history",
+      async () => (await happened()) === "Added Removed Added Removed",
+    );
+    simulator.settings.latencyMs = 0;
+  });
+
+  /** How many writes the WAF had got when the next rule of a command was created. */
+  async function callsWhenCreated(within: string, view: TestWaf["view"], signal: AbortSignal): Promise<number> {
+    const path = `/apis/wafsync.dev/v1alpha1/namespaces/${within}/wafiprules?watch=1&timeoutSeconds=120`;
+    for await (const line of world().requests.stream(path, signal)) {
+      const { type, object } = line as { type: string; object: { metadata: { name: string } } };
+      if (type === "ADDED" && object.metadata.name.includes("-block-"))
+        return view.requestCount("POST /api/blocklist_ip");
+    }
+    throw new Error("no rule of a command was created");
+  }
+
   test("an administrator finds an address of a ConfigMap in the lists, with its line, and all of it in the history", async () => {
     const { kubeconfig } = world().cluster;
     await world().apply(
@@ -119,10 +181,7 @@ await describeOperator("the commands of an incident", (world) => {
       return events.join(" ") === "Added Removed";
     });
     const refused = await call(responder, "history");
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining("you are not allowed to get wafrecords"),
-    ]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafrecords")]);
   });
 
   test("a responder sees what is on hold and approves exactly that", async () => {
@@ -142,16 +201,40 @@ await describeOperator("the commands of an incident", (world) => {
     await world().allReady(namespace);
   });
 
+  test("1,413 entries that were made by hand are taken over by import and kubectl, without a call that writes", async () => {
+    const { cluster, simulator } = world();
+    const taken = await world().newNamespace("taken");
+    const { view, key } = world().newWaf();
+    const lists = handMadeLists();
+    view.add("blocklist", lists.blocklist);
+    view.add("allowlist", lists.allowlist);
+    const wafWords = ["--base-url", simulator.baseUrl, "--allow-insecure-http", "--instance", "main", "-n", taken];
+    const imported = await runWafsync(["import", ...wafWords], { environment: { WAFSYNC_API_KEY: key } });
+    expect([imported.code, imported.stderr]).toEqual([
+      0,
+      expect.stringContaining("Declared 1,313 of the blocklist and 100 of the allowlist"),
+    ]);
+    const secret = ["create", "secret", "generic", "main-waf-key", "-n", taken, `--from-literal=apiKey=${key}`];
+    await cluster.expectKubectl(secret);
+    const applied = await cluster.runKubectl(["apply", "--server-side", "-f", "-"], { input: imported.stdout });
+    expect(applied).toMatchObject({ code: 0 });
+    await world().allReady(taken);
+    const status = await runWafsync(["status", "--kubeconfig", cluster.kubeconfig, "-n", taken, "-o", "json"]);
+    expect([status.code, jsonOf(status)]).toMatchObject([
+      0,
+      { instances: [{ blocklist: { live: 1_313, managed: 1_313 }, allowlist: { live: 100, managed: 100 } }] },
+    ]);
+    expect(view.counters.changes).toBe(0);
+    expect((await world().events(taken)).map(({ reason }) => reason)).toContain("EntriesAdopted");
+  });
+
   test("a user who can't write rules learns which permission is missing, and nothing is written", async () => {
     const { cluster } = world();
     const other = await world().newNamespace("elsewhere");
     await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
     const kubeconfig = await cluster.kubeconfigFor(other, "nobody");
     const refused = await call(kubeconfig, "block", urgent, "--instance", `${namespace}/waf`);
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringContaining("you are not allowed to get wafinstances"),
-    ]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafinstances")]);
     expect(waf.view.has("blocklist", urgent)).toBe(false);
   });
 });

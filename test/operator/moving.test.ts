@@ -4,6 +4,7 @@ import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { publicBlocklist } from "../support/builders/public-blocklist.ts";
 import { knownPaths } from "../../src/simulator/api-contract.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
@@ -73,6 +74,15 @@ await describeOperator("an instance under another name", (world) => {
     expect(writesTo(waf)).toBe(writes);
     expect(waf.view.blocklist).toHaveLength(1_413);
     expect((await world().events(target)).map(({ reason }) => reason)).toContain("RecordContinued");
+    const words = ["--kubeconfig", world().cluster.kubeconfig, "-n", target, "-o", "json"];
+    await world().eventually("the history is that of the former instance", async () => {
+      const { stdout } = await runWafsync(["history", ...words]);
+      const { events } = JSON.parse(stdout) as { events: { event: string; values: string[]; owners: string[] }[] };
+      const added = events.filter(
+        ({ event, owners }) => event === "Added" && owners[0] === `WafIpRule ${namespace}/feed`,
+      );
+      return added.flatMap(({ values }) => values).length === 1_413;
+    });
   });
 
   test("leaves its entries when it is deleted, and manages them again when it is back", async () => {

@@ -16,7 +16,7 @@ Examples:
   $ wafsync approve -f waf/
   $ wafsync approve --instance shop/shop --yes
 
-Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 error.
+Exit codes: 0 approved, or nothing is on hold; 1 not approved, 2 something is wrong, 130 stopped.
 `,
     )
     .action(async (options) => {

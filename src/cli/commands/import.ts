@@ -24,7 +24,7 @@ export function addImportCommand(program: Command, setExitCode: SetExitCode): vo
       `
 Examples:
   $ WAFSYNC_API_KEY=… wafsync import --base-url https://waf.example.com --instance shop -n shop --out waf/
-  $ wafsync import --base-url https://waf.example.com --key-file key.txt --instance shop | kubectl apply -f -
+  $ wafsync import --base-url https://waf.example.com --key-file key.txt --instance shop | kubectl apply --server-side -f -
 
 Exit codes: 0 all entries are declared, 1 some entries were skipped, 2 error (no file was written), 130 stopped.
 `,

@@ -1,10 +1,10 @@
 // What users see while logs are read: progress, long waits, and problems of the rows.
+import { inThousands } from "../../model/sentence.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { DaySummary } from "../../plan/logs/day-reading.ts";
 import { formatDay } from "../../reconcile/logs/log-days.ts";
 import type { LogWait } from "../../reconcile/logs/log-ports.ts";
 import { defectWords } from "../../reconcile/logs/read-logs.ts";
-import { countWords } from "../count-words.ts";
 import type { StatusLine } from "../status-line.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -57,11 +57,13 @@ export class LogWatch {
     if (brokenCount > 0) {
       const examples = broken.slice(0, brokenShownMax).map(({ position, problem }) => `entry ${position}: ${problem}`);
       const left =
-        brokenCount === 1 ? "1 malformed entry is skipped" : `${countWords(brokenCount)} malformed entries are skipped`;
+        brokenCount === 1
+          ? "1 malformed entry is skipped"
+          : `${inThousands(brokenCount)} malformed entries are skipped`;
       this.#warn(`${date}: ${left} (${examples.join("; ")}${brokenCount > brokenShownMax ? "; …" : ""})`);
     }
     if (came !== total)
-      this.#warn(`${date}: the WAF announces ${countWords(total)} entries but sends ${countWords(came)}`);
+      this.#warn(`${date}: the WAF announces ${inThousands(total)} entries but sends ${inThousands(came)}`);
   }
 
   failed(fault: WafFault): void {

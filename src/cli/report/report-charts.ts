@@ -1,5 +1,6 @@
 // The charts of a report as SVG texts. Colours are variables of the page, so that one drawing fits light and dark.
 // The only importer of the chart library, so that other commands do not load it.
+import { inThousands } from "../../model/sentence.ts";
 import { BarChart } from "echarts/charts";
 import { GridComponent } from "echarts/components";
 import { init, use } from "echarts/core";
@@ -10,7 +11,6 @@ import type { Counted, LogReportSummary } from "./report-statistics.ts";
 import { dayMs } from "../../reconcile/logs/log-days.ts";
 import { visibleText } from "./html.ts";
 import { fittingLabel, labelWidth } from "./label-width.ts";
-import { countWords } from "../count-words.ts";
 import { countryWords, reasonWords } from "./report-data.ts";
 
 use([BarChart, GridComponent, SVGRenderer]);
@@ -48,7 +48,7 @@ export function timeChart({ days, barMs, categories, overTime }: LogReportSummar
   const highest = 10 * Math.max(...overTime);
   const startMs = days.firstDay * dayMs;
   const svg = draw(wide.width, wide.height, {
-    grid: { left: labelWidth(countWords(highest)) + 16, right: 12, top: 12, bottom: 30, outerBoundsMode: "none" },
+    grid: { left: labelWidth(inThousands(highest)) + 16, right: 12, top: 12, bottom: 30, outerBoundsMode: "none" },
     xAxis: {
       type: "category",
       data: overTime.map((_, bar) => barLabel(startMs + bar * barMs, barMs)),
@@ -56,7 +56,7 @@ export function timeChart({ days, barMs, categories, overTime }: LogReportSummar
       axisTick: { show: false },
       axisLine: line,
     },
-    yAxis: { type: "value", minInterval: 1, axisLabel: { ...quietStyle, formatter: countWords }, splitLine: line },
+    yAxis: { type: "value", minInterval: 1, axisLabel: { ...quietStyle, formatter: inThousands }, splitLine: line },
     series: parts.map(({ name, color, data }) => ({
       ...barSeries(name, data, color),
       stack: "all",
@@ -85,7 +85,7 @@ function rankChart(ranked: readonly Counted[]): RankChart {
   const rows = ranked.slice(0, rowsMax).map(({ key, count }) => ({ label: labelOf(key), count }));
   const rest = ranked.slice(rowsMax);
   const left = Math.max(...rows.map(({ label }) => labelWidth(label))) + 12;
-  const formatter = ({ value }: { value: number }): string => countWords(value);
+  const formatter = ({ value }: { value: number }): string => inThousands(value);
   const svg = draw(narrow.width, rows.length * narrow.rowHeight, {
     grid: { left, right: 64, top: 0, bottom: 0, outerBoundsMode: "none" },
     xAxis: { type: "value", show: false },

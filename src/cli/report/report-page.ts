@@ -1,4 +1,5 @@
 // The report as one page of HTML that needs nothing else: no network, no further file.
+import { inThousands } from "../../model/sentence.ts";
 import { isOpaque } from "../../model/entry.ts";
 import type { AssessedClient } from "./report-clients.ts";
 import type { Counted, LogReportSummary, Ranking } from "./report-statistics.ts";
@@ -7,7 +8,6 @@ import { html, trusted, visibleText } from "./html.ts";
 import type { Markup } from "./html.ts";
 import type { RankChart } from "./report-charts.ts";
 import { categoryChart, countryChart, timeChart } from "./report-charts.ts";
-import { countWords } from "../count-words.ts";
 import { countryWords, reasonWords, shareWords, timeWords } from "./report-data.ts";
 import type { ReportData } from "./report-data.ts";
 import { reportMark } from "./report-mark.ts";
@@ -72,9 +72,9 @@ function tilesOf({ summary, clients }: ReportData): Markup {
   const open = clients.filter(({ blocklist }) => blocklist.state === "NotListed").length;
   const isUnknown = clients.some(({ blocklist }) => blocklist.state === "Unknown");
   const tiles: readonly (readonly [string, string])[] = [
-    ["Blocked requests", countWords(total)],
+    ["Blocked requests", inThousands(total)],
     ["Clients", atLeast(summary.clients)],
-    ["Countries", countWords(summary.countries.items.filter(({ key }) => key !== "").length)],
+    ["Countries", inThousands(summary.countries.items.filter(({ key }) => key !== "").length)],
     [`Busiest ${span}`, total === 0 ? "–" : busiest],
     ["Top clients not on the blocklist", isUnknown ? "unknown" : `${open} of ${clients.length}`],
   ];
@@ -94,7 +94,7 @@ function hoursWords(hours: number): string {
 }
 
 function atLeast({ distinctMin, shortMax }: Ranking<unknown>): string {
-  return shortMax === 0 ? countWords(distinctMin) : `over ${countWords(distinctMin)}`;
+  return shortMax === 0 ? inThousands(distinctMin) : `over ${inThousands(distinctMin)}`;
 }
 
 function emptySection(): Markup {
@@ -133,7 +133,7 @@ function figure(label: string, svg: string, kind = ""): Markup {
 }
 
 function rankFigure(label: string, { svg, left }: RankChart): Markup {
-  const note = `${countWords(left.rows)} more, with ${countWords(left.count)} requests in all.`;
+  const note = `${inThousands(left.rows)} more, with ${inThousands(left.count)} requests in all.`;
   return html`${figure(label, svg)}${left.rows === 0 ? [] : [html`<p class="quiet">${note}</p>`]}`;
 }
 
@@ -142,7 +142,7 @@ function clientSection({ clients, summary }: ReportData): Markup {
     (client) =>
       html`<tr>
         <td class="address">${visibleText(isOpaque(client.entry) ? client.entry.slice(1) : client.entry, 60)}</td>
-        <td class="number">${countWords(client.count)}</td>
+        <td class="number">${inThousands(client.count)}</td>
         <td class="number">${shareWords(client.count, summary.total)}</td>
         <td>${visibleText(countryWords(client.country ?? ""), 40)}</td>
         <td class="time">${client.lastMs === undefined ? "–" : timeWords(client.lastMs)}</td>
@@ -209,7 +209,7 @@ function rankingSection(
     ({ key, count }) =>
       html`<tr>
         <td class="${id === "paths" ? "path" : "words"}">${visibleText(words(key), shownLengthMax)}</td>
-        <td class="number">${countWords(count)}</td>
+        <td class="number">${inThousands(count)}</td>
         <td class="number">${shareWords(count, total)}</td>
       </tr>`,
   );
@@ -248,7 +248,7 @@ function tableSection(
 function shortNote({ shortMax, distinctMin }: Ranking<unknown>): Markup {
   if (shortMax === 0) return html``;
   return html`<p class="quiet">
-    There were over ${countWords(distinctMin)} different ones; each number may be too small by at most
-    ${countWords(shortMax)}.
+    There were over ${inThousands(distinctMin)} different ones; each number may be too small by at most
+    ${inThousands(shortMax)}.
   </p>`;
 }

@@ -1,26 +1,19 @@
 // Removals on hold as reported by the operator, and their approval with an annotation on the instance.
-import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import type { ResourceType } from "../../kube/resource-path.ts";
 import { getObject, mergePatchObject } from "../../kube/verbs.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import { CommandError } from "../describe-error.ts";
 import { onHoldIn } from "./reported-status.ts";
 import type { OnHold } from "./target.ts";
 
 const timeoutMs = 10_000;
 const query = { fieldManager: "wafsync-approve" };
-
-const type: ResourceType = {
-  group: apiGroup,
-  version: apiVersionName,
-  plural: kinds.WafInstance.plural,
-  namespaced: true,
-};
+const type = typeOfKind("WafInstance");
 
 interface InstanceObject extends KubeObject {
   readonly status?: unknown;

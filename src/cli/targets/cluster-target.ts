@@ -8,6 +8,7 @@ import { createApiServer } from "../../kube/api-server.ts";
 import { kubeConfigCredentials } from "../../kube/credentials.ts";
 import { validateApiKey } from "../../model/api-key.ts";
 import type { ApiKey } from "../../model/api-key.ts";
+import type { Entry } from "../../model/entry.ts";
 import type { GatheredKey } from "../../model/gathered.ts";
 import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -24,7 +25,7 @@ import { readLiveLists } from "./live-lists.ts";
 import { busy, isReconciling } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 import { changeInCluster } from "./settle-cluster.ts";
-import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
+import type { InstanceSight, LiveLists, LookOptions, OnHold, Target, TargetOptions } from "./target.ts";
 import { policyOf } from "./target.ts";
 
 export interface ClusterTarget extends Target {
@@ -68,7 +69,7 @@ class OpenedCluster implements ClusterTarget {
     throw new CommandError(`the instances cannot be listed: ${message}`, hint);
   }
 
-  async look(instance: ObjectName, { live }: { readonly live: boolean }): Promise<InstanceSight> {
+  async look(instance: ObjectName, { live, blocked }: LookOptions): Promise<InstanceSight> {
     const found = await readInstanceOnce(this.api, realClock, instance);
     if (!found.ok) throw new CommandError(found.problem);
     const { gaps, statusOf, setterOf } = found.read;
@@ -84,7 +85,7 @@ class OpenedCluster implements ClusterTarget {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
       live: live
-        ? await this.#live(gathered, statusOf(gathered.instance.meta))
+        ? await this.#live(gathered, statusOf(gathered.instance.meta), blocked)
         : { state: "Unread", why: "This command does not read the WAF." },
       gaps: loaded.state === "Loaded" ? gaps : [...gaps, unreadRecord(instance)],
       placeOf: () => undefined,
@@ -129,7 +130,11 @@ class OpenedCluster implements ClusterTarget {
     await this.api.close();
   }
 
-  async #live({ key, instance }: InstanceSight["gathered"], status: unknown): Promise<LiveLists> {
+  async #live(
+    { key, instance }: InstanceSight["gathered"],
+    status: unknown,
+    blocked: Entry | undefined,
+  ): Promise<LiveLists> {
     if (isReconciling(status)) return busy;
     const usable = keyOf(key);
     if (usable === undefined) {
@@ -138,7 +143,7 @@ class OpenedCluster implements ClusterTarget {
       return { state: "Unread", why };
     }
     this.redactor.add(usable);
-    return await readLiveLists(instance, usable, { policy: policyOf(this.#options), redactor: this.redactor });
+    return await readLiveLists(instance, usable, { policy: policyOf(this.#options), redactor: this.redactor, blocked });
   }
 }
 

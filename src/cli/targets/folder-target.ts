@@ -30,7 +30,7 @@ import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts"
 import { expectedEntries } from "./rule-changes.ts";
 import { fileOfRule, removeRuleFile, writeRuleFile } from "./rule-files.ts";
 import { busy, isReconciling, onHoldIn } from "./reported-status.ts";
-import type { InstanceSight, LiveLists, OnHold, Target, TargetOptions } from "./target.ts";
+import type { InstanceSight, LiveLists, LookOptions, OnHold, Target, TargetOptions } from "./target.ts";
 import { policyOf } from "./target.ts";
 
 const defaultStateFolder = ".wafsync";
@@ -70,7 +70,7 @@ class FolderTarget implements Target {
     return this.#folder.source.instances();
   }
 
-  async look(instance: ObjectName, { live }: { readonly live: boolean }): Promise<InstanceSight> {
+  async look(instance: ObjectName, options: LookOptions): Promise<InstanceSight> {
     const { source, directory, stateDirectory } = this.#folder;
     const declared = await source.gather(instance);
     if (declared === undefined) throw new CommandError(`there is no WafInstance ${nameKey(instance)} ${this.where}`);
@@ -87,7 +87,7 @@ class FolderTarget implements Target {
     return {
       gathered,
       inventory: loaded.state === "Loaded" ? loaded.inventory : undefined,
-      live: await this.#live(live, gathered, statuses.read(gathered.instance.meta)),
+      live: await this.#live(options, gathered, statuses.read(gathered.instance.meta)),
       gaps: loaded.state === "Loaded" ? gaps : [...gaps, loaded.problem],
       placeOf: (meta, from) => (from === undefined ? meta.location : placeOfSource(source.snapshot(), meta, from)),
       statusOf: (meta) => statuses.read(meta),
@@ -165,10 +165,11 @@ class FolderTarget implements Target {
     await this.#folder.source.close();
   }
 
-  async #live(wanted: boolean, { key, instance }: Gathered, status: unknown): Promise<LiveLists> {
-    if (!wanted) return { state: "Unread", why: "This command does not read the WAF." };
+  async #live({ live, blocked }: LookOptions, { key, instance }: Gathered, status: unknown): Promise<LiveLists> {
+    if (!live) return { state: "Unread", why: "This command does not read the WAF." };
     if (key.state === "Missing") return { state: "Unread", why: key.problem };
     if (isReconciling(status) && (await isFolderInUse(this.#folder.stateDirectory))) return busy;
-    return await readLiveLists(instance, key.key, { policy: policyOf(this.#options), redactor: this.redactor });
+    const reading = { policy: policyOf(this.#options), redactor: this.redactor, blocked };
+    return await readLiveLists(instance, key.key, reading);
   }
 }

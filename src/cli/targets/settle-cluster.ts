@@ -1,15 +1,14 @@
 // Writes the rules of a command to a cluster, and waits for the report of the operator. To delete a rule, it first expires the
 // rule: when the status reports that its entries are removed, it deletes the rule.
-import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
 import { formatTime } from "../../api/conditions.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
-import type { ResourceType } from "../../kube/resource-path.ts";
 import { createObject, deleteObject, getObject, mergePatchObject } from "../../kube/verbs.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
+import { typeOfKind } from "../../source/cluster/cluster-object.ts";
 import type { CommandRule } from "../command-rule.ts";
 import { createdByAnnotation, longAgoMs, ruleDocument } from "../command-rule.ts";
 import { CommandError } from "../describe-error.ts";
@@ -18,15 +17,11 @@ import { progressOf } from "./reported-status.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 const pollMs = 500;
+/** Most changes are done by then, and need no word about what they wait for. */
+const quietMs = 2_000;
 const timeoutMs = 10_000;
 const fieldManager = { fieldManager: "wafsync-block" };
-
-const type: ResourceType = {
-  group: apiGroup,
-  version: apiVersionName,
-  plural: kinds.WafIpRule.plural,
-  namespaced: true,
-};
+const type = typeOfKind("WafIpRule");
 
 interface RuleObject extends KubeObject {
   readonly status?: Reported;
@@ -88,7 +83,8 @@ async function deleteRule(api: ApiServer, { namespace, name }: ObjectName): Prom
 }
 
 async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: WaitOptions): Promise<ChangeOutcome> {
-  const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
+  const startMs = realClock.monotonicMs();
+  const giveUpMs = startMs + wait.timeoutMs;
   const told = new Set<string>();
   for (const rule of rules) {
     for (let seen = rule; ;) {
@@ -97,8 +93,10 @@ async function waitForAll(api: ApiServer, rules: readonly RuleObject[], wait: Wa
       if (state === "Left") return { state, message, isFollowed: true };
       if (wait.stop.aborted) return { state: "Stopped", message, isFollowed: true };
       if (realClock.monotonicMs() >= giveUpMs) return { state: "TimedOut", message, isFollowed: true };
-      if (!told.has(message)) wait.onMessage(message);
-      told.add(message);
+      if (realClock.monotonicMs() - startMs >= quietMs) {
+        if (!told.has(message)) wait.onMessage(message);
+        told.add(message);
+      }
       await realClock.sleep(pollMs, wait.stop);
       const read: ApiResult<RuleObject> = await getObject(api, type, addressOf(rule), { timeoutMs });
       if (read.ok) seen = read.value;

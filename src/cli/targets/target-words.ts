@@ -1,4 +1,5 @@
 // The options that select the same target, for commands in hints.
+import type { DeclaredInstance } from "../../model/declared.ts";
 import type { TargetOptions } from "./target.ts";
 
 /** `-f waf/ ` or `--context staging `, with a space at the end; empty for the current context. */
@@ -12,6 +13,12 @@ export function targetWords(options: TargetOptions): string {
   if (allowedBaseUrls !== undefined) words.push("--allowed-base-urls", quoted(allowedBaseUrls));
   if (allowInsecureHttp) words.push("--allow-insecure-http");
   return words.map((word) => `${word} `).join("");
+}
+
+/** The same for a command that reads the WAF where this one did not: in a folder, `http://` has to be allowed for it. */
+export function planningWords(options: TargetOptions, { baseUrl }: DeclaredInstance): string {
+  const allowInsecureHttp = options.allowInsecureHttp || (options.from !== undefined && baseUrl.startsWith("http://"));
+  return targetWords({ ...options, allowInsecureHttp });
 }
 
 /** For a POSIX shell. */

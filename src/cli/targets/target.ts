@@ -3,6 +3,7 @@ import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { ListName } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -10,6 +11,8 @@ import type { Redactor } from "../../model/redactor.ts";
 import type { FieldSetter, ObjectName, ResourceMeta } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { CommandError } from "../describe-error.ts";
+import type { LastBlocked } from "../last-blocked.ts";
+import { parseInstanceName } from "../instance-name.ts";
 import type { ChangeOutcome, RuleChanges, WaitOptions } from "./rule-changes.ts";
 
 export interface TargetOptions {
@@ -24,7 +27,12 @@ export interface TargetOptions {
 }
 
 export type LiveLists =
-  | { readonly state: "Read"; readonly lists: Readonly<Record<ListName, readonly string[]>> }
+  | {
+      readonly state: "Read";
+      readonly lists: Readonly<Record<ListName, readonly string[]>>;
+      /** Undefined if nobody asked, or if the instance does not use the logs. */
+      readonly lastBlocked?: LastBlocked | undefined;
+    }
   | { readonly state: "Unread"; readonly why: string };
 
 export interface InstanceSight {
@@ -47,14 +55,21 @@ export interface OnHold {
   readonly groups: readonly HeldGroup[];
 }
 
+export interface LookOptions {
+  /** Reads the lists of the WAF, too. */
+  readonly live: boolean;
+  /** Looks for the last blocked request of this address or network as well, where `spec.logs` is enabled. */
+  readonly blocked?: Entry;
+}
+
 export interface Target {
   /** `in folder waf/`, or `in namespace shop`. */
   readonly where: string;
   readonly redactor: Redactor;
   /** By name. @throws CommandError if they can't be listed */
   instances(): Promise<readonly ObjectName[]>;
-  /** Reads the lists of the WAF, too, if `live`. @throws CommandError if there is no such instance */
-  look(instance: ObjectName, options: { readonly live: boolean }): Promise<InstanceSight>;
+  /** @throws CommandError if there is no such instance */
+  look(instance: ObjectName, options: LookOptions): Promise<InstanceSight>;
   /** The namespace for the rules of a command: the one of `-n`, or the one of the instance. */
   namespaceOfRules(instance: ObjectName): string;
   /** The location of a rule with this name, for messages. */
@@ -78,7 +93,7 @@ export function policyOf({ allowInsecureHttp, allowedBaseUrls }: TargetOptions):
 
 /** The instances of the command: the one of `--instance`, or all. @throws CommandError if there is none */
 export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
-  const named = wanted === undefined ? undefined : parseName(wanted);
+  const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
   const all = await target.instances();
   const fitting = named === undefined ? all : all.filter(({ name }) => name === named.name);
@@ -109,14 +124,4 @@ function excerpt(names: readonly string[]): string {
   const shownMax = 10;
   const more = names.length > shownMax ? ` and ${names.length - shownMax} more` : "";
   return `${names.slice(0, shownMax).join(", ")}${more}`;
-}
-
-function parseName(text: string): { readonly namespace: string | undefined; readonly name: string } {
-  const [first = "", second, ...more] = text.split("/");
-  const [namespace, name] = second === undefined ? [undefined, first] : [first, second];
-  const isName = (part: string): boolean => /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/.test(part);
-  if (more.length > 0 || !isName(name) || (namespace !== undefined && !isName(namespace))) {
-    throw new CommandError(`--instance ${text} is not a valid instance name`, "Write NAME or NAMESPACE/NAME.");
-  }
-  return { namespace, name };
 }

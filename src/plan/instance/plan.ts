@@ -22,6 +22,8 @@ import { contestedNow } from "../lists/disputes.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
+import type { RemoveEntry } from "../lists/urgent-removals.ts";
+import { orderWrites } from "../lists/urgent-removals.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
 import { originRemovals, planOrigins } from "../origins/origin-plan.ts";
 import type { ListOwnership } from "../lists/ownership.ts";
@@ -105,7 +107,7 @@ export function planInstance(input: PlanInput): Plan {
     inventory,
   );
   const origins = planOrigins({ ...originsInput, allowed: decision.allowedOrigins });
-  const split = splitByPolicy(desired, observed, drafts, decision, origins);
+  const split = splitByPolicy(input, drafts, decision, origins);
   const next = nextInventory(input, drafts, { ...split, decision, origins, holds });
   return {
     operations: split.operations,
@@ -168,8 +170,7 @@ interface Split {
 }
 
 function splitByPolicy(
-  desired: DesiredState,
-  observed: Observed,
+  { desired, observed, inventory }: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
   decision: RemovalDecision,
   origins: OriginPlan,
@@ -179,9 +180,14 @@ function splitByPolicy(
     policies[part] !== "Observe" && !suspend && desired.instanceFaults.length === 0;
   const all: Operation[] = [
     ...origins.operations,
-    ...orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds]),
-    ...removalsOf("blocklist", desired, observed, decision),
-    ...removalsOf("allowlist", desired, observed, decision),
+    ...orderWrites(
+      orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds]),
+      [
+        ...removalsOf("blocklist", desired, observed, decision),
+        ...removalsOf("allowlist", desired, observed, decision),
+      ],
+      { rules: desired.rules, owned: inventory.entries.blocklist },
+    ),
   ];
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
@@ -194,13 +200,13 @@ function removalsOf(
   desired: DesiredState,
   observed: Observed,
   decision: RemovalDecision,
-): readonly Operation[] {
+): readonly RemoveEntry[] {
   const reason =
     desired.instance.policies[list] === "Exclusive"
       ? "declared by no rule, and the policy is Exclusive"
       : "added by wafsync, and no rule declares it any longer";
   return [...decision.allowed[list]].toSorted().flatMap((entry) =>
-    (observed.lists[list].get(entry) ?? []).map((spelling): Operation => ({
+    (observed.lists[list].get(entry) ?? []).map((spelling): RemoveEntry => ({
       kind: "RemoveEntry",
       list,
       entry,

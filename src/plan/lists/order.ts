@@ -2,10 +2,11 @@
 //
 // 1. Origins: few, and all urgent.
 // 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never waits for
-//    ten thousand. Within a priority, namespaces take turns, one entry each, so that no guest of a shared WAF delays the others.
-//    Among equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still to be added waits for it: the
-//    exception must stand before the block does.
-// 3. Removals from the blocklist, then from the allowlist, when everything that replaces them is there.
+// ten thousand. Within a priority, namespaces take turns, one entry each, so that no guest of a shared WAF delays the others.
+// Among equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still to be added waits for it: the
+// exception must stand before the block does.
+// 3. Removals from the blocklist, then from the allowlist, when everything that replaces them is there. Urgent ones go earlier:
+//    see urgent-removals.ts.
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
 import type { Entry } from "../../model/entry.ts";

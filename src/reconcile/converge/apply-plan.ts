@@ -8,7 +8,7 @@ import type { CallOptions, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { clearDueCaches } from "./clear-caches.ts";
 import { noteWrite } from "./instance-memory.ts";
-import { noteAccepted, noteRefusals } from "./note-history.ts";
+import { noteAccepted, noteRefusals, noteUnknown } from "./note-history.ts";
 import type { Run } from "./run-state.ts";
 import type { OriginOperation } from "./write-ledger.ts";
 import { isRemoval } from "./write-ledger.ts";
@@ -88,6 +88,7 @@ async function applyOperation(run: Run, operation: Operation, streak: Streak): P
     case "TimedOut":
     case "ContractBroken":
       run.ledger.unknown(operation);
+      noteUnknown(run.ports, run.name, operation, run.view, fault);
       if (run.ports.stopping.aborted) return { kind: "Interrupted" };
       streak.unknown += 1;
       if (streak.unknown > unknownMax || isOriginOperation(operation)) return { kind: "Failed", fault };

@@ -7,6 +7,7 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
+import type { WafFault } from "../../model/waf-result.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
 import type { ReconcilePorts } from "../ports.ts";
@@ -15,8 +16,33 @@ type Ports = Pick<ReconcilePorts, "history" | "clock">;
 
 /** The API accepted the write. `inventory` is the previous inventory. */
 export function noteAccepted(ports: Ports, name: ObjectName, operation: Operation, basis: Basis): void {
-  const kind = operation.kind === "AddEntry" || operation.kind === "AddOrigin" ? "Added" : "Removed";
+  const kind = isAddition(operation) ? "Added" : "Removed";
   note(ports, name, [{ kind, ...subjectOf(operation, basis), note: "" }]);
+}
+
+/** No answer says whether the write took effect. */
+export function noteUnknown(
+  ports: Ports,
+  name: ObjectName,
+  operation: Operation,
+  basis: Basis,
+  { message }: WafFault,
+): void {
+  const act = isAddition(operation) ? "addition" : "removal";
+  note(ports, name, [{ kind: "OutcomeUnknown", ...subjectOf(operation, basis), note: `${act}: ${message}` }]);
+}
+
+/** Writes of unknown outcome, of which the list shows that they took effect. */
+export function noteSettled(ports: Ports, name: ObjectName, operations: readonly Operation[], basis: Basis): void {
+  note(
+    ports,
+    name,
+    operations.map((operation) => ({
+      kind: isAddition(operation) ? "Added" : "Removed",
+      ...subjectOf(operation, basis),
+      note: "found when the list was read again",
+    })),
+  );
 }
 
 /** Rejections that are only in the second inventory. */
@@ -85,6 +111,10 @@ function note({ history, clock }: Ports, { namespace, name }: ObjectName, events
     { namespace, name },
     events.map((event) => ({ atMs, ...event })),
   );
+}
+
+function isAddition({ kind }: Operation): boolean {
+  return kind === "AddEntry" || kind === "AddOrigin";
 }
 
 function subjectOf(operation: Operation, { inventory, desired }: Basis): Pick<Draft, "target" | "values" | "owners"> {

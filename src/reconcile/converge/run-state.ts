@@ -17,7 +17,7 @@ import { DomainCheck } from "./domain-check.ts";
 import { emitRecorded } from "./emit-recorded.ts";
 import { noteRefusal } from "./instance-memory.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
-import { noteRefusals } from "./note-history.ts";
+import { noteRefusals, noteSettled } from "./note-history.ts";
 import { observeList, withListRead } from "./observe-waf.ts";
 import { PlanPace } from "./plan-pace.ts";
 import { ProgressReporter } from "./progress-reporter.ts";
@@ -242,6 +242,7 @@ export class Run {
       const read = await observeList(this.waf, list, this.#view.desired, { signal: this.ports.abandon });
       if (!read.ok) return resultOfFault(read.fault);
       const view = { ...this.#view, observed: withListRead(this.#view.observed, list, read.value, atMs) };
+      noteSettled(this.ports, this.name, this.ledger.takeSettled(list, read.value), view);
       const inventory = this.ledger.listRead(list, read.value, view, this.ports.clock.nowMs());
       noteRefusals(this.ports, this.name, view.inventory, inventory);
       this.#view = { ...view, inventory };

@@ -44,6 +44,9 @@ export async function takeOverRecord(
     if (left.why !== undefined && memory.emitted.isNew("continues", left.why)) {
       ports.status.event(meta, { type: "Warning", reason: "NotContinued", message: left.why });
     }
+    // A process that was killed may have taken over the record and not the history.
+    const isTaken = own.inventory.continued === nameKey(former) && stored.inventory.domain === undefined;
+    if (isTaken && !isPreview) ports.history?.continues(nameOf(meta), former);
     memory.continued = nameKey(former);
     return done;
   }
@@ -60,8 +63,13 @@ export async function takeOverRecord(
   }
   const unremoved = await ports.inventory.remove(former);
   if (unremoved !== undefined) return blocked("InventoryUnwritable", unremoved);
+  ports.history?.continues(nameOf(meta), former);
   memory.continued = nameKey(former);
   return done;
+}
+
+function nameOf({ namespace, name }: ObjectName): ObjectName {
+  return { namespace, name };
 }
 
 function isDue(continues: Continues, memory: InstanceMemory): continues is Extract<Continues, { state: "Named" }> {

@@ -73,9 +73,11 @@ export function showsSame(cached: Gathered, read: Gathered): boolean {
 
 function versionsIn({ instance, rules, origins, cacheClears }: Gathered): string {
   const objects = [instance, ...rules.map(({ rule }) => rule), ...origins, ...cacheClears];
-  const versions = objects.map(({ meta }) => {
-    const { uid, generation, annotations, deleting } = meta;
-    return JSON.stringify([resourceKey(meta), uid, generation, annotations, deleting]);
+  const versions = objects.map((object) => {
+    const { uid, generation, annotations, deleting } = object.meta;
+    // The objects of a directory have no versions: only their content tells.
+    if (uid === "") return JSON.stringify(object);
+    return JSON.stringify([resourceKey(object.meta), uid, generation, annotations, deleting]);
   });
   const texts = rules.flatMap((rule) => rule.texts.map((text) => JSON.stringify(text)));
   return [...versions, ...texts].toSorted().join("\n");

@@ -37,6 +37,8 @@ export class WriteLedger {
   readonly #unread = new Set<ListName>();
   /** Refused writes by their key, until the next read of the list tells what they mean. */
   readonly #refused = new Map<string, { readonly operation: EntryOperation; readonly message: string }>();
+  /** Writes whose outcome is unknown, by their key, until an answer or the next read of the list tells. */
+  readonly #uncertain = new Map<string, EntryOperation>();
   /** Recorded in this run and not sent yet. */
   readonly #unsent: Readonly<Record<ListName, Set<Entry>>> = { blocklist: new Set(), allowlist: new Set() };
   readonly #unsentOrigins = new Set<string>();
@@ -103,6 +105,7 @@ export class WriteLedger {
   /** The API accepted the write. Returns the inventory that follows. */
   accepted(operation: Operation, inventory: Inventory, nowMs: number): Inventory {
     const { added, removed, originsAdded, originsRemoved } = this.#done;
+    this.#uncertain.delete(operationKey(operation));
     switch (operation.kind) {
       case "AddEntry":
         this.#writes[operation.list].added(operation.entry);
@@ -133,6 +136,7 @@ export class WriteLedger {
    */
   unknown(operation: Operation): void {
     if (operation.kind === "AddEntry" || operation.kind === "RemoveEntry") {
+      this.#uncertain.set(operationKey(operation), operation);
       if (operation.kind === "AddEntry") this.#writes[operation.list].added(operation.entry);
       this.#unsent[operation.list].delete(operation.entry);
       this.#unread.add(operation.list);
@@ -152,6 +156,17 @@ export class WriteLedger {
       return basis.inventory;
     }
     return this.#refusedOrigin(operation, message, basis, nowMs);
+  }
+
+  /** A list was read: the writes of unknown outcome that it shows to have taken effect. They are named once. */
+  takeSettled(list: ListName, live: ObservedEntries): readonly EntryOperation[] {
+    const settled: EntryOperation[] = [];
+    for (const [key, operation] of this.#uncertain) {
+      if (operation.list !== list) continue;
+      this.#uncertain.delete(key);
+      if (live.has(operation.entry) === (operation.kind === "AddEntry")) settled.push(operation);
+    }
+    return settled;
   }
 
   /**

@@ -84,12 +84,12 @@ function reasonsOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
   return `${asSentence(reasons[0] ?? "")}${more}`;
 }
 
-/** In a cluster, a command; in a directory, the text and the file. */
+/** In a cluster a command, in a directory also what to write into which file: for a pull request. */
 function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash }: HeldRemovals): string {
   if (hash === undefined) return "";
   const { meta } = gathered.instance;
   if (meta.location !== "") {
-    return `To approve exactly these removals, write into metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
+    return `To approve exactly these, run \`wafsync approve\`, or write into metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
   }
   return `To approve exactly these removals: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
 }

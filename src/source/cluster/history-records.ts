@@ -4,12 +4,12 @@ import { LruMap } from "../../async/lru-map.ts";
 import type { RecordType } from "../../api/waf-record.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
-import { createObject, getObject, replaceObject } from "../../kube/verbs.ts";
+import { createObject, deleteObject, getObject, replaceObject } from "../../kube/verbs.ts";
 import type { HistoryEvent, HistoryLimits } from "../../model/history.ts";
 import { keepNewest } from "../../model/history.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
 import { asSentence } from "../../model/sentence.ts";
-import { decodeEvents, encodeEvent, timeOfEvent } from "../history-lines.ts";
+import { decodeEvents, encodeEvent, linesOf, mergeLines, timeOfEvent } from "../history-lines.ts";
 import { ownersOfRecord, recordBody, type RecordHolder, type RecordObject, recordResource } from "./record-object.ts";
 
 const requestTimeoutMs = 10_000;
@@ -37,6 +37,9 @@ interface Stored {
   readonly resourceVersion: string | undefined;
 }
 
+/** The stored lines as they are to be, oldest first. */
+type Change = (lines: readonly string[]) => readonly string[];
+
 export class HistoryRecords {
   readonly #options: HistoryRecordsOptions;
   readonly #known = new LruMap<string, Stored>(knownMax);
@@ -47,33 +50,51 @@ export class HistoryRecords {
 
   /** Undefined if the events are stored or need not be; otherwise the reason for the failure. Never rejects. */
   async append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<string | undefined> {
+    const added = events.map(encodeEvent);
+    const stored = await this.#store(instance, (lines) => [...lines, ...added]);
+    return stored === "Stored" || stored === "NotAllowed" ? undefined : stored.problem;
+  }
+
+  /** Puts the history of `former` before that of `instance`, and removes its record. The same result. */
+  async takeOver(instance: ObjectName, former: ObjectName): Promise<string | undefined> {
+    const { api } = this.#options;
+    const left = await this.#read(former);
+    if (!left.ok) return unwritable(former, left.fault);
+    const { lines: formerLines, resourceVersion } = left.value;
+    if (resourceVersion === undefined) return undefined;
+    const stored = await this.#store(instance, (lines) => mergeLines(formerLines, lines));
+    if (stored === "NotAllowed") return undefined;
+    if (stored !== "Stored") return stored.problem;
+    this.#known.delete(nameKey(former));
+    const address = { namespace: former.namespace, name: recordName(former) };
+    const options = { timeoutMs: requestTimeoutMs, preconditions: { resourceVersion } };
+    const removed = await deleteObject(api, recordResource, address, options);
+    return removed.ok || removed.fault.code === "NotFound" ? undefined : unwritable(former, removed.fault);
+  }
+
+  async #store(instance: ObjectName, change: Change): Promise<"Stored" | "NotAllowed" | { readonly problem: string }> {
     const holder = this.#options.holderOf(instance);
     // Without an owner, the record of a deleted instance would remain.
-    if (holder === undefined) return undefined;
+    if (holder === undefined) return "NotAllowed";
     let fault: ApiFault | undefined;
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      if (!this.#options.mayWrite()) return undefined;
-      const written = await this.#attempt(instance, holder, events);
-      if (written.ok) return undefined;
+      if (!this.#options.mayWrite()) return "NotAllowed";
+      const written = await this.#attempt(instance, holder, change);
+      if (written.ok) return "Stored";
       fault = written.fault;
       this.#known.delete(nameKey(instance));
       if (fault.code !== "Conflict" && fault.code !== "AlreadyExists" && fault.code !== "NotFound") break;
     }
-    const name = `WafRecord ${nameKey({ namespace: instance.namespace, name: recordName(instance) })}`;
-    return `${name} could not be written: ${asSentence(fault?.message ?? "")}`;
+    return { problem: unwritable(instance, fault) };
   }
 
-  async #attempt(
-    instance: ObjectName,
-    holder: RecordHolder,
-    events: readonly HistoryEvent[],
-  ): Promise<ApiResult<unknown>> {
+  async #attempt(instance: ObjectName, holder: RecordHolder, change: Change): Promise<ApiResult<unknown>> {
     const { api, nowMs } = this.#options;
     const known = this.#known.get(nameKey(instance));
     const read = known === undefined ? await this.#read(instance) : ({ ok: true, value: known, status: 200 } as const);
     if (!read.ok) return read;
     const before = read.value;
-    const lines = keepNewest([...before.lines, ...events.map(encodeEvent)], historyLimits, nowMs(), timeOfEvent);
+    const lines = keepNewest(change(before.lines), historyLimits, nowMs(), timeOfEvent);
     const { resourceVersion } = before;
     const name = recordName(instance);
     const { namespace } = instance;
@@ -99,8 +120,13 @@ export class HistoryRecords {
     if (!read.ok && read.fault.code !== "NotFound") return read;
     const text = read.ok ? (read.value.spec?.data?.["events"] ?? "") : "";
     const resourceVersion = read.ok ? read.value.metadata.resourceVersion : undefined;
-    return { ok: true, value: { lines: text.split("\n").filter((line) => line !== ""), resourceVersion }, status: 200 };
+    return { ok: true, value: { lines: linesOf(text), resourceVersion }, status: 200 };
   }
+}
+
+function unwritable(instance: ObjectName, fault: ApiFault | undefined): string {
+  const name = `WafRecord ${nameKey({ namespace: instance.namespace, name: recordName(instance) })}`;
+  return `${name} could not be written: ${asSentence(fault?.message ?? "")}`;
 }
 
 /** Oldest first; empty if nothing is recorded. Requires permission to read records. */

@@ -1,8 +1,9 @@
 // The history of an instance as files: `history/<namespace>/<name>.log`, to which events are appended, and the previous file. A
 // file that is too long replaces the previous one, so that the total size is limited.
-import type { HistoryEvent } from "../../model/history.ts";
+import type { HistoryEvent, HistoryLimits } from "../../model/history.ts";
+import { keepNewest } from "../../model/history.ts";
 import type { ObjectName } from "../../model/resource.ts";
-import { decodeEvents, encodeEvent } from "../history-lines.ts";
+import { decodeEvents, encodeEvent, linesOf, mergeLines, timeOfEvent } from "../history-lines.ts";
 import { objectFileName } from "./object-file-name.ts";
 import type { FilePath, FileResult, StateDirectory } from "./state-directory.ts";
 
@@ -10,30 +11,57 @@ const folder = "history";
 /** Of each of the two files. */
 export const historyFileBytesMax = 1024 * 1024;
 const historyAgeMsMax = 90 * 86_400_000;
+const takenOverLimits: HistoryLimits = {
+  eventsMax: Number.POSITIVE_INFINITY,
+  ageMsMax: historyAgeMsMax,
+  bytesMax: 2 * historyFileBytesMax,
+};
 
 export interface HistoryFiles {
   append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<FileResult<void>>;
+  /** Puts the history of `former` before that of `instance`, and removes it there; nothing if there is none. */
+  takeOver(instance: ObjectName, former: ObjectName, nowMs: number): Promise<FileResult<void>>;
   /** Oldest first. */
   read(instance: ObjectName, nowMs: number): Promise<FileResult<readonly HistoryEvent[]>>;
 }
 
 export function createHistoryFiles(state: StateDirectory): HistoryFiles {
+  const readText = async (instance: ObjectName): Promise<FileResult<string>> => {
+    let text = "";
+    for (const file of filesOf(instance)) {
+      // A single batch may be longer than a file should be.
+      const read = await state.read(file, 4 * historyFileBytesMax);
+      if (!read.ok) return read;
+      text += read.value ?? "";
+    }
+    return { ok: true, value: text };
+  };
   return {
     append: async (instance, events) => {
       const text = events.map((event) => `${encodeEvent(event)}\n`).join("");
       const [older, newer] = filesOf(instance);
       return await state.append(newer, text, historyFileBytesMax, older);
     },
-    read: async (instance, nowMs) => {
-      const events: HistoryEvent[] = [];
-      for (const file of filesOf(instance)) {
-        // A single batch may be longer than a file should be.
-        const read = await state.read(file, 4 * historyFileBytesMax);
-        if (!read.ok) return read;
-        for (const event of decodeEvents(read.value ?? ""))
-          if (nowMs - event.atMs <= historyAgeMsMax) events.push(event);
+    takeOver: async (instance, former, nowMs) => {
+      const [left, own] = [await readText(former), await readText(instance)];
+      if (!left.ok) return left;
+      if (!own.ok) return own;
+      if (left.value === "") return { ok: true, value: undefined };
+      const merged = mergeLines(linesOf(left.value), linesOf(own.value));
+      const lines = keepNewest(merged, takenOverLimits, nowMs, timeOfEvent);
+      const [older, newer] = filesOf(instance);
+      const written = await state.write(newer, lines.map((line) => `${line}\n`).join(""));
+      if (!written.ok) return written;
+      for (const file of [older, ...filesOf(former)]) {
+        const removed = await state.remove(file);
+        if (!removed.ok) return removed;
       }
-      return { ok: true, value: events };
+      return { ok: true, value: undefined };
+    },
+    read: async (instance, nowMs) => {
+      const read = await readText(instance);
+      if (!read.ok) return read;
+      return { ok: true, value: decodeEvents(read.value).filter(({ atMs }) => nowMs - atMs <= historyAgeMsMax) };
     },
   };
 }

@@ -2,12 +2,74 @@ import { describe, expect, test } from "@jest/globals";
 import { operationKey } from "../../../src/model/operation.ts";
 import { addresses, allowing, anOrigin, blocking } from "../../support/builders/declare.ts";
 import type { Situation } from "../../support/builders/gathered.ts";
-import { planOf } from "../../support/builders/gathered.ts";
+import { nowMs, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { anOwnedOrigin } from "../../support/builders/owned.ts";
 
 function keys(situation: Situation): string[] {
   return planOf(situation).operations.map(operationKey);
 }
+
+describe("Removals that are as urgent as additions", () => {
+  const big = blocking("big", addresses(3));
+  const ended = { priority: 5, expiresAtMs: nowMs - 1 };
+  const bigKeys = addresses(3).map((text) => `blocklist +${text}`);
+
+  test("go before those of a lower priority, and behind those of a higher one", () => {
+    const rules = [
+      big,
+      blocking("over", ["203.0.113.1"], ended),
+      blocking("late", ["203.0.113.2"], { expiresAtMs: nowMs - 1 }),
+      blocking("first", ["203.0.113.3"], { priority: 9 }),
+      blocking("same", ["203.0.113.4"], { priority: 5 }),
+    ];
+    const blocklist = [ownedBy("203.0.113.1", ["edge/over"]), ownedBy("203.0.113.2", ["edge/late"])];
+    expect(
+      keys({
+        gathered: { rules },
+        observed: { blocklist: ["203.0.113.1", "203.0.113.2"] },
+        inventory: { blocklist },
+      }),
+    ).toEqual([
+      "blocklist +203.0.113.3",
+      "blocklist +203.0.113.4",
+      "blocklist -203.0.113.1",
+      ...bigKeys,
+      "blocklist -203.0.113.2",
+    ]);
+  });
+
+  test("stay behind every addition that shares an address with them", () => {
+    const rules = [
+      big,
+      // What is left of a network from which an address was let out.
+      blocking("narrowed", ["203.0.113.0/32", "203.0.113.2/31"], { priority: 5 }),
+      blocking("over", ["198.18.0.0/24"], ended),
+    ];
+    const blocklist = [ownedBy("203.0.113.0/30", ["edge/narrowed"]), ownedBy("198.18.0.0/24", ["edge/over"])];
+    expect(
+      keys({
+        gathered: { rules },
+        observed: { blocklist: ["203.0.113.0/30", "198.18.0.0/24"] },
+        inventory: { blocklist },
+      }),
+    ).toEqual([
+      "blocklist +203.0.113.0",
+      "blocklist +203.0.113.2/31",
+      "blocklist -203.0.113.0/30",
+      ...bigKeys,
+      "blocklist -198.18.0.0/24",
+    ]);
+  });
+
+  test("are none on the allowlist, where access would be lost too early", () => {
+    const rules = [big, allowing("over", ["203.0.113.1"], ended)];
+    const inventory = { allowlist: [ownedBy("203.0.113.1", ["edge/over"])] };
+    expect(keys({ gathered: { rules }, observed: { allowlist: ["203.0.113.1"] }, inventory })).toEqual([
+      ...bigKeys,
+      "allowlist -203.0.113.1",
+    ]);
+  });
+});
 
 describe("Additions", () => {
   test("of a higher priority go first, then those of the rule with fewer left, then Allow before Block", () => {

@@ -51,6 +51,21 @@ describe("An instance that continues another one", () => {
     expect(world.status.eventReasons()).toContain("RecordContinued");
     expect(world.status.eventReasons()).not.toContain("RecordMissing");
     expect(world.status.faults).toEqual([]);
+    expect(world.continued).toEqual(["old/shop by edge/shop"]);
+  });
+
+  test("has the former history taken over by a later process, if the one before was killed meanwhile", async () => {
+    const world = movedWorld();
+    await world.pass();
+    world.restart();
+    await world.pass();
+    await world.pass();
+    expect(world.continued).toEqual(["old/shop by edge/shop", "old/shop by edge/shop"]);
+    // Another instance has taken the name since.
+    world.inventory.put(former, { ...leftRecord(), domain: "other.example" });
+    world.restart();
+    await world.pass();
+    expect(world.continued).toHaveLength(2);
   });
 
   test("shows in a preview what it will manage, and writes nothing for it", async () => {

@@ -40,6 +40,23 @@ describe("A run tells the history", () => {
     expect(told(world)).toEqual(["Refused blocklist 192.0.2.1  addition: 192.0.2.1 is not accepted."]);
   });
 
+  test("that no answer told of a write, and what the list showed of it then", async () => {
+    const unknown = { code: "TimedOut", message: "The API did not answer within 10 s." } as const;
+    for (const [effect, further] of [
+      ["After", ["Added blocklist 192.0.2.1 WafIpRule:edge/a found when the list was read again"]],
+      ["Before", ["Added blocklist 192.0.2.1 WafIpRule:edge/a "]],
+    ] as const) {
+      const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
+      world.waf.failOn({ on: "AddEntry", effect, fault: unknown });
+      await world.pass();
+      await world.pass();
+      expect(told(world)).toEqual([
+        "OutcomeUnknown blocklist 192.0.2.1 WafIpRule:edge/a addition: The API did not answer within 10 s.",
+        ...further,
+      ]);
+    }
+  });
+
   test("what another writer removed, and that it was added again", async () => {
     const world = new ConvergeWorld({ declared: { rules: [blocking("a", ["192.0.2.1"])] } });
     await world.pass();

@@ -55,6 +55,21 @@ await describeWithControlPlane("the history of an instance, in a WafRecord", (cl
     expect(JSON.stringify(body).length).toBeLessThan(historyLimits.bytesMax + 10_000);
   });
 
+  test("an instance that continues another one has its history first, once, and the former record is gone", async () => {
+    const [name, former] = [await instances.create(), await instances.create()];
+    const records = open();
+    await records.append(name, [anEvent(["192.0.2.3"])]);
+    expect(await records.takeOver(name, former)).toBeUndefined();
+    await records.append(former, [anEvent(["192.0.2.1"], nowMs - 2000), anEvent(["192.0.2.2"], nowMs - 1000)]);
+    // A process that was killed has copied a part of it.
+    await records.append(name, [anEvent(["192.0.2.2"], nowMs - 1000)]);
+    expect(await open(false).takeOver(name, former)).toBeUndefined();
+    expect(await valuesOf(former)).toHaveLength(2);
+    expect(await records.takeOver(name, former)).toBeUndefined();
+    expect(await valuesOf(name)).toEqual(["192.0.2.1", "192.0.2.2", "192.0.2.3"]);
+    expect(await valuesOf(former)).toEqual([]);
+  });
+
   test("who may not write stores nothing, and an instance that is gone gets no record", async () => {
     const name = await instances.create();
     expect(await open(false).append(name, [anEvent(["192.0.2.1"])])).toBeUndefined();

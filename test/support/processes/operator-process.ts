@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { request } from "undici";
 import { realClock } from "../../../src/async/clock.ts";
-import type { FinishedProcess, RunningProcess } from "./wafsync-process.ts";
+import type { FinishedProcess, ProcessOptions, RunningProcess } from "./wafsync-process.ts";
 import { startWafsync } from "./wafsync-process.ts";
 
 export interface OperatorProcess {
@@ -19,17 +19,13 @@ export interface OperatorProcess {
   end(signal?: NodeJS.Signals): Promise<FinishedProcess>;
 }
 
-export interface OperatorStart {
+/** Another program than the sources, such as a bundle, is among the options of the process. */
+export interface OperatorStart extends ProcessOptions {
   readonly kubeconfig: string;
   readonly parameters?: readonly string[];
   readonly podName?: string;
   /** False for an operator that refuses the addresses of the machine on which it runs. */
   readonly callsLoopback?: boolean;
-  readonly environment?: Readonly<Record<string, string>>;
-  /** Parameters of Node.js itself. */
-  readonly nodeParameters?: readonly string[];
-  /** Another program than the sources, such as a bundle. */
-  readonly program?: string;
   /** How many times as fast as the clock on the wall its time passes; then its one parameter is the name of the Lease. */
   readonly timesAsFast?: number;
 }
@@ -40,16 +36,15 @@ const endTimeoutMs = 300_000;
 
 /** Resolves when it serves its health port: before its caches are synced. */
 export async function startOperator(start: OperatorStart): Promise<OperatorProcess> {
-  const { kubeconfig, parameters = [], podName = "wafsync-0", environment = {}, program, timesAsFast } = start;
-  const loopback = start.callsLoopback === false ? [] : ["--allow-private-networks"];
+  const { kubeconfig, parameters = [], podName = "wafsync-0", timesAsFast, callsLoopback, ...options } = start;
+  const loopback = callsLoopback === false ? [] : ["--allow-private-networks"];
   const own = ["--kubeconfig", kubeconfig, "--allow-insecure-http", ...loopback, "--log-level", "debug"];
   const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0"];
   const process_ =
     timesAsFast === undefined
       ? startWafsync(["operator", ...own, ...ports, ...parameters], {
-          environment: { POD_NAME: podName, ...environment },
-          nodeParameters: start.nodeParameters ?? [],
-          ...(program === undefined ? {} : { program }),
+          ...options,
+          environment: { POD_NAME: podName, ...options.environment },
         })
       : startWafsync([kubeconfig, String(timesAsFast), ...parameters], { program: fastOperator });
   const { child, ended } = process_;

@@ -30,7 +30,7 @@ export interface RunningProcess {
   hasPrinted(pattern: RegExp): Promise<void>;
 }
 
-interface ProcessOptions {
+export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly workingDirectory?: string;
   /** Another program than the one that users start. */

@@ -390,6 +390,13 @@ export const mutations: readonly Mutation[] = [
     foundBy: "test/reconcile/converge/safety.test.ts",
   },
   {
+    guard: "an urgent removal waits for additions that share an address with it",
+    file: "src/plan/lists/urgent-removals.ts",
+    from: "lastOverlapping + 1",
+    to: "Math.min(0, lastOverlapping)",
+    foundBy: "test/plan/lists/order.test.ts",
+  },
+  {
     guard: "the primary origin is never removed",
     file: "src/plan/origins/origin-plan.ts",
     from: "      waiting.push(host);\n      continue;",

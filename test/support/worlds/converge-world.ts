@@ -4,6 +4,7 @@ import type { Gathered } from "../../../src/model/gathered.ts";
 import type { HistoryEvent } from "../../../src/model/history.ts";
 import type { Inventory } from "../../../src/model/inventory.ts";
 import type { ResourceMeta } from "../../../src/model/resource.ts";
+import { nameKey } from "../../../src/model/resource.ts";
 import type { ReconcileOutcome } from "../../../src/reconcile/converge/finish.ts";
 import { previewInstance, reconcileInstance } from "../../../src/reconcile/converge/run.ts";
 import type { InstanceMemory } from "../../../src/reconcile/converge/instance-memory.ts";
@@ -40,6 +41,8 @@ export class ConvergeWorld {
   readonly status = new RecordedStatus();
   /** What runs told the history. */
   readonly history: HistoryEvent[] = [];
+  /** Which history is continued by which instance, as runs said it. */
+  readonly continued: string[] = [];
   readonly waf: FakeWaf;
   /** `saved` for each record of the inventory, and the call for each write of the WAF, in the order in which they came. */
   readonly journal: string[] = [];
@@ -187,7 +190,10 @@ export class ConvergeWorld {
       baseUrlObjection: () => this.baseUrlObjection,
       source: this.source,
       inventory: this.inventory,
-      history: { note: (_, events) => events.forEach((event) => this.history.push(event)) },
+      history: {
+        note: (_, events) => events.forEach((event) => this.history.push(event)),
+        continues: (instance, former) => void this.continued.push(`${nameKey(former)} by ${nameKey(instance)}`),
+      },
       lifecycle: this.lifecycle,
       openWaf: (_instance, key) => this.waf.port(key),
       status: this.status,

@@ -1,0 +1,56 @@
+// The last request of an address that the WAF blocked, from the newest days of its logs. A busy WAF logs a million rows a day, so
+// no more than a few pages are read.
+import { realClock } from "../async/clock.ts";
+import type { Entry } from "../model/entry.ts";
+import type { LogEntry } from "../model/log-entry.ts";
+import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
+import type { LogPort } from "../reconcile/logs/log-ports.ts";
+import { readLogs } from "../reconcile/logs/read-logs.ts";
+import { parseLogFilter } from "./logs/log-filter.ts";
+
+const daysMax = 2;
+/** Of each day. */
+const rowsMax = 20_000;
+
+/** `gap` says which rows were not read. */
+export interface LastBlocked {
+  readonly entry: LogEntry | undefined;
+  /** The first day that was looked at. */
+  readonly since: string;
+  readonly gap: string | undefined;
+}
+
+export async function readLastBlocked(waf: LogPort, address: Entry, nowMs: number): Promise<LastBlocked> {
+  const parsed = parseLogFilter({ client: [address], country: [], reason: [], status: [], path: [] });
+  if (!parsed.ok) throw new TypeError(parsed.problem);
+  const today = dayOf(nowMs);
+  const gaps: string[] = [];
+  for (let day = today; day > today - daysMax; day -= 1) {
+    const { newest, gap } = await newestOfDay(waf, day, parsed.filter);
+    if (gap !== undefined) gaps.push(gap);
+    if (newest !== undefined) return { entry: newest, since: formatDay(day), gap: gaps[0] };
+  }
+  return { entry: undefined, since: formatDay(today - daysMax + 1), gap: gaps[0] };
+}
+
+async function newestOfDay(waf: LogPort, day: number, fits: (entry: LogEntry) => boolean) {
+  const ports = { waf, clock: realClock, random: Math.random, stopping: new AbortController().signal };
+  let newest: LogEntry | undefined;
+  let rows = 0;
+  for await (const piece of readLogs(ports, { days: { firstDay: day, lastDay: day } })) {
+    if (piece.kind === "Failed") {
+      return { newest, gap: `The logs of ${formatDay(day)} could not be read. ${piece.fault.message}` };
+    }
+    if (piece.kind !== "Rows") continue;
+    for (const entry of piece.entries) {
+      if (fits(entry) && (newest === undefined || Date.parse(entry.timestamp) > Date.parse(newest.timestamp))) {
+        newest = entry;
+      }
+    }
+    rows += piece.entries.length;
+    if (rows < rowsMax) continue;
+    const gap = `The logs of ${formatDay(day)} are longer than the ${rowsMax.toLocaleString("en-US")} rows that this command reads: see \`wafsync logs\`.`;
+    return { newest, gap };
+  }
+  return { newest, gap: undefined };
+}

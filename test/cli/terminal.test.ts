@@ -1,0 +1,85 @@
+// Commands on a terminal, which `script` of util-linux stands in for: what a person sees and types.
+import { spawn } from "node:child_process";
+import { stripVTControlCharacters } from "node:util";
+import { expect, test } from "@jest/globals";
+import { addresses } from "../support/builders/declare.ts";
+import { builtProgram } from "../support/processes/built-program.ts";
+import { describeWithProgram } from "../support/processes/describe-with-program.ts";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+const controlC = "\u0003";
+const controlD = "\u0004";
+
+describeWithProgram("script", "On a terminal", (script) => {
+  const program = builtProgram();
+
+  /** Types each text when the pattern before it has appeared. */
+  async function onTerminal(
+    parameters: readonly string[],
+    dialogue: readonly (readonly [shown: RegExp, typed: string])[],
+  ): Promise<{ readonly code: number | null; readonly shown: string }> {
+    const command = `stty cols 60; exec '${process.execPath}' '${program()}' ${parameters.map((word) => `'${word}'`).join(" ")}`;
+    const child = spawn(script, ["--quiet", "--return", "--command", command, "/dev/null"], {
+      env: { PATH: process.env["PATH"], HOME: process.env["HOME"], TERM: "xterm", NO_COLOR: "1", SHELL: "/bin/sh" },
+    });
+    let shown = "";
+    let from = 0;
+    const left = [...dialogue];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      shown += text;
+      const [next] = left;
+      if (next === undefined || !next[0].test(shown.slice(from))) return;
+      left.shift();
+      from = shown.length;
+      child.stdin.write(next[1]);
+    });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject).once("close", resolve);
+    });
+    return { code, shown: shown.replaceAll("\r\n", "\n") };
+  }
+
+  /** A folder with 38 removals on hold. */
+  async function folderOnHold(): Promise<WafFolder> {
+    const folder = await wafFolder();
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(40) }));
+    await runWafsync(["apply", ...folder.from], { program: program() });
+    await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: addresses(2) }));
+    await runWafsync(["apply", ...folder.from], { program: program() });
+    return folder;
+  }
+
+  test("approve asks in short lines, and takes nothing but a yes for one", async () => {
+    await using folder = await folderOnHold();
+    const answers = [
+      ["n\n", 1, "Nothing was approved."],
+      ["\n", 1, "Nothing was approved."],
+      [controlD, 1, "Nothing was approved."],
+      [controlC, 130, "Nothing was approved."],
+      ["y\n", 0, "Approved in "],
+    ] as const;
+    for (const [typed, code, said] of answers) {
+      const ended = await onTerminal(["approve", ...folder.from], [[/\[y\/N\]/, typed]]);
+      expect(ended).toEqual({ code, shown: expect.stringContaining(said) });
+      expect(ended.shown).not.toContain("bug in wafsync");
+      const lines = stripVTControlCharacters(ended.shown).split("\n");
+      expect(lines.filter((line) => line.length > 80 && !line.startsWith("Approved in "))).toEqual([]);
+    }
+    await runWafsync(["apply", ...folder.from], { program: program() });
+    expect(folder.simulator.waf(testKey).blocklist).toHaveLength(2);
+  });
+
+  test("status --watch shows the screen anew, names a command that works, and ends at Ctrl-C", async () => {
+    await using folder = await folderOnHold();
+    const watched = await onTerminal(["status", "-f", folder.path, "--watch"], [[/To see and approve them/, controlC]]);
+    expect(watched.code).toBe(130);
+    expect(watched.shown.startsWith("\u001B[H\u001B[2JINSTANCE")).toBe(true);
+    expect(watched.shown).toMatch(/38 removals[^]*\n$/);
+    const [, suggested = ""] = /approve them: wafsync (?<words>.*)/.exec(watched.shown) ?? [];
+    expect(await runWafsync([...suggested.trim().split(" "), "--yes"], { program: program() })).toMatchObject({
+      code: 0,
+    });
+  });
+});

@@ -1,0 +1,47 @@
+// `why` on a WAF whose logs are in use: the last blocked request of an address.
+import { expect, test } from "@jest/globals";
+import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
+import { testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+
+const hourMs = 3_600_000;
+
+function block({ simulator }: WafFolder, request_path: string, hoursAgo: number, client_ip = "192.0.2.1"): string {
+  const timeMs = Date.now() - hoursAgo * hourMs;
+  const timestamp = new Date(timeMs).toISOString();
+  const entry = { ...anEntry({ timestamp, request_path, client_ip }), user_agent: "curl/8.5.0", country: "NL" };
+  simulator.waf(testKey).addLogEntry(entry, timeMs);
+  return timestamp;
+}
+
+async function why(folder: WafFolder, address: string): Promise<string> {
+  return (await runWafsync(["why", address, ...folder.from])).stdout;
+}
+
+test("why shows the last blocked request of an address or network, of today or yesterday", async () => {
+  await using folder = await wafFolder({}, "  logs: {enabled: true}\n");
+  const longAgo = block(folder, "/login", 23);
+  expect(await why(folder, "192.0.2.1")).toContain(
+    `Last blocked request: ${longAgo}  GET /login  403  SQL Injection 942100`,
+  );
+  block(folder, "/old", 0.002);
+  const last = block(folder, `/${"a".repeat(500)}`, 0.001);
+  block(folder, "/other", 0.0005, "198.51.100.7");
+  const found = await why(folder, "192.0.2.0/24");
+  expect(found).toMatch(new RegExp(`^Last blocked request from 192\\.0\\.2\\.1: ${last}  GET /a{100,130}…  403 `, "m"));
+  expect(await why(folder, "192.0.2.9")).toMatch(/^No request was blocked since \d{4}-\d\d-\d\d\.$/m);
+});
+
+test("why says if the logs cannot be read, and asks for none where they are not in use", async () => {
+  await using folder = await wafFolder({}, "  logs: {enabled: true}\n");
+  const effect = { kind: "SuccessFalse", status: 404, message: "No WAF configured for this account" } as const;
+  folder.simulator.addFaults({ match: { path: "/api/logs/query" }, effect, times: 2 });
+  const { code, stderr } = await runWafsync(["why", "192.0.2.1", ...folder.from]);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/The logs of \d{4}-\d\d-\d\d could not be read/)]);
+
+  await using without = await wafFolder();
+  block(without, "/login", 0.01);
+  expect(await why(without, "192.0.2.1")).not.toContain("Last blocked");
+  expect(without.simulator.waf(testKey).requestCount("GET /api/logs/query")).toBe(0);
+});

@@ -1,0 +1,74 @@
+// What ships, run as its users run it: the installed npm package and the single executable are tried in the same ways.
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createNamespace, installDefinitions, waitFor } from "../builders/cluster-objects.ts";
+import { collectionOf, instance, keySecret, rule } from "../builders/manifests.ts";
+import type { ClusterAccess } from "../control-plane/cluster-access.ts";
+import type { ScratchDirectory } from "../worlds/scratch-directory.ts";
+import { instanceDocument, ruleDocument, secretDocument } from "../worlds/waf-folder.ts";
+import { startOperator } from "./operator-process.ts";
+import type { ProcessOptions } from "./wafsync-process.ts";
+import { startWafsync } from "./wafsync-process.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const key = "shipped-key-0123456789";
+const address = "203.0.113.9";
+const readyMs = 60_000;
+const outputBytesMax = 8 * 1024 * 1024;
+
+/** Starts the simulator of the program, and passes its URL on; ends it after the work. */
+async function withSimulator<T>(options: ProcessOptions, work: (baseUrl: string) => Promise<T>): Promise<T> {
+  const ports = ["--port", "0", "--control-port", "0"];
+  const simulator = startWafsync(["simulator", ...ports, "--key", key], options);
+  try {
+    await simulator.hasPrinted(/WAF API +http\S+\n/u);
+    return await work(/WAF API +(http\S+)/u.exec(simulator.printed())?.[1] ?? "");
+  } finally {
+    simulator.child.kill("SIGTERM");
+    await simulator.ended;
+  }
+}
+
+/** A folder `waf` with one rule for the simulator of the program; `work` gets the options that name it. */
+export async function withSimulatedFolder(
+  scratch: ScratchDirectory,
+  options: ProcessOptions,
+  work: (folder: readonly string[]) => Promise<void>,
+): Promise<void> {
+  await withSimulator(options, async (baseUrl) => {
+    await scratch.write("waf/instance.yaml", instanceDocument(baseUrl));
+    await scratch.write("waf/secret.yaml", secretDocument(key));
+    await scratch.write("waf/rule.yaml", ruleDocument("scanners", { addresses: [address] }));
+    await work(["-f", join(scratch.path, "waf"), "--allow-insecure-http"]);
+  });
+}
+
+/** What the operator of the program does on a cluster: the answer of /readyz, and whether a rule becomes Ready. */
+export async function tryOperator(cluster: ClusterAccess, options: ProcessOptions) {
+  await installDefinitions(cluster);
+  const namespace = await createNamespace(cluster, "shipped");
+  return await withSimulator(options, async (baseUrl) => {
+    const { kubeconfig } = cluster;
+    const operator = await startOperator({ ...options, kubeconfig, parameters: ["--namespace", namespace] });
+    try {
+      const ready = await waitFor("readiness", readyMs, async () => {
+        const answer = await operator.health("/readyz");
+        return answer.status === 200 ? answer : undefined;
+      });
+      const manifests = [keySecret(namespace, key), instance(namespace, baseUrl), rule(namespace, "one", [address])];
+      for (const body of manifests) await cluster.request({ method: "POST", path: collectionOf(body), body });
+      const wait = ["wait", "wafiprule/one", "-n", namespace, "--for=condition=Ready", "--timeout=60s"];
+      return { readyz: ready.status, waited: (await cluster.expectKubectl(wait)).trim() };
+    } finally {
+      await operator.end();
+    }
+  });
+}
+
+/** Tells the story of `npm run demo` with the program, which checks each step. Rejects if one fails. */
+export async function tellDemo(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<string> {
+  const script = join(root, "scripts/demo.ts");
+  const options = { cwd: root, env: environment, maxBuffer: outputBytesMax };
+  return (await promisify(execFile)(process.execPath, [script, ...command], options)).stdout;
+}
