@@ -181,7 +181,10 @@ await describeOperator("the commands of an incident", (world) => {
       return events.join(" ") === "Added Removed";
     });
     const refused = await call(responder, "history");
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafrecords")]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("you are not allowed to get wafrecords"),
+    ]);
   });
 
   test("a responder sees what is on hold and approves exactly that", async () => {
@@ -234,7 +237,10 @@ await describeOperator("the commands of an incident", (world) => {
     await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
     const kubeconfig = await cluster.kubeconfigFor(other, "nobody");
     const refused = await call(kubeconfig, "block", urgent, "--instance", `${namespace}/waf`);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafinstances")]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("you are not allowed to get wafinstances"),
+    ]);
     expect(waf.view.has("blocklist", urgent)).toBe(false);
   });
 });
