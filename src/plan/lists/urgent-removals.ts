@@ -3,6 +3,7 @@
 // behind every addition that shares an address with it, so that nothing is unblocked in between.
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
+import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
 import type { Operation } from "../../model/operation.ts";
@@ -11,7 +12,7 @@ import type { AddEntry } from "./order.ts";
 
 export type RemoveEntry = Extract<Operation, { kind: "RemoveEntry" }>;
 
-/** Further ones wait for the additions: comparing each with all of these must not take long. */
+/** Further ones wait for the additions: comparing each with those that overlap any must not take long. */
 const urgentMax = 200;
 
 export interface UrgencyBasis {
@@ -32,18 +33,27 @@ export function orderWrites(
   if (priorities.size === 0 || adds.length === 0 || removals.length === 0) return [...adds, ...removals];
   const priorityOf = (names: readonly string[]): number =>
     Math.max(0, ...names.map((name) => priorities.get(name) ?? 0));
+  const urgent = removals
+    .flatMap((removal): readonly Urgent[] => {
+      if (removal.list !== "blocklist") return [];
+      const owners = readOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
+      const priority = priorityOf(owners.map(({ name }) => name));
+      return priority > 0 ? [{ removal, priority }] : [];
+    })
+    .slice(0, urgentMax);
+  if (urgent.length === 0) return [...adds, ...removals];
   const addPriorities = adds.map(({ rules: [first = ""] }) => priorityOf([first]));
+  const overlapping = overlappingAny(adds, urgent);
   const before = new Map<number, RemoveEntry[]>();
-  const placed = new Set<RemoveEntry>();
-  for (const removal of removals) {
-    if (removal.list !== "blocklist" || placed.size >= urgentMax) continue;
-    const owners = readOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
-    const priority = priorityOf(owners.map(({ name }) => name));
-    if (priority <= 0) continue;
-    const index = placeAmong(adds, addPriorities, removal.entry, priority);
+  for (const { removal, priority } of urgent) {
+    const lessUrgent = addPriorities.findIndex((one) => one < priority);
+    const index = Math.max(
+      lessUrgent === -1 ? adds.length : lessUrgent,
+      1 + lastOverlapping(adds, overlapping, removal.entry),
+    );
     before.set(index, [...(before.get(index) ?? []), removal]);
-    placed.add(removal);
   }
+  const placed = new Set(urgent.map(({ removal }) => removal));
   const rest = removals.filter((removal) => !placed.has(removal));
   return [
     ...adds.flatMap((add, index) => [...(before.get(index) ?? []), add]),
@@ -52,12 +62,26 @@ export function orderWrites(
   ];
 }
 
-/** In front of the first addition that is less urgent, but behind all that overlap. */
-function placeAmong(adds: readonly AddEntry[], priorities: readonly number[], entry: Entry, priority: number): number {
-  const lessUrgent = priorities.findIndex((one) => one < priority);
-  const index = new NetworkIndex([entry]);
-  const lastOverlapping = adds.findLastIndex(
-    (add) => add.list === "blocklist" && index.overlaps(add.entry) !== undefined,
+interface Urgent {
+  readonly removal: RemoveEntry;
+  readonly priority: number;
+}
+
+/** The places of the additions to the blocklist that may share an address with any of the removals: mostly none of them do. */
+function overlappingAny(adds: readonly AddEntry[], urgent: readonly Urgent[]): readonly number[] {
+  const near = new NetworkIndex(urgent.map(({ removal }) => removal.entry));
+  return adds.flatMap(({ list, entry }, place) =>
+    list === "blocklist" && near.mayOverlap(headOf(entry)) ? [place] : [],
   );
-  return Math.max(lessUrgent === -1 ? adds.length : lessUrgent, lastOverlapping + 1);
+}
+
+/** The last of these places whose addition shares an address with the entry; -1 if none does. */
+function lastOverlapping(adds: readonly AddEntry[], places: readonly number[], entry: Entry): number {
+  const index = new NetworkIndex([entry]);
+  return (
+    places.findLast((place) => {
+      const add = adds[place];
+      return add !== undefined && index.overlaps(add.entry) !== undefined;
+    }) ?? -1
+  );
 }

@@ -381,8 +381,9 @@ export class Ledger {
       }
       for (const entry of after.entries[list].keys()) {
         if (before.entries[list].has(entry) || !this.#owners[list].has(entry)) continue;
-        if (this.#isAdopted(entry, gathered)) this.#owners[list].set(entry, "Ours");
-        else if (seen[list]?.has(entry) !== true) this.#owners[list].set(entry, "Recorded");
+        // Only what the process saw there is adopted: of anything else it will learn from its call whose it is.
+        if (seen[list]?.has(entry) !== true) this.#owners[list].set(entry, "Recorded");
+        else if (this.#isAdopted(entry, gathered)) this.#owners[list].set(entry, "Ours");
       }
     }
     const origins = new Set(gathered?.origins.map(({ meta }) => nameKey(meta)));

@@ -392,8 +392,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an urgent removal waits for additions that share an address with it",
     file: "src/plan/lists/urgent-removals.ts",
-    from: "lastOverlapping + 1",
-    to: "Math.min(0, lastOverlapping)",
+    from: "1 + lastOverlapping(adds, overlapping, removal.entry)",
+    to: "0",
     foundBy: "test/plan/lists/order.test.ts",
   },
   {

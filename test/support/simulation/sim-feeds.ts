@@ -129,7 +129,7 @@ export class SimFeeds {
     const answer = this.#answers.get(process)?.get(name);
     const guards = this.#declared.get(name)?.guards ?? strict;
     const objection = objectionTo({ before: was?.entries, after: entries }, answer, guards, (key) =>
-      this.#accepted.delete(key),
+      this.#accepted.delete(`${name} ${key}`),
     );
     if (objection !== undefined) ledger.violation(`${name}: ${objection}`);
     if (state.held !== undefined && answer !== undefined)
@@ -232,7 +232,7 @@ export class SimFeeds {
     const hash = decoded?.ok === true ? decoded.state.held?.hash : undefined;
     const entries = hash === undefined ? undefined : this.#held.get(hash);
     if (hash === undefined || entries === undefined) return;
-    this.#accepted.add(entries);
+    this.#accepted.add(`${name} ${entries}`);
     this.#annotate(name, { "wafsync.dev/accept-feed": hash });
     this.#world.note(undefined, `somebody accepts ${hash} of ${name}`);
   }
