@@ -52,7 +52,7 @@ const alerts: readonly Alert[] = [
     for: "10m",
     severity: "critical",
     summary: "The WAF refuses the API key of {{ $labels.waf_instance }}.",
-    description: "Put a valid key into the Secret that spec.apiKeySecretRef of the instance names.",
+    description: "Correct the API key in the Secret that spec.apiKeySecretRef of the instance names.",
   },
   {
     alert: "WafsyncWafApiFailing",
@@ -124,7 +124,7 @@ const alerts: readonly Alert[] = [
     summary:
       "The source of the WafFeed {{ $labels.waf_feed }} has not confirmed its content for longer than spec.staleAfter.",
     description:
-      "Rules keep the last good content. The condition Fetched of the feed says why, and the conditions reference what to do.",
+      "Rules continue to use the last good content. See the condition Fetched of the feed, and the conditions reference.",
   },
   {
     alert: "WafsyncEntriesLeftBehind",

@@ -198,12 +198,12 @@ const rows: readonly Row[] = [
   {
     title: "Feeds",
     panels: [
-      graph("Entries of feeds", "What rules get from each feed.", [
+      graph("Entries of feeds", "The entries that rules get from each feed.", [
         { expr: "max by (waf_feed) (wafsync_feed_entries)", legend: "{{waf_feed}}" },
       ]),
       graph(
         "Age of feeds",
-        "How long ago the source last confirmed the content.",
+        "The time since the source last confirmed the content.",
         [
           {
             expr: "time() - (max by (waf_feed) (wafsync_feed_last_good_timestamp_seconds) > 0)",

@@ -13,7 +13,7 @@ for (const { path, text } of files) {
 }
 
 if (process.argv.includes("--check")) {
-  for (const path of stale) console.error(`${path} is not what it is made from: run npm run generate`);
+  for (const path of stale) console.error(`${path} is out of date: run npm run generate`);
   process.exitCode = stale.length > 0 ? 1 : 0;
 } else {
   for (const { path, text } of files) {

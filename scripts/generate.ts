@@ -31,7 +31,7 @@ const expected = new Set(files.map(({ path }) => path));
 const left = (await Promise.all(generatedFolders.map((folder) => leftovers(folder, expected)))).flat();
 
 if (process.argv.includes("--check")) {
-  for (const path of stale) console.error(`${path} is not what it is made from: run npm run generate`);
+  for (const path of stale) console.error(`${path} is out of date: run npm run generate`);
   for (const path of left) console.error(`${path} is no longer made from the schemas: run npm run generate`);
   process.exitCode = stale.length + left.length > 0 ? 1 : 0;
 } else {

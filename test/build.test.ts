@@ -159,7 +159,7 @@ describe("the bundle, alone in a folder without node_modules", () => {
       expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("complete -F _wafsync wafsync") });
       expect(await run("__complete", "--", "logs", "--si")).toMatchObject({
         code: 0,
-        stdout: "--since\tfrom when on (default: yesterday, with --follow today)\n:4\n",
+        stdout: "--since\tstart of the period (default: yesterday, with --follow today)\n:4\n",
       });
     },
     version: async () => {

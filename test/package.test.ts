@@ -97,7 +97,7 @@ describe("the npm package", () => {
     expect(await readFile(inScratch("prefix/share/man/man1/wafsync.1"), "utf8")).toContain(".TH WAFSYNC 1");
   });
 
-  test("installs the plugin of kubectl, which says so in its help, and its completion", async () => {
+  test("installs the kubectl plugin, with its own help and completion", async () => {
     const { stdout } = await run("kubectl-wafsync", "plan", "--help");
     expect(stdout).toMatch(/^Usage: kubectl wafsync plan /u);
     expect(stdout).toContain("  $ kubectl wafsync plan -f waf/");

@@ -1,4 +1,4 @@
-// `spec.access` of a WafInstance: what the namespaces of others may do with the WAF. Tenancy is decided here and nowhere else.
+// `spec.access` of a WafInstance: what other namespaces may do with the WAF. No other field affects tenancy.
 import * as z from "zod";
 import { guestKinds } from "../model/declared.ts";
 import { durationBetween, labelSelector, namespaceName } from "./schema-parts.ts";
@@ -21,12 +21,12 @@ const granted = withRules(
   [
     {
       cel: "(self.from == 'Selector') == has(self.selector)",
-      message: "write selector together with from: Selector, and not otherwise",
+      message: "write selector only together with from: Selector",
       holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
     },
     {
       cel: "(self.from == 'Names') == has(self.names)",
-      message: "write names: [...] to name the namespaces, or from: Selector, or from: All",
+      message: "write names: [...] to list the namespaces, or from: Selector, or from: All",
       holds: ({ from, names }) => (from === "Names") === (names !== undefined),
     },
   ],
@@ -34,13 +34,13 @@ const granted = withRules(
 
 const prefixLengths = z
   .strictObject({
-    ipv4: z.int().min(0).max(32).default(24).meta({ format: "int32" }).describe("Of IPv4 networks."),
-    ipv6: z.int().min(0).max(128).default(48).meta({ format: "int32" }).describe("Of IPv6 networks."),
+    ipv4: z.int().min(0).max(32).default(24).meta({ format: "int32" }).describe("For IPv4 networks."),
+    ipv6: z.int().min(0).max(128).default(48).meta({ format: "int32" }).describe("For IPv6 networks."),
   })
   .prefault({});
 
 export const grant = z.strictObject({
-  namespaces: granted.describe("The namespaces that this grant is for."),
+  namespaces: granted.describe("The namespaces that this grant applies to."),
   kinds: z
     .array(z.enum(guestKinds))
     .min(1)
@@ -52,7 +52,7 @@ export const grant = z.strictObject({
     .min(1)
     .max(2)
     .default(["Block"])
-    .describe("What rules may do."),
+    .describe("The actions that rules may use."),
   maxEntries: z
     .int()
     .min(0)
@@ -60,7 +60,7 @@ export const grant = z.strictObject({
     .default(500)
     .meta({ format: "int32" })
     .describe(
-      "How many entries each of these namespaces may have, over all its rules. Entries beyond it are rejected, those of the newest rules first.",
+      "The maximum number of entries for each of these namespaces, across all its rules. Entries of the newest rules are rejected first.",
     ),
   maxPriority: z
     .int()
@@ -68,21 +68,25 @@ export const grant = z.strictObject({
     .max(1_000_000)
     .default(0)
     .meta({ format: "int32" })
-    .describe("The highest priority that rules may have. A higher one counts as this."),
-  minPrefixLength: prefixLengths.describe("The widest networks that entries may be, as the shortest prefix lengths."),
+    .describe("The highest priority that rules may have. Higher values are lowered to this one."),
+  minPrefixLength: prefixLengths.describe(
+    "The shortest prefix lengths that entries may have. Wider networks are rejected.",
+  ),
   maxTtl: durationBetween("1m", "365d")
     .optional()
-    .describe("If set, entries are removed this long after their rule was created, at the latest."),
+    .describe("If set, entries are removed at the latest this long after the creation of their rule."),
   adopt: z
     .boolean()
     .default(false)
-    .describe("Whether rules and origins may adopt what the WAF has already (`wafsync.dev/adopt`)."),
+    .describe(
+      "Whether rules and origins may adopt entries and origins that the WAF already has (`wafsync.dev/adopt`).",
+    ),
   cacheClear: z
     .strictObject({
       minInterval: durationBetween("0s", "1d")
         .default("10m")
-        .describe("The least time between two cache clears of one namespace."),
+        .describe("The minimum time between two cache clears of one namespace."),
     })
     .prefault({})
-    .describe("Limits of cache clears."),
+    .describe("Limits for cache clears."),
 });

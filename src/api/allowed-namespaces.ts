@@ -16,7 +16,7 @@ export const allowedNamespaces = withRules(
   [
     {
       cel: "(has(self.from) && self.from == 'Selector') == has(self.selector)",
-      message: "write selector together with from: Selector, and not otherwise",
+      message: "write selector only together with from: Selector",
       holds: ({ from, selector }) => (from === "Selector") === (selector !== undefined),
     },
   ],

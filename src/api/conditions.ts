@@ -1,5 +1,5 @@
 // The conditions of a status: their shape, and the one way to change them.
-// `lastTransitionTime` moves only when `status` changes, as Kubernetes' own controllers keep it.
+// `lastTransitionTime` changes only when `status` changes, as in Kubernetes' own controllers.
 import * as z from "zod";
 import { shortened } from "../model/sentence.ts";
 import { conditionStatuses, type ConditionStatus } from "./condition-fact.ts";
@@ -10,12 +10,12 @@ const messageLengthMax = 32_768;
 const conditionsMax = 16;
 
 export const condition = z.object({
-  type: z.string().min(1).max(316).describe("Which condition it is."),
-  status: z.enum(conditionStatuses).describe("Whether it holds."),
-  reason: z.string().min(1).max(1024).describe("Why, as one word for programs."),
-  message: z.string().max(messageLengthMax).describe("Why, as a sentence for people."),
+  type: z.string().min(1).max(316).describe("The type of the condition."),
+  status: z.enum(conditionStatuses).describe("Whether the condition is met."),
+  reason: z.string().min(1).max(1024).describe("The reason, as one word for programs."),
+  message: z.string().max(messageLengthMax).describe("The reason, as a sentence for people."),
   lastTransitionTime: dateTime.describe("When `status` last changed."),
-  observedGeneration: z.int().min(0).optional().describe("The `metadata.generation` that it speaks of."),
+  observedGeneration: z.int().min(0).optional().describe("The `metadata.generation` that the condition is based on."),
 });
 
 export const conditions = z
@@ -23,7 +23,7 @@ export const conditions = z
   .max(conditionsMax)
   .default([])
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
-  .describe("What is the case with this object, each with a reason: see the reference of conditions.");
+  .describe("The current conditions of this object. See the conditions reference.");
 
 /** A condition as it stands in a status. */
 export interface Condition {
@@ -51,7 +51,7 @@ export function findCondition(conditions: readonly Condition[], type: ConditionT
 }
 
 /**
- * The conditions with this one added or replaced in its place; the very same array if nothing changes.
+ * The conditions with this one added or replaced in place; the same array if nothing changes.
  * `nowMs` becomes the transition time, to the second, if the condition is new or its status differs.
  */
 export function setCondition(
@@ -70,7 +70,7 @@ export function setCondition(
   return conditions.map((condition) => (condition === before ? after : condition));
 }
 
-/** The conditions without this one; the very same array if it is not there. For conditions that are abnormal when there. */
+/** The conditions without this one; the same array if it is absent. For conditions that are present only in abnormal states. */
 export function removeCondition(conditions: readonly Condition[], type: ConditionType): readonly Condition[] {
   return findCondition(conditions, type) === undefined
     ? conditions
@@ -78,8 +78,8 @@ export function removeCondition(conditions: readonly Condition[], type: Conditio
 }
 
 /**
- * The conditions of a status that is about to replace another one than it was made from: where a status is the same as in
- * `current`, so is its transition time.
+ * The conditions of a status that replaces a newer status than the one that it was derived from. A condition with the same status
+ * as in `current` keeps the transition time of `current`.
  */
 export function withTransitionTimesOf(next: readonly Condition[], current: readonly Condition[]): Condition[] {
   return next.map((condition) => {

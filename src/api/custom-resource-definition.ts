@@ -30,7 +30,7 @@ export function objectSchema(definition: ServedDefinition): StructuralSchema {
 export function customResourceDefinition(definition: ServedDefinition): Record<string, unknown> {
   const { kind, selectableFields } = definition;
   const { plural, singular, shortName } = kinds[kind];
-  // Whoever lists what was declared has no use for records.
+  // A list of declared objects should not contain records.
   const categories = kind === recordKind ? {} : { categories: [category] };
   return {
     apiVersion: "apiextensions.k8s.io/v1",

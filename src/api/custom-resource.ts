@@ -1,4 +1,4 @@
-// All kinds in one place: their definitions, and the objects that documents become.
+// All kinds in one place: their definitions, and the objects that documents are parsed into.
 import type { ResourceKind } from "../model/resource.ts";
 import type { apiVersion } from "./kinds.ts";
 import type { KindDefinition, ServedDefinition } from "./kind-definition.ts";

@@ -1,7 +1,7 @@
-// Spans of time as users write them: `30s`, `5m`, `1h30m`, `2d`, `250ms`. The grammar is Go's without fractions and signs,
+// Durations as users write them: `30s`, `5m`, `1h30m`, `2d`, `250ms`. The grammar is Go's without fractions and signs,
 // in descending units, and with days. Its numbers are bounded so that CEL and JavaScript can hold every sum.
 
-/** Valid for RE2 as well as for JavaScript. It matches the empty text too, which both readers refuse by its length. */
+/** Valid in both RE2 and JavaScript. It also matches the empty string, which both parsers reject by length. */
 export const durationPattern = "^([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,6}m)?([0-9]{1,8}s)?([0-9]{1,8}ms)?$";
 export const durationLengthMax = 32;
 
@@ -15,7 +15,7 @@ const units = [
 
 const durationExpression = new RegExp(durationPattern, "u");
 
-/** The span in milliseconds, or undefined if the text is not a duration. */
+/** The duration in milliseconds, or undefined if the string is not a duration. */
 export function parseDuration(text: string): number | undefined {
   if (text === "" || text.length > durationLengthMax) return undefined;
   const match = durationExpression.exec(text);
@@ -24,7 +24,7 @@ export function parseDuration(text: string): number | undefined {
   return parts.reduce((sumMs, part, place) => sumMs + Number.parseInt(part ?? "0", 10) * (units[place]?.[1] ?? 0), 0);
 }
 
-/** The shortest spelling of a span of whole milliseconds: `1h30m` for 5,400,000. Negative spans count as none. */
+/** The shortest spelling of a duration in whole milliseconds: `1h30m` for 5,400,000. Negative durations are treated as zero. */
 export function formatDuration(spanMs: number): string {
   let restMs = Math.max(Math.round(spanMs), 0);
   let text = "";

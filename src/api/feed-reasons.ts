@@ -1,15 +1,15 @@
-// How the fetches of feeds went.
+// The reasons that report the fetches of a feed.
 import { type ConditionFact, noAction } from "./condition-fact.ts";
 
 export const fetchedFact = {
   kinds: ["WafFeed"],
   polarity: "NormalTrue",
-  meaning: "The source gave content that counts. While it is `False`, the last good content still counts.",
+  meaning: "The last fetch returned valid content. While `False`, rules continue to use the last good content.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
-    Fetched: { statuses: ["True"], meaning: "The last fetch brought good content.", action: noAction },
-    Pending: { statuses: ["Unknown"], meaning: "The source has not been asked yet.", action: "Wait a moment." },
+    Fetched: { statuses: ["True"], meaning: "The last fetch returned valid content.", action: noAction },
+    Pending: { statuses: ["Unknown"], meaning: "The feed has not been fetched yet.", action: "Wait a moment." },
     Suspended: {
       statuses: ["Unknown"],
       meaning: "The feed is suspended.",
@@ -17,25 +17,25 @@ export const fetchedFact = {
     },
     Unavailable: {
       statuses: ["False"],
-      meaning: "The source cannot be reached, answered with an error, or its answer was cut off.",
-      action: "Usually wait: the fetch is retried. If it stays, check the URL of the feed.",
+      meaning: "The source is unreachable, returned an error, or the response was truncated.",
+      action: "Wait: the fetch is retried. If it persists, check the URL of the feed.",
     },
-    RateLimited: { statuses: ["False"], meaning: "The source asked to slow down.", action: "Wait." },
+    RateLimited: { statuses: ["False"], meaning: "The source limits the rate of requests.", action: "Wait." },
     UrlNotAllowed: {
       statuses: ["False"],
-      meaning: "The URL of the feed, or one that it redirects to, may not be fetched.",
-      action: "Use a public https URL, or ask who runs the operator about `--allow-private-feeds`.",
+      meaning: "The URL of the feed, or a URL that it redirects to, is not allowed.",
+      action: "Use a public https URL, or ask the administrator about `--allow-private-feeds`.",
     },
     NotAList: {
       statuses: ["False"],
-      meaning: "The answer is not a list: a page, nothing at all, too much, or a text in another format.",
-      action: "Open the URL, and correct `spec.http`.",
+      meaning: "The response is not a list: it is an HTML page, empty, too large, or in a different format.",
+      action: "Check what the URL returns, and correct `spec.http`.",
     },
     ContentOnHold: {
       statuses: ["False"],
       meaning: "A guard of the feed put new content on hold.",
       action:
-        "Look at the list. If it is right, annotate the feed with `wafsync.dev/accept-feed` and the hash in `status.held.hash`.",
+        "Review the content. If correct, annotate the feed with `wafsync.dev/accept-feed` and the hash in `status.held.hash`.",
     },
     MissingSecret: {
       statuses: ["False"],
@@ -44,8 +44,8 @@ export const fetchedFact = {
     },
     BadApiKey: {
       statuses: ["False"],
-      meaning: "The source refuses the credentials.",
-      action: "Put the right value into the Secret that the feed refers to.",
+      meaning: "The source rejected the credentials.",
+      action: "Correct the value in the Secret that the feed refers to.",
     },
   },
 } as const satisfies ConditionFact;
@@ -53,14 +53,15 @@ export const fetchedFact = {
 export const staleFact = {
   kinds: ["WafFeed"],
   polarity: "AbnormalTrue",
-  meaning: "The source has not confirmed the content for longer than `spec.staleAfter`. The content still counts.",
+  meaning:
+    "The source has not confirmed the content for longer than `spec.staleAfter`. Rules continue to use the content.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
     NotConfirmed: {
       statuses: ["True"],
-      meaning: "The last good answer of the source is too old.",
-      action: "See why the fetches fail in the condition `Fetched`, or suspend the feed.",
+      meaning: "The last successful fetch is too long ago.",
+      action: "See the condition `Fetched`, or suspend the feed.",
     },
   },
 } as const satisfies ConditionFact;

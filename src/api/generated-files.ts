@@ -1,5 +1,4 @@
-// The files that are made from the schemas, by path below the project's folder. Whoever writes or compares them is
-// elsewhere.
+// The files that are generated from the schemas, by path relative to the project. This module neither writes nor compares them.
 import { stringify } from "yaml";
 import { customResourceDefinition, customResourceDefinitionFiles } from "./custom-resource-definition.ts";
 import { referencePages } from "./reference-page.ts";
@@ -15,7 +14,7 @@ const header = "# Written by `npm run generate`. Edit the schemas in src/api ins
 /** The folders that generated files are written to. */
 export const generatedFolders = ["crds", "docs/reference"] as const;
 
-/** Whether a text was made here, now or by an earlier version. */
+/** Whether this module generated the text, in this version or an earlier one. */
 export function isGenerated(text: string): boolean {
   return text.slice(0, 100).includes("Written by `npm run generate`");
 }

@@ -1,4 +1,4 @@
-// Which texts are hosts and base URLs. Each rule is CEL at admission and a function elsewhere, and both give one answer.
+// Validation of hosts and base URLs. Each rule exists as CEL for admission and as an equivalent function.
 import { isIPv4, isIPv6 } from "node:net";
 import * as z from "zod";
 import { matchRule } from "./schema-parts.ts";
@@ -6,17 +6,17 @@ import { type SchemaRule, celText, withRules } from "./schema-rules.ts";
 
 const label = "[a-zA-Z0-9_]([-a-zA-Z0-9_]{0,61}[a-zA-Z0-9_])?";
 const dnsName = `${label}(\\.${label})*`;
-/** A name whose last label is a number is an IPv4 address, or an attempt at one. */
+/** A name whose last label is numeric is meant as an IPv4 address. */
 const numberAtEnd = "(^|\\.)([0-9]+|0[xX][0-9a-fA-F]*)\\.?$";
 
 const dnsNamePattern = `^${dnsName}\\.?$`;
 const dnsNameExpression = new RegExp(dnsNamePattern, "u");
 const numberAtEndExpression = new RegExp(numberAtEnd, "u");
 
-/** As CEL's `isIP` sees it: no zone, and no IPv6 address that stands for an IPv4 one. */
+/** As CEL's `isIP` defines it: no zone, and no IPv4-mapped IPv6 address. */
 function isAddress(text: string): boolean {
   if (isIPv4(text)) return true;
-  // Node.js compiles a large expression for the first `isIPv6`, so it is asked only about what could be an IPv6 address.
+  // The first call of `isIPv6` compiles a large expression in Node.js, so it is called only for candidates.
   if (!text.includes(":") || text.includes("%") || !isIPv6(text)) return false;
   const canonical = new URL(`http://[${text}]`).hostname;
   return !/^\[::ffff:[0-9a-f]{1,4}:[0-9a-f]{1,4}\]$/u.test(canonical);
@@ -25,7 +25,7 @@ function isAddress(text: string): boolean {
 const hostRule: SchemaRule<string> = {
   cel: `isIP(self) || (self.matches(${celText(dnsNamePattern)}) && !self.matches(${celText(numberAtEnd)}))`,
   message:
-    "write the host alone, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path",
+    "write only the host, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path",
   holds: (text) => isAddress(text) || (dnsNameExpression.test(text) && !numberAtEndExpression.test(text)),
 };
 
@@ -34,7 +34,7 @@ export const host = withRules(z.string().min(1).max(253), [hostRule]);
 
 const urlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[-a-zA-Z0-9_~][-a-zA-Z0-9_~.]*)*/?$`;
 
-/** An http or https URL to which paths can be appended. Whether http is allowed is for the operator to say. */
+/** An http or https URL to which paths can be appended. The operator decides whether http is allowed. */
 export const baseUrl = withRules(z.string().min(1).max(2048), [
   matchRule(
     urlPattern,
@@ -49,7 +49,7 @@ export const baseUrl = withRules(z.string().min(1).max(2048), [
 
 const webUrlPattern = `^[hH][tT][tT][pP][sS]?://(${dnsName}\\.?|\\[[0-9a-fA-F:.]+\\])(:[0-9]{1,5})?(/[-a-zA-Z0-9_~.%/!$&()*+,;=:@]*)?(\\?[-a-zA-Z0-9_~.%/?!$&()*+,;=:@]*)?$`;
 
-/** An http or https URL of one document, with a query if need be. Whether http is allowed is for the operator to say. */
+/** An http or https URL of one document, optionally with a query. The operator decides whether http is allowed. */
 export const webUrl = withRules(z.string().min(1).max(2048), [
   matchRule(
     webUrlPattern,

@@ -1,4 +1,4 @@
-// How the cache clears and the forwarding of logs went.
+// The reasons that report cache clears and log forwarding.
 import { type ConditionFact, noAction } from "./condition-fact.ts";
 
 export const completeFact = {
@@ -11,7 +11,7 @@ export const completeFact = {
     Cleared: { statuses: ["True"], meaning: "The API has started to clear the cache.", action: noAction },
     Coalesced: {
       statuses: ["True"],
-      meaning: "The clear of another object, for which this one was waiting too, has done it.",
+      meaning: "The call for another object also cleared the cache for this one.",
       action: noAction,
     },
     AlreadyHandled: {
@@ -19,10 +19,10 @@ export const completeFact = {
       meaning: "This trigger was handled before, for an object of the same name.",
       action: "Nothing to do; give `spec.trigger` a new value to clear again.",
     },
-    Waiting: { statuses: ["False"], meaning: "Its turn has not come yet.", action: "Wait." },
+    Waiting: { statuses: ["False"], meaning: "The clear is queued.", action: "Wait." },
     Running: {
       statuses: ["False"],
-      meaning: "An attempt is under way, or the next one is waited for.",
+      meaning: "An attempt is running, or wafsync is waiting to start the next one.",
       action: "Wait.",
     },
     Suspended: {
@@ -30,46 +30,46 @@ export const completeFact = {
       meaning: "This object or its instance is suspended.",
       action: "Set `spec.suspend` to false.",
     },
-    Failed: { statuses: ["False"], meaning: "It was given up.", action: "See the condition `Failed`." },
+    Failed: { statuses: ["False"], meaning: "All attempts failed.", action: "See the condition `Failed`." },
   },
 } as const satisfies ConditionFact;
 
 export const failedFact = {
   kinds: ["WafCacheClear"],
   polarity: "AbnormalTrue",
-  meaning: "The cache was not cleared for the current `spec.trigger`, and it is not tried again.",
+  meaning: "The cache was not cleared for the current `spec.trigger`, and wafsync does not try again.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
     BackoffLimitExceeded: {
       statuses: ["True"],
       meaning: "More attempts failed than `spec.backoffLimit` allows.",
-      action: "Read the message, mend the cause, and give `spec.trigger` a new value.",
+      action: "Read the message, fix the cause, and set `spec.trigger` to a new value.",
     },
     DeadlineExceeded: {
       statuses: ["True"],
-      meaning: "It took longer than `spec.activeDeadlineSeconds`.",
-      action: "Read the message, mend the cause, and give `spec.trigger` a new value.",
+      meaning: "The job took longer than `spec.activeDeadlineSeconds`.",
+      action: "Read the message, fix the cause, and set `spec.trigger` to a new value.",
     },
     BadApiKey: {
       statuses: ["True"],
-      meaning: "The API refuses the key.",
-      action: "Put the right key into the instance's Secret, and give `spec.trigger` a new value.",
+      meaning: "The API rejected the API key.",
+      action: "Correct the API key in the instance's Secret, and set `spec.trigger` to a new value.",
     },
     MissingApiKey: {
       statuses: ["True"],
-      meaning: "The API says that it was sent no key.",
-      action: "Create the instance's Secret, and give `spec.trigger` a new value.",
+      meaning: "The API reports that the request had no API key.",
+      action: "Create the instance's Secret, and set `spec.trigger` to a new value.",
     },
     DomainChanged: {
       statuses: ["True"],
-      meaning: "The key belongs to another domain than expected.",
-      action: "Correct the key or `spec.expectedDomain` of the instance, and give `spec.trigger` a new value.",
+      meaning: "The API key belongs to a different domain than expected.",
+      action: "Correct the API key or `spec.expectedDomain` of the instance, and set `spec.trigger` to a new value.",
     },
     Rejected: {
       statuses: ["True"],
-      meaning: "The API refused the clear.",
-      action: "Read the API's words in the message, mend the cause, and give `spec.trigger` a new value.",
+      meaning: "The API rejected the cache clear.",
+      action: "Read the API's error in the message, fix the cause, and set `spec.trigger` to a new value.",
     },
   },
 } as const satisfies ConditionFact;
@@ -77,68 +77,71 @@ export const failedFact = {
 export const logsForwardedFact = {
   kinds: ["WafInstance"],
   polarity: "NormalTrue",
-  meaning: "New blocked requests are handed on. Only there while `spec.logs.enabled` is true.",
+  meaning: "New blocked requests are forwarded. Present only while `spec.logs.enabled` is true.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
-    Forwarded: { statuses: ["True"], meaning: "All that the API shows has been handed on.", action: noAction },
+    Forwarded: {
+      statuses: ["True"],
+      meaning: "All entries that the API returned have been forwarded.",
+      action: noAction,
+    },
     CatchingUp: { statuses: ["Unknown", "True"], meaning: "Older entries are still being read.", action: "Wait." },
     ApiUnavailable: {
       statuses: ["False"],
-      meaning: "The logs can't be read: the API can't be reached or answers with errors.",
-      action: "Usually wait, it is tried again.",
+      meaning: "The logs can't be read: the API is unreachable or returns errors.",
+      action: "Wait: wafsync retries.",
     },
     UnexpectedAnswer: {
       statuses: ["False"],
-      meaning: "The API answered in a shape that is not the documented one.",
-      action: "Check `spec.baseUrl`, and whether a proxy answers in its place.",
+      meaning: "The response of the API does not have the documented format.",
+      action: "Check `spec.baseUrl`, and whether a proxy responds instead of the API.",
     },
     TooLarge: {
       statuses: ["False"],
-      meaning: "A page of logs is larger than the operator reads.",
-      action: "Ask who runs the operator about `--max-response-mib`.",
+      meaning: "A page of logs is larger than the operator accepts.",
+      action: "Ask the administrator to raise `--max-response-mib`.",
     },
-    RateLimited: { statuses: ["False"], meaning: "The API asked to slow down.", action: "Wait." },
+    RateLimited: { statuses: ["False"], meaning: "The API limits the rate of requests.", action: "Wait." },
     BadApiKey: {
       statuses: ["False"],
-      meaning: "The API refuses the key.",
-      action: "Put the right key into the Secret that `spec.apiKeySecretRef` names.",
+      meaning: "The API rejected the API key.",
+      action: "Correct the API key in the Secret that `spec.apiKeySecretRef` names.",
     },
     MissingApiKey: {
       statuses: ["False"],
-      meaning: "There is no key.",
+      meaning: "There is no API key.",
       action: "Create the Secret that `spec.apiKeySecretRef` names.",
     },
     Rejected: {
       statuses: ["False"],
-      meaning: "The API refused the query.",
-      action: "Read the API's words in the message.",
+      meaning: "The API rejected the query.",
+      action: "Read the API's error in the message.",
     },
     NoWaf: {
       statuses: ["False"],
-      meaning: "The API says that the account has no WAF, so there are no logs.",
+      meaning: "The API reports that the account has no WAF, so there are no logs.",
       action: "Check with the provider, or set `spec.logs.enabled` to false.",
     },
     BaseUrlNotAllowed: {
       statuses: ["False"],
-      meaning: "The operator may not call this base URL.",
-      action: "Correct `spec.baseUrl`, or ask who runs the operator to allow it.",
+      meaning: "The operator must not call this base URL.",
+      action: "Correct `spec.baseUrl`, or ask the administrator to allow it.",
     },
     Conflict: {
       statuses: ["False"],
-      meaning: "An older instance has the same API key, and forwards the entries.",
-      action: "Delete one of the two, or give this one the key of another WAF.",
+      meaning: "An older instance with the same API key forwards the entries.",
+      action: "Delete one of the two instances, or give this one the API key of a different WAF.",
     },
     CursorUnavailable: {
       statuses: ["False"],
-      meaning: "What was forwarded can't be read or recorded, so nothing more is forwarded.",
-      action: "Usually wait, it is tried again. If it stays, check the operator's rights on wafrecords.",
+      meaning: "The record of forwarded entries can't be read or written, so nothing is forwarded.",
+      action: "Wait: wafsync retries. If it persists, check the operator's permissions for wafrecords.",
     },
     OutputUnavailable: {
       statuses: ["False"],
-      meaning: "The receiver takes no entries. They are kept at the API, and handed on later.",
-      action:
-        "Check the OpenTelemetry collector that the operator was told to use, or who reads the operator's standard output.",
+      meaning: "The receiver does not accept entries. The API keeps them, and wafsync forwards them later.",
+      action: "Check the OpenTelemetry collector, or the program that reads the operator's stdout.",
     },
   },
 } as const satisfies ConditionFact;

@@ -1,4 +1,4 @@
-// What the file of a kind says about it, beyond names: everything that its CRD and its reference page are made from.
+// The definition of a kind beyond its names: everything from which its CRD and its reference page are generated.
 import type * as z from "zod";
 import type { ResourceKind } from "../model/resource.ts";
 import type { ServedKind } from "./kinds.ts";
@@ -9,7 +9,7 @@ export interface PrinterColumn {
   readonly type: "string" | "integer" | "boolean" | "date";
   readonly jsonPath: string;
   readonly description: string;
-  /** 1 for columns that only `-o wide` shows. */
+  /** 1 for columns that are shown only with `-o wide`. */
   readonly priority?: 1;
 }
 
@@ -22,7 +22,7 @@ export interface ServedDefinition {
   readonly printerColumns: readonly PrinterColumn[];
   /** JSON paths that `--field-selector` understands; at most eight. */
   readonly selectableFields: readonly string[];
-  /** Rules on the name: all of the metadata that CEL sees. */
+  /** Rules for the name, the only part of the metadata that CEL can read. */
   readonly nameRules: readonly SchemaRule<{ readonly metadata: { readonly name: string } }>[];
 }
 
@@ -32,7 +32,7 @@ type NameRule = ServedDefinition["nameRules"][number];
 export function nameLengthRule(what: string, lengthMax: number): NameRule {
   return {
     cel: `size(self.metadata.name) <= ${lengthMax}`,
-    message: `give the ${what} a name of at most ${lengthMax} characters: the objects that belong to it are named after it`,
+    message: `give the ${what} a name of at most ${lengthMax} characters: the names of its records include it`,
     holds: ({ metadata }) => metadata.name.length <= lengthMax,
   };
 }
@@ -55,17 +55,22 @@ export const ageColumn: PrinterColumn = {
   name: "Age",
   type: "date",
   jsonPath: ".metadata.creationTimestamp",
-  description: "Time since the creation",
+  description: "Time since creation",
 };
 
-/** The columns with which the table of a declared kind ends: is it well, and if not, why. */
+/** The last columns of every declared kind: whether the object is ready and, if not, why. */
 export const closingColumns: readonly PrinterColumn[] = [
-  { name: "Ready", type: "string", jsonPath: conditionPath("Ready", "status"), description: "Whether all is well" },
+  {
+    name: "Ready",
+    type: "string",
+    jsonPath: conditionPath("Ready", "status"),
+    description: "Whether the object is ready",
+  },
   {
     name: "Reason",
     type: "string",
     jsonPath: conditionPath("Ready", "reason"),
-    description: "Why, as one word",
+    description: "The reason, as one word",
     priority: 1,
   },
   ageColumn,
@@ -75,5 +80,5 @@ export const instanceColumn: PrinterColumn = {
   name: "Instance",
   type: "string",
   jsonPath: ".spec.instanceRef.name",
-  description: "The WafInstance that it attaches to",
+  description: "The WafInstance that the object attaches to",
 };

@@ -1,14 +1,14 @@
-// The names of the custom resources, as API server, kubectl and users spell them.
+// The names of the custom resources, as the API server, kubectl and users write them.
 import type { ResourceKind } from "../model/resource.ts";
 
 export const apiGroup = "wafsync.dev";
 export const apiVersionName = "v1alpha1";
-/** What stands in `apiVersion` of every document. */
+/** The `apiVersion` of every document. */
 export const apiVersion = `${apiGroup}/${apiVersionName}`;
 /** `kubectl get wafsync` lists all kinds that users declare. */
 export const category = "wafsync";
 
-/** The kind that wafsync itself writes: what it must remember. Users declare none, and no folder holds any. */
+/** The kind in which wafsync stores its records. Users never declare one, and a directory never contains one. */
 export const recordKind = "WafRecord";
 /** Every kind that has a CRD. */
 export type ServedKind = ResourceKind | typeof recordKind;
@@ -29,15 +29,15 @@ export const kinds: Readonly<Record<ServedKind, KindNames>> = {
   WafRecord: { kind: "WafRecord", plural: "wafrecords", singular: "wafrecord", shortName: "wafrec" },
 };
 
-/** Asks for a reconcile now: any new value does. `status.lastHandledRequest` repeats the value that was heard. */
+/** Requests a reconcile: any new value triggers one. `status.lastHandledRequest` repeats the last value that wafsync handled. */
 export const requestedAtAnnotation = `${apiGroup}/requested-at`;
 /**
- * On a ConfigMap, with the value `true`: a change of it is seen at once, and not within half a minute.
+ * On a ConfigMap, with the value `true`: wafsync notices changes immediately instead of within half a minute.
  * @public A published name: manifests and the operator use it.
  */
 export const watchLabel = `${apiGroup}/watch`;
 /**
- * Only instances have it: their entries are removed, or left on purpose, before they go.
+ * Only instances have it: wafsync removes or retains their entries before they are deleted.
  * @public A published name: manifests and the operator use it.
  */
 export const instanceFinalizer = `${apiGroup}/release-entries`;

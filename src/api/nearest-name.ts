@@ -1,6 +1,6 @@
-// Which of some names was probably meant by one that is none of them.
+// Suggests the known name that an unknown name was probably meant to be.
 
-/** The known name that differs least, or undefined if none is near: at most a third of the letters, case aside. */
+/** The most similar known name, ignoring case, or undefined if more than a third of the letters differ from every name. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   const distanceMax = Math.max(1, Math.floor(Math.min(wanted.length, nameLengthMax) / 3));
@@ -17,7 +17,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
 
 const nameLengthMax = 64;
 
-/** Insertions, removals, replacements and swaps of neighbours that lead from one text to the other. */
+/** The number of insertions, removals, replacements and swaps of neighbors that turn one string into the other. */
 function editDistance(from: string, to: string): number {
   const rows = [Array.from({ length: to.length + 1 }, (_, place) => place)];
   const cost = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
-// The `metadata` of a document. Fields that only the API server writes are taken as they are; unknown ones are faults
-// only if they look like a slip of the pen, because Kubernetes may add fields.
+// The `metadata` of a document. Fields that only the API server writes are accepted as they are. Unknown fields are errors only
+// if they look like a typo, because Kubernetes may add fields.
 import * as z from "zod";
 import type { ObjectMetadata } from "./custom-resource.ts";
 import { nearestName } from "./nearest-name.ts";
@@ -33,7 +33,7 @@ const metadataSchema = z.object({
 });
 
 const readFields = Object.keys(metadataSchema.shape);
-/** What `metadata` may hold beyond what is read here. */
+/** Further fields that `metadata` may have. */
 const otherFields = [
   "generateName",
   "selfLink",
@@ -49,7 +49,7 @@ export function parseMetadata(found: unknown, defaultNamespace: string): ParsedM
   const base = ["metadata"];
   if (typeof found !== "object" || found === null || Array.isArray(found)) {
     const is = found === undefined ? "is missing: write" : `is ${nameOfValue(found)}: write`;
-    return { ok: false, faults: [resourceFault(base, `${is} a mapping with a name`)] };
+    return { ok: false, faults: [resourceFault(base, `${is} an object with a name`)] };
   }
   const faults = Object.keys(found)
     .filter((field) => !knownFields.includes(field) && nearestName(field, knownFields) !== undefined)
@@ -64,10 +64,10 @@ export function parseMetadata(found: unknown, defaultNamespace: string): ParsedM
   return { ok: true, metadata: { ...rest, namespace, creationTimestamp, deletionTimestamp } };
 }
 
-/** YAML reads an unquoted `123456789012` or `true` as a number or a boolean, which no label and no annotation may be. */
+/** YAML parses an unquoted `123456789012` or `true` as a number or a boolean, which labels and annotations must not be. */
 function withQuotes(fault: ResourceFault): ResourceFault {
   const [, field] = fault.segments;
   const isText = (field === "annotations" || field === "labels") && fault.segments.length === 3;
-  const isPlain = /, and is (?:a number|a fraction|true or false)$/u.test(fault.message);
+  const isPlain = /, but is (?:a number|a fraction|true or false)$/u.test(fault.message);
   return isText && isPlain ? { ...fault, message: `${fault.message}: put it in quotes` } : fault;
 }

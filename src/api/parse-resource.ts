@@ -1,6 +1,6 @@
-// From a document, whether from a file or from the API server, to a custom resource with all defaults filled in; or to
-// all its faults at once. Where it can, it answers as admission does. Entries in `addresses` are not judged here: one
-// wrong entry is a matter of its rule, and stops nothing else.
+// Parses a document, from a file or from the API server, into a custom resource with all defaults, or into all its faults at
+// once. Where possible, the result matches admission. Entries in `addresses` are not validated here: an invalid entry is reported
+// on its rule and affects nothing else.
 import { isRecord } from "../model/record.ts";
 import { type ResourceKind, resourceKinds } from "../model/resource.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
@@ -20,7 +20,7 @@ import {
 import { withoutNulls } from "./without-nulls.ts";
 
 export interface ParseContext {
-  /** For documents that name none. Objects of the API server always do. */
+  /** For documents without a namespace. Objects from the API server always have one. */
   readonly defaultNamespace: string;
 }
 
@@ -32,11 +32,11 @@ export type ParsedResource =
 const faultsMax = 50;
 const documentFields = ["apiVersion", "kind", "metadata", "spec", "status"] as const;
 
-/** Reads one document. Never throws, whatever it is given. */
+/** Parses one document. Never throws. */
 export function parseResource(given: unknown, context: ParseContext): ParsedResource {
   const document = withoutNulls(given);
   if (!isRecord(document)) {
-    const message = `must be a mapping with apiVersion, kind, metadata and spec, and is ${nameOfValue(document)}`;
+    const message = `must be an object with apiVersion, kind, metadata and spec, but is ${nameOfValue(document)}`;
     return failed([resourceFault([], message)]);
   }
   const faults = [...apiVersionFaults(document["apiVersion"]), ...unknownFields(document)];
@@ -61,7 +61,7 @@ function failed(faults: readonly ResourceFault[]): ParsedResource {
   return { ok: false, faults: [...faults.slice(0, faultsMax), rest] };
 }
 
-/** Whether a document is meant for wafsync, if perhaps in a version or kind that does not exist. */
+/** Whether a document is meant for wafsync, even if its version or kind does not exist. */
 export function isOurs(document: unknown): boolean {
   if (!isRecord(document)) return false;
   const { apiVersion: found, kind } = document;
@@ -73,8 +73,8 @@ function apiVersionFaults(found: unknown): ResourceFault[] {
   if (found === apiVersion) return [];
   const segments = ["apiVersion"];
   if (found === undefined) return [resourceFault(segments, `is missing: write ${apiVersion}`)];
-  if (typeof found !== "string") return [resourceFault(segments, `must be a text: write ${apiVersion}`)];
-  return [resourceFault(segments, `must be ${apiVersion}, and is ${quoted(found)}`)];
+  if (typeof found !== "string") return [resourceFault(segments, `must be a string: write ${apiVersion}`)];
+  return [resourceFault(segments, `must be ${apiVersion}, but is ${quoted(found)}`)];
 }
 
 function knownKind(found: unknown): ResourceKind | undefined {
@@ -113,7 +113,7 @@ function specFaults(
   return issues.flatMap((issue) => faultsOfIssue(issue, ["spec"], spec, schema));
 }
 
-/** A status that can't be read counts as none: it is only ever a report, and is written anew. */
+/** An unreadable status is treated as missing: a status is only a report, and wafsync writes it again. */
 function parseStatus(definition: KindDefinition, found: unknown): CustomResourceStatus {
   const status = definition.status.safeParse(found);
   return (status.success ? status.data : definition.status.parse(undefined)) as CustomResourceStatus;

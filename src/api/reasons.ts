@@ -1,5 +1,5 @@
-// Every condition that wafsync writes, with every reason that it can have: the published vocabulary, as closed unions.
-// A reason that is not here does not compile, so the reference docs can't fall behind.
+// Every condition that wafsync writes, with every reason that it can have: the published vocabulary, as closed unions. An
+// unlisted reason does not compile, so the reference docs stay complete.
 import { acceptedFact } from "./acceptance-reasons.ts";
 import { type ConditionFact, type ConditionStatus, noAction } from "./condition-fact.ts";
 import { fetchedFact, staleFact } from "./feed-reasons.ts";
@@ -12,15 +12,15 @@ const readyFact = {
   kinds: everyKind,
   polarity: "NormalTrue",
   meaning:
-    "Sums up the others. `Unknown` while the first sync runs, `False` for failures alone; then it has the reason and message of the condition that failed.",
+    "Summarizes the other conditions. `Unknown` during the first sync, `False` only after a failure, with the reason and message of the condition that failed.",
   repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched"],
   repeatedStatuses: ["True", "False", "Unknown"],
   reasons: {
-    Ready: { statuses: ["True"], meaning: "All is as declared.", action: noAction },
+    Ready: { statuses: ["True"], meaning: "The WAF matches the declared state.", action: noAction },
     Progressing: {
       statuses: ["Unknown"],
-      meaning: "Nothing failed, and there is still something to do.",
-      action: "Wait: the message says how far it is.",
+      meaning: "Nothing has failed, but work remains.",
+      action: "Wait: the message reports the progress.",
     },
   },
 } as const satisfies ConditionFact;
@@ -28,14 +28,14 @@ const readyFact = {
 const reconcilingFact = {
   kinds: everyKind,
   polarity: "AbnormalTrue",
-  meaning: "Work on this object is going on, or will be tried again by itself. Never there while `Ready` is `True`.",
+  meaning: "Work on this object is in progress or will be retried. Never present while `Ready` is `True`.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
-    Progressing: { statuses: ["True"], meaning: "Work goes on.", action: "Wait." },
+    Progressing: { statuses: ["True"], meaning: "Work is in progress.", action: "Wait." },
     ProgressingWithRetry: {
       statuses: ["True"],
-      meaning: "The last attempt failed, and another one follows by itself.",
+      meaning: "The last attempt failed, and wafsync will retry automatically.",
       action: "Wait; `Ready` and `Synced` say what failed.",
     },
     Deleting: {
@@ -50,7 +50,8 @@ const reconcilingFact = {
 const stalledFact = {
   kinds: everyKind,
   polarity: "AbnormalTrue",
-  meaning: "Only a person can help. It has the reason and message of the condition that failed.",
+  meaning:
+    "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",
   repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched"],
   repeatedStatuses: ["True"],
   reasons: {
@@ -58,7 +59,7 @@ const stalledFact = {
       statuses: ["True"],
       kinds: ["WafInstance"],
       meaning: "An older instance has the same API key, so this one does nothing.",
-      action: "Delete one of the two, or give this one the key of another WAF.",
+      action: "Delete one of the two instances, or give this one the API key of a different WAF.",
     },
   },
 } as const satisfies ConditionFact;
@@ -92,7 +93,7 @@ export type ReasonOf<Type extends ConditionType> =
 export type AcceptedReason = ReasonOf<"Accepted">;
 export type SyncedReason = ReasonOf<"Synced">;
 
-/** Whether a condition of this type may have this reason with this status: what status conformance means. */
+/** Whether a condition of this type may have this reason with this status. This defines status conformance. */
 export function isPublished(type: string, reason: string, status: string): boolean {
   if (!Object.hasOwn(conditionFacts, type)) return false;
   const fact: ConditionFact = conditionFacts[type as ConditionType];

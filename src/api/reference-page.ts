@@ -1,4 +1,4 @@
-// The reference docs, made from the schemas and from the data of the conditions, so that they can't fall behind.
+// The reference docs, generated from the schemas and the condition data, so that they stay complete.
 import type { ConditionFact } from "./condition-fact.ts";
 import { objectSchema } from "./custom-resource-definition.ts";
 import { servedDefinitions } from "./custom-resource.ts";
@@ -35,9 +35,9 @@ function overviewPage(): string {
     description,
   ]);
   return page("Reference", [
-    `The custom resources of \`${apiVersion}\`. All are namespaced, and \`kubectl get ${category}\` lists those that you declare: all but \`${recordKind}\`.`,
+    `The custom resources of \`${apiVersion}\`. All are namespaced. \`kubectl get ${category}\` lists the kinds that you declare, that is, all except \`${recordKind}\`.`,
     table(["Kind", "Short name", "What it is"], rows),
-    "What came of an object stands in its conditions: see [conditions and reasons](conditions.md). What the operator measures is on the pages about [metrics](metrics.md) and [alerts](alerts.md).",
+    "The state of an object is in its conditions: see [conditions and reasons](conditions.md). For monitoring, see [metrics](metrics.md) and [alerts](alerts.md).",
     "Durations are whole numbers with units, in descending order: `2d`, `1h30m`, `45s`, `250ms`.",
   ]);
 }
@@ -93,13 +93,13 @@ function typeName(field: StructuralSchema): string {
   const { type, items } = field;
   if (field.enum !== undefined) return field.enum.map((choice) => `\`${choice}\``).join(" or ");
   if (type === "array") return `list of ${items === undefined ? "values" : pluralOf(items)}`;
-  if (type === "object") return field.additionalProperties === undefined ? "object" : "map of texts";
-  if (type === "string") return field.format === "date-time" ? "time" : "text";
+  if (type === "object") return field.additionalProperties === undefined ? "object" : "map of strings";
+  if (type === "string") return field.format === "date-time" ? "time" : "string";
   return type;
 }
 
 function pluralOf(items: StructuralSchema): string {
-  return items.type === "string" ? "texts" : `${items.type}s`;
+  return items.type === "string" ? "strings" : `${items.type}s`;
 }
 
 function defaultText(field: StructuralSchema): string {
@@ -134,8 +134,8 @@ function sentence(text: string): string {
 function conditionsPage(): string {
   const sections = conditionTypes.flatMap((type) => conditionSection(type, conditionFacts[type]));
   return page("Conditions and reasons", [
-    "Every object says in `status.conditions` how it is. `kubectl wait --for=condition=Ready` waits until all is well.",
-    "A condition's `reason` is one of the words below, its `message` says more about the case at hand, and `lastTransitionTime` is when `status` last changed.",
+    "Every object reports its state in `status.conditions`. `kubectl wait --for=condition=Ready` waits until the object is ready.",
+    "The `reason` of a condition is one of the following words, its `message` describes the specific case, and `lastTransitionTime` is the time at which `status` last changed.",
     ...sections,
   ]);
 }
@@ -148,7 +148,7 @@ function conditionSection(type: string, fact: ConditionFact): string[] {
     action,
   ]);
   const repeats = fact.repeats.map((other) => `\`${other}\``).join(", ");
-  const polarity = fact.polarity === "AbnormalTrue" ? " Only there while it is the case." : "";
+  const polarity = fact.polarity === "AbnormalTrue" ? " Present only while it applies." : "";
   return [
     `## ${type}`,
     `${fact.meaning}${polarity}`,

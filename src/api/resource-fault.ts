@@ -1,5 +1,5 @@
-// Faults of documents, as people read them: where, what is wrong, what to write. Made from what zod reports, with the
-// schema at hand to say what is known there. A fault never quotes long or free texts: they may hold what nobody should see.
+// Formats the faults of documents for users: where, what is wrong, and what to write. Derived from zod's issues and the schema,
+// which lists the known fields. A fault never quotes long or free-form strings: they may contain secrets.
 import type * as z from "zod";
 import { nearestName } from "./nearest-name.ts";
 import { type StructuralSchema, schemaAt } from "./structural-schema.ts";
@@ -7,7 +7,7 @@ import { type StructuralSchema, schemaAt } from "./structural-schema.ts";
 export interface ResourceFault {
   /** For example `spec.addresses[3]`; empty for the document as a whole. */
   readonly path: string;
-  /** The same as names and positions, to find the place in the document. */
+  /** The same path as names and positions, to find the place in the document. */
   readonly segments: readonly (string | number)[];
   /** What is wrong, and what to write instead; without the path. */
   readonly message: string;
@@ -31,7 +31,7 @@ function formatPath(segments: readonly (string | number)[]): string {
   return path;
 }
 
-/** What is wrong with a field that nobody knows. */
+/** The fault of an unknown field. */
 export function unknownFieldFault(
   segments: readonly PropertyKey[],
   field: string,
@@ -42,7 +42,7 @@ export function unknownFieldFault(
   return resourceFault([...segments, field], `unknown field; ${hint}`);
 }
 
-/** The faults behind one issue of zod. `base` is where the checked value stands in the document, `value` the value itself. */
+/** The faults for one zod issue. `base` is the path of the checked value in the document, `value` the value itself. */
 export function faultsOfIssue(
   issue: z.core.$ZodIssue,
   base: readonly string[],
@@ -61,7 +61,7 @@ export function faultsOfIssue(
 function messageOf(issue: z.core.$ZodIssue, found: unknown, at: StructuralSchema | undefined): string {
   switch (issue.code) {
     case "invalid_type":
-      return found === undefined ? missingMessage(at) : `must be ${nameOfType(at)}, and is ${nameOfValue(found)}`;
+      return found === undefined ? missingMessage(at) : `must be ${nameOfType(at)}, but is ${nameOfValue(found)}`;
     case "invalid_value":
       return found === undefined ? missingMessage(at) : choiceMessage(found, issue.values.map(String));
     case "too_big":
@@ -81,10 +81,10 @@ function missingMessage(at: StructuralSchema | undefined): string {
 
 function choiceMessage(found: unknown, choices: readonly string[]): string {
   const options = choices.length > 1 ? `one of ${choices.join(", ")}` : (choices[0] ?? "");
-  if (typeof found !== "string") return `must be ${options}, and is ${nameOfValue(found)}`;
+  if (typeof found !== "string") return `must be ${options}, but is ${nameOfValue(found)}`;
   const meant = nearestName(found, choices);
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  return `must be ${options}, and is ${quoted(found)}${hint}`;
+  return `must be ${options}, but is ${quoted(found)}${hint}`;
 }
 
 function boundMessage(origin: string, bound: string, limit: number | bigint): string {
@@ -106,8 +106,8 @@ function nameOfType(at: StructuralSchema | undefined): string {
   switch (at?.type) {
     case "object":
       return at.properties === undefined
-        ? "a mapping"
-        : `a mapping with ${(at.required ?? Object.keys(at.properties)).join(", ")}`;
+        ? "an object"
+        : `an object with ${(at.required ?? Object.keys(at.properties)).join(", ")}`;
     case "array":
       return "a list";
     case "integer":
@@ -115,7 +115,7 @@ function nameOfType(at: StructuralSchema | undefined): string {
     case "boolean":
       return "true or false";
     default:
-      return "a text";
+      return "a string";
   }
 }
 
@@ -124,7 +124,7 @@ export function nameOfValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   switch (typeof value) {
     case "object":
-      return "a mapping";
+      return "an object";
     case "number":
       return Number.isInteger(value) ? "a number" : "a fraction";
     case "bigint":
@@ -132,7 +132,7 @@ export function nameOfValue(value: unknown): string {
     case "boolean":
       return "true or false";
     case "string":
-      return "a text";
+      return "a string";
     default:
       return "nothing";
   }

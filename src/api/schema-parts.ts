@@ -1,4 +1,4 @@
-// The pieces that the schemas of several kinds are made of.
+// Building blocks shared by the schemas of several kinds.
 import * as z from "zod";
 import { parseDeclaredEntry } from "../model/entry.ts";
 import { durationLengthMax, durationPattern, parseDuration } from "./durations.ts";
@@ -10,26 +10,26 @@ const dns1123Label = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 export const dns1123LabelPattern = `^${dns1123Label}$`;
 export const dns1123SubdomainPattern = `^${dns1123Label}(\\.${dns1123Label})*$`;
 
-/** A rule that a text matches a regular expression, which must mean the same to RE2 and to JavaScript. */
+/** A rule that a string matches a regular expression, which must have the same meaning in RE2 and JavaScript. */
 export function matchRule(pattern: string, message: string): SchemaRule<string> {
   const expression = new RegExp(pattern, "u");
   return { cel: `self.matches(${celText(pattern)})`, message, holds: (text) => expression.test(text) };
 }
 
-/** For fields that stay as they were created. */
+/** For immutable fields. */
 export const immutableRule: SchemaRule<unknown> = {
   cel: "self == oldSelf",
   message: "this field can't be changed: delete the object and create it again",
   holds: "AdmissionOnly",
 };
 
-// CEL knows no days, so they are counted apart. Sums of text would break its cost limit.
+// CEL durations have no days, so days are counted separately. Concatenating strings would exceed its cost limit.
 const celDays = "(self.contains('d') ? int(self.substring(0, self.indexOf('d'))) : 0)";
 const celRest =
   "duration(!self.contains('d') ? self : self.endsWith('d') ? '0s' : self.substring(self.indexOf('d') + 1))";
 const celSeconds = `${celDays} * 86400 + ${celRest}.getSeconds()`;
 
-/** A span of time between `min` and `max`, both included; what is beyond whole seconds does not count against `max`. */
+/** A duration from `min` to `max`, both inclusive. Fractions of a second are ignored for `max`. */
 export function durationBetween(min: string, max: string): z.ZodString {
   const minMs = parseDuration(min) ?? 0;
   const maxSeconds = Math.floor((parseDuration(max) ?? 0) / 1000);
@@ -75,7 +75,7 @@ export const instanceRef = withRules(
     namespace: namespaceName
       .optional()
       .describe(
-        "The namespace of the WafInstance, which must grant access to this one in `spec.access`. Without it: the namespace of this object.",
+        "The namespace of the WafInstance, which must grant access to this one in `spec.access`. Defaults to the namespace of this object.",
       ),
   }),
   [immutableRule],
@@ -84,7 +84,7 @@ export const instanceRef = withRules(
 export const deletionPolicies = z.enum(["Delete", "Retain"]);
 export const deletionPolicy = deletionPolicies.default("Delete");
 
-/** A network or address, checked where it stands: for lists whose every item must be right. */
+/** A network or address that is validated by the schema: for lists in which every item must be valid. */
 export const checkedNetwork = withRules(z.string().min(1).meta({ maxLength: 43 }), [
   {
     cel: "(isIP(self) || isCIDR(self)) && (!isCIDR(self) || cidr(self) == cidr(self).masked())",
@@ -100,7 +100,7 @@ export const labelSelector = z.strictObject({
   matchLabels: z
     .record(labelText, z.string().max(63))
     .default({})
-    .describe("Labels that the namespace must have, with these values."),
+    .describe("Labels that the namespace must have, with their values."),
   matchExpressions: z
     .array(
       withRules(
@@ -109,7 +109,7 @@ export const labelSelector = z.strictObject({
           operator: z
             .enum(["In", "NotIn", "Exists", "DoesNotExist"])
             .describe("How the label's value relates to `values`."),
-          values: z.array(z.string().max(63)).max(64).default([]).describe("For `In` and `NotIn` alone."),
+          values: z.array(z.string().max(63)).max(64).default([]).describe("Only for `In` and `NotIn`."),
         }),
         [
           {
@@ -123,17 +123,16 @@ export const labelSelector = z.strictObject({
     )
     .max(64)
     .default([])
-    .describe("Further demands on labels; all must be met."),
+    .describe("Further label requirements, all of which must be met."),
 });
 
-/** RFC 3339, in what wafsync itself writes. */
+/** RFC 3339, for times that wafsync writes. */
 export const dateTime = z.iso.datetime({ offset: true });
 
 const momentLengthMax = 40;
 
 /**
- * RFC 3339, in what users write. Not by `format`, because the API server takes texts for times that nobody else can read,
- * such as 18:00:00+25:00.
+ * RFC 3339, for times that users write. Does not use `format`, because the API server then accepts invalid times such as 18:00:00+25:00.
  */
 export const moment = withRules(z.string().max(momentLengthMax), [
   matchRule(

@@ -1,18 +1,18 @@
-// A rule of a schema in both its forms: as CEL, which the API server evaluates at admission, and as a function, which
-// gives the same answer for the same document where there is no API server. One message serves both.
+// A schema rule in two equivalent forms: as CEL, which the API server evaluates at admission, and as a function for use without
+// an API server. Both share one message.
 import * as z from "zod";
 
 /** How Kubernetes names the CEL rules of a schema. */
 export const validationsKey = "x-kubernetes-validations";
 
 export interface SchemaRule<Value> {
-  /** `self` is the value, `oldSelf` the one that it replaces. */
+  /** `self` is the value, `oldSelf` the previous one. */
   readonly cel: string;
-  /** Says what to write instead. It never quotes the value, which may hold what should not be shown. */
+  /** Says what to write instead. It never quotes the value, which may be confidential. */
   readonly message: string;
   /**
-   * The same rule as a function. Fields of the wrong type may reach it, so it looks at them with care.
-   * `AdmissionOnly` is for rules that need the previous object, and for entries, which are judged one by one later.
+   * The same rule as a function. It must tolerate fields of the wrong type. `AdmissionOnly` is for rules that need the previous
+   * object, and for entries, which are validated one by one later.
    */
   readonly holds: ((value: Value) => boolean) | "AdmissionOnly";
 }
@@ -27,7 +27,7 @@ export function celText(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** The schema with the rules added, in both forms. Every rule is checked, also where fields beside it are wrong. */
+/** The schema with the rules added, in both forms. Every rule is checked, even if sibling fields are invalid. */
 export function withRules<Schema extends z.ZodType>(
   schema: Schema,
   rules: readonly SchemaRule<z.output<Schema>>[],

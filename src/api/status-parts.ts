@@ -1,20 +1,20 @@
-// The pieces that the statuses of several kinds are made of. Statuses are read leniently (unknown fields are dropped),
-// because a newer version may have written them.
+// Building blocks shared by the statuses of several kinds. Statuses are parsed leniently (unknown fields are dropped), because a
+// newer version may have written them.
 import * as z from "zod";
 import { conditions } from "./conditions.ts";
 
-/** What the status of every kind begins with. */
+/** The first fields of every status. */
 export const commonStatus = {
   observedGeneration: z
     .int()
     .default(-1)
     .meta({ format: "int64" })
-    .describe("The `metadata.generation` that this status speaks of; -1 before the first look."),
+    .describe("The `metadata.generation` that this status is based on, or -1 before the first reconcile."),
   lastHandledRequest: z
     .string()
     .max(1024)
     .optional()
-    .describe("The value of the annotation `wafsync.dev/requested-at` that was heard last."),
+    .describe("The last value of the annotation `wafsync.dev/requested-at` that wafsync handled."),
   conditions,
 };
 

@@ -1,5 +1,5 @@
-// From a zod schema to the structural schema of a CRD: every node has a type, nothing that the API server forbids is
-// left, and keys stand in one order. What a CRD cannot say is said by CEL rules, which the schemas carry along.
+// Converts a zod schema into the structural schema of a CRD: every node has a type, nothing that the API server forbids remains,
+// and keys have a fixed order. CEL rules in the schemas express what a structural schema cannot.
 import * as z from "zod";
 import { type CelRule, validationsKey } from "./schema-rules.ts";
 
@@ -46,7 +46,7 @@ const keyOrder = [
   "items",
   validationsKey,
 ] as const;
-/** `pattern` comes from zod's own check of times, which the API server does by `format`; the rest says what is so anyway. */
+/** `pattern` comes from zod's own check of times, which the API server replaces with `format`; the other keys are redundant. */
 const dropped = new Set(["pattern", "propertyNames", "$schema"]);
 
 /** The structural schema of what users write. Throws an assertion if the zod schema uses what a CRD cannot express. */

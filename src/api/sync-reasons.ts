@@ -1,14 +1,14 @@
-// How the WAF compares with what is declared, and why they differ.
+// The reasons that report whether the WAF matches the declared state and, if not, why.
 import { type ConditionFact, noAction } from "./condition-fact.ts";
 
 export const syncedFact = {
   kinds: ["WafInstance", "WafIpRule", "WafOrigin"],
   polarity: "NormalTrue",
-  meaning: "The WAF is as this object declares.",
+  meaning: "The WAF matches what this object declares.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
-    Synced: { statuses: ["True"], meaning: "The WAF was read, and is as declared.", action: noAction },
+    Synced: { statuses: ["True"], meaning: "The WAF was read and matches the declared state.", action: noAction },
     Expired: {
       statuses: ["True"],
       kinds: ["WafIpRule"],
@@ -18,98 +18,99 @@ export const syncedFact = {
     },
     Observed: {
       statuses: ["True", "False", "Unknown"],
-      meaning: "The policy is `Observe`: the plan is reported, nothing is written.",
-      action: "Look at the plan, and choose `Additive` or `Exclusive` when it is what you want.",
+      meaning: "The policy is `Observe`: wafsync reports the plan and writes nothing.",
+      action: "Review the plan, and set the policy to `Additive` or `Exclusive` to apply it.",
     },
     Syncing: {
       statuses: ["False", "Unknown"],
       meaning: "Changes are being written, one call after another.",
-      action: "Wait: the message says how fast it goes and how long it still takes.",
+      action: "Wait: the message gives the rate and the remaining time.",
     },
     Pending: {
       statuses: ["False", "Unknown"],
-      meaning: "The first look at the WAF, or the turn of this object, is still to come.",
+      meaning: "The WAF has not been read yet, or the object is queued behind other work.",
       action: "Wait.",
     },
     Rejected: {
       statuses: ["False"],
-      meaning: "The API refused some of the writes. They are tried again after an hour or when the object changes.",
-      action: "Read the API's words in the status, and correct or remove what they are about.",
+      meaning: "The API rejected some writes. wafsync retries them after an hour or when the object changes.",
+      action: "Read the API's error in the status, and correct or remove the entries or origins that it names.",
     },
     Held: {
       statuses: ["False"],
-      meaning: "Removals are held back. Additions go on.",
+      meaning: "Removals are on hold. Additions continue.",
       action: "See the condition `RemovalsHeld` of the instance.",
     },
     ApiUnavailable: {
       statuses: ["False"],
-      meaning: "The API can't be reached, answers with errors, or answers too late.",
-      action: "Usually wait, it is tried again. If it stays, check `spec.baseUrl` and the way to it.",
+      meaning: "The API is unreachable, returns errors, or exceeds the timeout.",
+      action: "Wait: wafsync retries. If it persists, check `spec.baseUrl` and the network.",
     },
     UnexpectedAnswer: {
       statuses: ["False"],
-      meaning: "The API answered in a shape that is not the documented one. Nothing is written on such ground.",
-      action: "Check that `spec.baseUrl` is the management API, and that no proxy answers in its place.",
+      meaning: "The response of the API does not have the documented format. wafsync writes nothing.",
+      action: "Check that `spec.baseUrl` is the URL of the management API, and that no proxy responds instead of it.",
     },
     TooLarge: {
       statuses: ["False"],
-      meaning: "The WAF shows more than the operator reads of one instance, so nothing is written.",
+      meaning: "The WAF returned more than the operator accepts for one instance, so wafsync writes nothing.",
       action:
-        "Shorten the list that the message names, or ask who runs the operator about `--max-list-entries` and `--max-response-mib`.",
+        "Shorten the list that the message names, or ask the administrator to raise `--max-list-entries` or `--max-response-mib`.",
     },
     RateLimited: {
       statuses: ["False"],
-      meaning: "The API asked to slow down. It is tried again when the API said.",
-      action: "Wait. If it stays, set `spec.minRequestInterval`.",
+      meaning: "The API limits the rate of requests. wafsync retries when the API allows it.",
+      action: "Wait. If this persists, increase `spec.minRequestInterval`.",
     },
     BadApiKey: {
       statuses: ["False"],
-      meaning: "The API refuses the key.",
-      action: "Put the right key into the Secret that `spec.apiKeySecretRef` of the instance names.",
+      meaning: "The API rejected the API key.",
+      action: "Correct the API key in the Secret that `spec.apiKeySecretRef` of the instance names.",
     },
     MissingApiKey: {
       statuses: ["False"],
-      meaning: "There is no key: the Secret or its entry is missing, empty or not readable.",
+      meaning: "There is no API key: the Secret or its entry is missing, empty or unreadable.",
       action: "Create the Secret that `spec.apiKeySecretRef` of the instance names, in the instance's namespace.",
     },
     DomainChanged: {
       statuses: ["False"],
-      meaning: "The key belongs to another domain than expected. Nothing is written.",
-      action: "Put the old key back, or set `spec.expectedDomain` of the instance to the new domain.",
+      meaning: "The API key belongs to a different domain than expected. wafsync writes nothing.",
+      action: "Restore the previous API key, or set `spec.expectedDomain` of the instance to the new domain.",
     },
     Continued: {
       statuses: ["False"],
       meaning:
-        "Another WafInstance continues this one by the annotation `wafsync.dev/continues`. Nothing is written for this one.",
+        "Another WafInstance continues this one with the annotation `wafsync.dev/continues`. wafsync writes nothing for this one.",
       action:
-        "Let rules and origins refer to the other instance, and delete this one. Nothing is removed from the WAF by that.",
+        "Change the rules and origins to refer to the other instance, and delete this one. This removes nothing from the WAF.",
     },
     NotContinued: {
       statuses: ["False"],
-      meaning: "The record of the instance that `wafsync.dev/continues` names can't be taken over. Nothing is written.",
-      action: "Correct what the message names, or remove the annotation to begin with an empty record.",
+      meaning:
+        "The record of the instance that `wafsync.dev/continues` names can't be continued. wafsync writes nothing.",
+      action: "Fix the problem that the message names, or remove the annotation to start with an empty record.",
     },
     Suspended: {
       statuses: ["False", "Unknown"],
-      meaning: "The instance is suspended: it is read, and nothing is written.",
-      action: "Set `spec.suspend` of the instance to false to go on.",
+      meaning: "The instance is suspended: wafsync reads the WAF and writes nothing.",
+      action: "Set `spec.suspend` of the instance to false to resume.",
     },
     InventoryUnreadable: {
       statuses: ["False"],
       meaning:
-        "The record of what wafsync added is damaged or was written by a newer version. Nothing is written until it can be read.",
+        "The record of managed entries is damaged or was written by a newer version. wafsync writes nothing until it can read the record.",
       action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
     Contested: {
       statuses: ["False"],
-      meaning: "Another writer keeps reverting these changes, so wafsync pauses for a growing time.",
-      action: "Find the other writer: a second cluster, a script or a person with the same key.",
+      meaning: "Another writer keeps reverting these changes, so wafsync pauses them with exponential backoff.",
+      action: "Find the other writer: a second cluster, a script or a person with the same API key.",
     },
     PrimaryOrigin: {
       statuses: ["True", "False"],
       kinds: ["WafInstance", "WafOrigin"],
-      meaning: "The origin is the WAF's current primary. It is not added again, and its removal waits.",
-      action: "To remove it, make another host the primary first.",
+      meaning: "The origin is the WAF's current primary. wafsync does not add it again, and postpones its removal.",
+      action: "To remove the origin, make another host the primary first.",
     },
   },
 } as const satisfies ConditionFact;
@@ -117,32 +118,32 @@ export const syncedFact = {
 export const removalsHeldFact = {
   kinds: ["WafInstance"],
   polarity: "AbnormalTrue",
-  meaning: "Removals that the plan asks for are not carried out. Additions go on.",
+  meaning: "Removals in the plan are on hold. Additions continue.",
   repeats: [],
   repeatedStatuses: [],
   reasons: {
     TooManyRemovals: {
       statuses: ["True"],
-      meaning: "The plan removes more from one list than `spec.guards` allows at once.",
+      meaning: "The plan removes more entries from one list than `spec.guards` allows at once.",
       action:
-        "Look at the examples in the message. If they are right, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+        "Review the examples in the message. If correct, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },
     SourceBroken: {
       statuses: ["True"],
       meaning:
-        "Something that declares entries or origins can't be read, or is attached to no instance. Removals of what it may still want are on hold, and no others.",
+        "An object that declares entries or origins can't be read or is not attached to an instance. Removals that it could affect are on hold, and no others.",
       action:
-        "Fix what the message names. If the removals are right all the same, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
+        "Fix what the message names. If the removals are correct anyway, annotate the instance with `wafsync.dev/approve-removals` and the hash that the message gives.",
     },
     ApprovalMismatch: {
       statuses: ["True"],
       meaning:
-        "Removals are on hold, and the annotation `wafsync.dev/approve-removals` does not match them: it was used before, or it names others.",
-      action: "Look at the removals again, and write the hash that the message gives.",
+        "Removals are on hold, and the annotation `wafsync.dev/approve-removals` does not match them: it was already used, or it approves different removals.",
+      action: "Review the removals again, and annotate the instance with the hash that the message gives.",
     },
     InventoryUnreadable: {
       statuses: ["True"],
-      meaning: "The record of what wafsync added can't be read, so what is its own is not known.",
+      meaning: "The record of managed entries can't be read, so wafsync does not know which entries it manages.",
       action: "Restore the WafRecord objects from a backup, or run the newer version.",
     },
   },

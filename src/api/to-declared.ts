@@ -1,4 +1,4 @@
-// From custom resources to what they declare, in the neutral terms that plans are made from.
+// Converts custom resources into the neutral declarations from which plans are made.
 import type {
   DeclaredCacheClear,
   DeclaredInstance,
@@ -13,7 +13,7 @@ import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 import type { CustomResource, WafCacheClear, WafFeed, WafInstance, WafIpRule, WafOrigin } from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";
 
-/** What wafsync needs of an object's metadata. `location` is where a person finds it; empty in a cluster. */
+/** The part of an object's metadata that wafsync needs. `location` is the file and line; empty in a cluster. */
 export function toResourceMeta({ kind, metadata }: CustomResource, location = ""): ResourceMeta {
   const { name, namespace, uid, generation, creationTimestamp, annotations, deletionTimestamp } = metadata;
   const createdAtMs = creationTimestamp === undefined ? Number.NaN : Date.parse(creationTimestamp);
@@ -105,7 +105,7 @@ export function toDeclaredFeed(resource: WafFeed, location = ""): DeclaredFeed {
   return {
     meta: toResourceMeta(resource, location),
     source,
-    // Decisions of CrowdSec come and go by the minute, and none at all is a normal state.
+    // CrowdSec decisions change every minute, and having none is a normal state.
     intervalMs: spanMs(interval ?? (isHttp ? "1h" : "1m")),
     guards: { ...guards, minEntries: guards.minEntries ?? (isHttp ? 1 : 0) },
     staleAfterMs: spanMs(staleAfter),
@@ -114,7 +114,7 @@ export function toDeclaredFeed(resource: WafFeed, location = ""): DeclaredFeed {
   };
 }
 
-/** The schema has checked that there is exactly one of the two. */
+/** The schema ensures that exactly one of the two is set. */
 function feedSource({ http, crowdsec }: WafFeed["spec"]): DeclaredFeed["source"] {
   if (http !== undefined) {
     const { url, headersFrom } = http;
@@ -129,14 +129,14 @@ function feedFormat({ csv, json }: NonNullable<WafFeed["spec"]["http"]>): FeedFo
   return json === undefined ? { type: "Plain" } : { type: "Json", path: json.path };
 }
 
-/** The schema has checked the text, so there is always a span. */
+/** The schema has validated the string, so there is always a duration. */
 function spanMs(text: string): number {
   const parsed = parseDuration(text);
   if (parsed === undefined) throw new RangeError("A duration reached the conversion without having been checked.");
   return parsed;
 }
 
-/** Scheme and host in lower case, no default port, no trailing slash: one spelling for one place, since lanes go by it. */
+/** Scheme and host in lower case, no default port, no trailing slash: a canonical URL, because lanes are keyed by it. */
 function canonicalBaseUrl(text: string): string {
   return new URL(text).href.replace(/\/$/u, "");
 }

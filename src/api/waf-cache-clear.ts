@@ -18,14 +18,16 @@ export const wafCacheClearSpec = withRules(
       .min(1)
       .max(253)
       .optional()
-      .describe("Any text, for example a commit. The cache is cleared at the creation, and once for each new value."),
-    suspend: z.boolean().default(false).describe("If true, no attempt is begun."),
+      .describe(
+        "Any string, for example a commit. The cache is cleared once on creation, and once for each new value.",
+      ),
+    suspend: z.boolean().default(false).describe("If true, no attempt is started."),
     backoffLimit: withRules(z.int().min(0).max(100).default(3).meta({ format: "int32" }), [immutable]).describe(
-      "How many times a failed attempt is repeated before it is given up.",
+      "The maximum number of retries after a failed attempt.",
     ),
     activeDeadlineSeconds: withRules(z.int().min(1).max(86_400).default(300).meta({ format: "int32" }), [
       immutable,
-    ]).describe("How long it may take in all, in seconds."),
+    ]).describe("The maximum total time of the job, in seconds."),
     ttlSecondsAfterFinished: z
       .int()
       .min(0)
@@ -33,7 +35,7 @@ export const wafCacheClearSpec = withRules(
       .optional()
       .meta({ format: "int32" })
       .describe(
-        "If set, the object is deleted this many seconds after it finished. Not for objects that GitOps keeps.",
+        "If set, the object is deleted this many seconds after it finished. Do not set it for objects that GitOps manages.",
       ),
   }),
   [
@@ -44,34 +46,34 @@ export const wafCacheClearSpec = withRules(
       holds: "AdmissionOnly",
     },
   ],
-).describe("When to clear. All but `trigger` and `suspend` stays as it was created.");
+).describe("When to clear the cache. All fields except `trigger` and `suspend` are immutable.");
 
 export const wafCacheClearStatus = z
   .object({
     ...commonStatus,
-    startTime: dateTime.optional().describe("When work on the current trigger began."),
-    completionTime: dateTime.optional().describe("When the clear was accepted by the API."),
+    startTime: dateTime.optional().describe("When work on the current trigger started."),
+    completionTime: dateTime.optional().describe("When the API accepted the clear."),
     duration: z.string().max(32).optional().describe("The time from start to completion, for example `3s` or `2m5s`."),
     attempts: count
       .optional()
-      .describe("How many calls were begun for the current trigger; those that the API put off (429) don't count."),
-    lastAttemptTime: dateTime.optional().describe("When the last of them was begun."),
-    message: z.string().max(1024).optional().describe("What came of the last attempt."),
+      .describe("The number of calls started for the current trigger, without those that the API rate-limited (429)."),
+    lastAttemptTime: dateTime.optional().describe("When the last attempt started."),
+    message: z.string().max(1024).optional().describe("The result of the last attempt."),
     lastTrigger: z
       .string()
       .max(253)
       .optional()
-      .describe("The trigger that all of this is about; not there if the object had none."),
+      .describe("The trigger that this status describes; absent if the object had none."),
     coalescedWith: z
       .string()
       .max(512)
       .optional()
       .describe(
-        "`namespace/name` of the WafCacheClear whose call has cleared for this one too, or the workload whose rollout it followed.",
+        "`namespace/name` of the WafCacheClear whose call also cleared the cache for this one, or the workload whose rollout triggered the clear.",
       ),
   })
   .prefault({ observedGeneration: -1 })
-  .describe("What came of it, like the status of a Job.");
+  .describe("The result, similar to the status of a Job.");
 
 export type WafCacheClearSpec = z.output<typeof wafCacheClearSpec>;
 export type WafCacheClearStatus = z.output<typeof wafCacheClearStatus>;
@@ -83,7 +85,7 @@ export const wafCacheClearDefinition: KindDefinition<typeof wafCacheClearSpec, t
   status: wafCacheClearStatus,
   printerColumns: [
     instanceColumn,
-    { name: "Trigger", type: "string", jsonPath: ".spec.trigger", description: "What it was asked for" },
+    { name: "Trigger", type: "string", jsonPath: ".spec.trigger", description: "The trigger of the clear" },
     {
       name: "Complete",
       type: "string",
@@ -91,7 +93,7 @@ export const wafCacheClearDefinition: KindDefinition<typeof wafCacheClearSpec, t
       description: "Whether the cache was cleared",
     },
     { name: "Duration", type: "string", jsonPath: ".status.duration", description: "Time from start to completion" },
-    { name: "Attempts", type: "integer", jsonPath: ".status.attempts", description: "Calls that were begun" },
+    { name: "Attempts", type: "integer", jsonPath: ".status.attempts", description: "Number of calls" },
     {
       name: "Completed",
       type: "date",

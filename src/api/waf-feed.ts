@@ -1,4 +1,4 @@
-// WafFeed: a list of addresses that somebody else maintains, on the web or in CrowdSec.
+// WafFeed: an external list of addresses, on the web or in CrowdSec.
 import * as z from "zod";
 import { allowedNamespaces } from "./allowed-namespaces.ts";
 import { baseUrl, webUrl } from "./host-rules.ts";
@@ -7,27 +7,27 @@ import { dataKey, dateTime, durationBetween, matchRule, objectName } from "./sch
 import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
-/** More than a CRD's status and a WAF's list are made for. */
+/** More than fits into the status of a custom resource or the list of a WAF. */
 const entriesMax = 1_000_000;
 const invalidLinesShownMax = 10;
-/** Feeds give their name to labels and to their records. */
+/** The names of labels and records include the name of the feed. */
 const nameLengthMax = 63;
 const filtersMax = 32;
 
 const secretKeyRef = (key: z.ZodType<string, string | undefined>) =>
   z.strictObject({
     name: objectName.describe("The name of the Secret, in the namespace of the feed."),
-    key: key.describe("The entry of the Secret."),
+    key: key.describe("The key in the Secret's data."),
   });
 
-/** Those that the request itself depends on. */
+/** Headers that the request itself depends on. */
 const ownHeaders = ["host", "connection", "content-length", "transfer-encoding", "accept-encoding", "range"];
 
 const headerName = withRules(z.string().min(1).max(63), [
   matchRule("^[a-zA-Z0-9][-a-zA-Z0-9_]*$", "write the name of a header: letters, digits, '-' and '_'"),
   {
     cel: `!(self.lowerAscii() in [${ownHeaders.map((name) => `'${name}'`).join(", ")}])`,
-    message: `this header belongs to the request itself: wafsync sets ${ownHeaders.join(", ")}`,
+    message: `this header is reserved: wafsync sets ${ownHeaders.join(", ")}`,
     holds: (text) => !ownHeaders.includes(text.toLowerCase()),
   },
 ]);
@@ -38,22 +38,17 @@ const csv = withRules(
       .string()
       .min(1)
       .max(128)
-      .describe("The column that has the addresses: its name in the header row, or its number from 1."),
-    delimiter: z
-      .string()
-      .min(1)
-      .max(1)
-      .default(",")
-      .describe("The character between two columns: `,`, `;`, `|` or a tab."),
+      .describe("The column with the addresses: its name in the header row, or its number, starting at 1."),
+    delimiter: z.string().min(1).max(1).default(",").describe("The column separator: `,`, `;`, `|` or a tab."),
     header: z
       .boolean()
       .default(true)
-      .describe("Whether the first row names the columns. Comments with `#` may precede it."),
+      .describe("Whether the first row is a header row. Comments with `#` may precede it."),
   }),
   [
     {
       cel: "!has(self.header) || self.header || self.column.matches('^[1-9][0-9]{0,2}$')",
-      message: "write the number of the column, from 1, if the table has no header row",
+      message: "write the number of the column, starting at 1, if the table has no header row",
       holds: ({ header, column }) => header || /^[1-9][0-9]{0,2}$/u.test(column),
     },
   ],
@@ -63,26 +58,26 @@ const json = z.strictObject({
   path: withRules(z.string().min(1).max(256), [
     matchRule("^[$]", "write a JSONPath (RFC 9535), for example $.prefixes[*].ip_prefix"),
   ]).describe(
-    "A JSONPath (RFC 9535) that selects the addresses, for example `$.prefixes[*].ip_prefix`. Functions, parentheses, more than one `..` and more than one list in brackets are refused, because their work can grow without limit.",
+    "A JSONPath (RFC 9535) that selects the addresses, for example `$.prefixes[*].ip_prefix`. Functions, parentheses, more than one `..` and more than one list in brackets are refused, because their cost is unbounded.",
   ),
 });
 
 const http = withRules(
   z.strictObject({
     url: webUrl.describe(
-      "Where the list is. It must be https and lead to a public address, unless the operator is told otherwise. Up to three redirects are followed and checked in the same way.",
+      "The URL of the list. By default, it must use https and resolve to a public address. Up to three redirects are followed and checked.",
     ),
     headersFrom: z
       .array(
         z.strictObject({
           name: headerName.describe("The name of the header, for example `Authorization`."),
-          secretKeyRef: secretKeyRef(dataKey).describe("The Secret that has the whole value of the header."),
+          secretKeyRef: secretKeyRef(dataKey).describe("The Secret that contains the complete value of the header."),
         }),
       )
       .max(16)
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
-      .describe("Headers of the request, with their values from Secrets. They are sent to the host of `url` only."),
+      .describe("Request headers with values from Secrets. They are sent only to the host of `url`."),
     format: z
       .enum(["Plain", "Csv", "Json"])
       .default("Plain")
@@ -95,12 +90,12 @@ const http = withRules(
   [
     {
       cel: "(has(self.format) && self.format == 'Csv') == has(self.csv)",
-      message: "write csv together with format: Csv, and not otherwise",
+      message: "write csv only together with format: Csv",
       holds: ({ format, csv }) => (format === "Csv") === (csv !== undefined),
     },
     {
       cel: "(has(self.format) && self.format == 'Json') == has(self.json)",
-      message: "write json together with format: Json, and not otherwise",
+      message: "write json only together with format: Json",
       holds: ({ format, json }) => (format === "Json") === (json !== undefined),
     },
   ],
@@ -117,11 +112,11 @@ const filter = (meaning: string) =>
 const crowdsec = z.strictObject({
   url: baseUrl.describe("The base URL of CrowdSec's local API, for example `https://crowdsec.example.com:8080`."),
   apiKeySecretRef: secretKeyRef(dataKey.default("apiKey")).describe(
-    "The Secret that has the key of a bouncer: what `cscli bouncers add` prints.",
+    "The Secret with the API key of a bouncer, which `cscli bouncers add` prints.",
   ),
-  origins: filter("Only decisions of these origins, for example `crowdsec`, `CAPI` or `lists`. None: of all."),
-  scenariosContaining: filter("Only decisions whose scenario contains one of these texts. None: all."),
-  scenariosNotContaining: filter("No decisions whose scenario contains one of these texts."),
+  origins: filter("Only decisions of these origins, for example `crowdsec`, `CAPI` or `lists`. Empty: all origins."),
+  scenariosContaining: filter("Only decisions whose scenario contains one of these strings. Empty: all decisions."),
+  scenariosNotContaining: filter("Excludes decisions whose scenario contains one of these strings."),
   types: withRules(
     z.array(z.string().min(1).max(64)).max(filtersMax).default(["ban"]).meta({ "x-kubernetes-list-type": "atomic" }),
     [
@@ -131,7 +126,7 @@ const crowdsec = z.strictObject({
         holds: (types) => !Array.isArray(types) || types.length > 0,
       },
     ],
-  ).describe("The types of decisions that count. Only decisions about addresses and ranges are used."),
+  ).describe("The decision types to use. Only decisions for addresses and ranges are used."),
 });
 
 const percent = (value: number) => z.int().min(0).max(100).default(value).meta({ format: "int32" });
@@ -143,12 +138,12 @@ const guards = z.strictObject({
     .max(entriesMax)
     .optional()
     .meta({ format: "int32" })
-    .describe("New content with fewer entries is put on hold. The default is 1, and 0 for `crowdsec`."),
+    .describe("New content with fewer entries is put on hold. Defaults to 1, or to 0 for `crowdsec`."),
   maxShrinkPercent: percent(30).describe(
-    "New content that is smaller than the last good one by a larger share is put on hold. It counts for content of 10 entries and more.",
+    "New content that lost a larger percentage of the entries is put on hold. Applies if the last good content has at least 10 entries.",
   ),
   maxInvalidPercent: percent(5).describe(
-    "New content with a larger share of invalid lines is put on hold. It counts for 10 lines and more.",
+    "New content with a larger percentage of invalid lines is put on hold. Applies to content with at least 10 lines.",
   ),
   maxEntries: z
     .int()
@@ -162,20 +157,21 @@ const guards = z.strictObject({
 export const wafFeedSpec = withRules(
   z.strictObject({
     http: http.optional().describe("A list on the web."),
-    crowdsec: crowdsec.optional().describe("The decisions of a CrowdSec local API."),
+    crowdsec: crowdsec.optional().describe("The decisions from a CrowdSec local API."),
     interval: durationBetween("1m", "7d")
       .optional()
-      .describe("How often new content is asked for. The default is 1h, and 1m for `crowdsec`."),
-    guards: guards.prefault({}).describe("What protects against content that is wrong by mistake."),
+      .describe("How often wafsync fetches the content. Defaults to 1h, or to 1m for `crowdsec`."),
+    guards: guards.prefault({}).describe("Limits that protect against faulty content."),
     staleAfter: durationBetween("1m", "365d")
       .default("1d")
       .describe(
-        "The feed counts as stale if its source has not confirmed the content for so long. The content still counts.",
+        "The feed is stale if the source has not confirmed the content for this long. Rules continue to use the content.",
       ),
-    suspend: z.boolean().default(false).describe("If true, nothing is fetched. The last good content still counts."),
-    allowedNamespaces: allowedNamespaces
-      .prefault({})
-      .describe("The namespaces whose rules may take addresses from this feed."),
+    suspend: z
+      .boolean()
+      .default(false)
+      .describe("If true, nothing is fetched. Rules continue to use the last good content."),
+    allowedNamespaces: allowedNamespaces.prefault({}).describe("The namespaces whose rules may use this feed."),
   }),
   [
     {
@@ -184,46 +180,50 @@ export const wafFeedSpec = withRules(
       holds: ({ http, crowdsec }) => (http === undefined) !== (crowdsec === undefined),
     },
   ],
-).describe("Where the list is, and which content of it counts.");
+).describe("The source of the list and the limits for its content.");
 
 const feedEntries = z.object({
-  total: count.describe("Lines, rows or values of the last good content that should be an entry."),
-  valid: count.describe("Different valid entries among them."),
-  invalid: count.describe("Those that are not valid entries."),
-  duplicates: count.describe("Those that say the same as another one."),
+  total: count.describe("Lines, rows or values of the last good content that were parsed as entries."),
+  valid: count.describe("Distinct valid entries."),
+  invalid: count.describe("Invalid entries."),
+  duplicates: count.describe("Duplicate entries."),
   specialPurpose: count.describe(
-    "Valid entries that overlap special-purpose networks, such as private addresses. Rules leave them out, unless their instance allows them.",
+    "Valid entries that overlap special-purpose networks, such as private addresses. Rules skip them unless their instance allows them.",
   ),
-  used: count.describe("Entries that rules get from the feed now: those that have not ended."),
+  used: count.describe("Unexpired entries, which rules currently get from the feed."),
 });
 
 const heldContent = z.object({
   hash: z
     .string()
     .max(64)
-    .describe("What the annotation `wafsync.dev/accept-feed` accepts: the hash of the entries, without their order."),
-  reason: z.string().max(64).describe("The guard that put it on hold, as one word."),
-  entries: count.describe("How many valid entries it has."),
-  since: dateTime.describe("When it was first seen."),
+    .describe("The value for the annotation `wafsync.dev/accept-feed`: the hash of the entries in any order."),
+  reason: z.string().max(64).describe("The guard that put the content on hold, as one word."),
+  entries: count.describe("The number of valid entries."),
+  since: dateTime.describe("When the content was first seen."),
 });
 
 const invalidLine = z.object({
-  line: z.int().min(1).meta({ format: "int32" }).describe("The number of the line; of JSON: of the selected value."),
-  text: z.string().max(128).describe("What it says, shortened if need be."),
-  message: z.string().max(1024).describe("What is wrong with it."),
+  line: z
+    .int()
+    .min(1)
+    .meta({ format: "int32" })
+    .describe("The line number or, for JSON, the number of the selected value."),
+  text: z.string().max(128).describe("The line, truncated if necessary."),
+  message: z.string().max(1024).describe("Why the line is invalid."),
 });
 
 export const wafFeedStatus = z
   .object({
     ...commonStatus,
-    entries: feedEntries.optional().describe("The last good content in numbers."),
-    lastFetchTime: dateTime.optional().describe("When the source was last asked."),
-    lastGoodTime: dateTime.optional().describe("When the source last gave or confirmed the content that counts."),
+    entries: feedEntries.optional().describe("The number of entries in the last good content."),
+    lastFetchTime: dateTime.optional().describe("The time of the last fetch."),
+    lastGoodTime: dateTime.optional().describe("When the source last returned or confirmed the current content."),
     lastChangeTime: dateTime.optional().describe("When the entries last changed."),
-    nextFetchTime: dateTime.optional().describe("When the source is asked next."),
+    nextFetchTime: dateTime.optional().describe("The time of the next fetch."),
     etag: z.string().max(512).optional().describe("The ETag of the last good content."),
-    sha256: z.string().max(64).optional().describe("The SHA-256 of the text of the last good content, unpacked."),
-    held: heldContent.optional().describe("New content that a guard has put on hold."),
+    sha256: z.string().max(64).optional().describe("The SHA-256 of the last good content, uncompressed."),
+    held: heldContent.optional().describe("New content that a guard put on hold."),
     invalidLines: z
       .array(invalidLine)
       .max(invalidLinesShownMax)
@@ -232,14 +232,14 @@ export const wafFeedStatus = z
       .describe(`The first ${invalidLinesShownMax} invalid lines of the last good content.`),
   })
   .prefault({ observedGeneration: -1 })
-  .describe("What came of the feed.");
+  .describe("The observed state of the feed.");
 
 export type WafFeedSpec = z.output<typeof wafFeedSpec>;
 export type WafFeedStatus = z.output<typeof wafFeedStatus>;
 
 export const wafFeedDefinition: KindDefinition<typeof wafFeedSpec, typeof wafFeedStatus> = {
   kind: "WafFeed",
-  description: "A list of addresses that somebody else maintains. Rules refer to it in `spec.addressesFrom`.",
+  description: "An external list of addresses. Rules refer to it in `spec.addressesFrom`.",
   spec: wafFeedSpec,
   status: wafFeedStatus,
   printerColumns: [
@@ -247,20 +247,20 @@ export const wafFeedDefinition: KindDefinition<typeof wafFeedSpec, typeof wafFee
       name: "Entries",
       type: "integer",
       jsonPath: ".status.entries.used",
-      description: "Entries that rules get from it",
+      description: "Entries that rules currently use",
     },
     {
       name: "Invalid",
       type: "integer",
       jsonPath: ".status.entries.invalid",
-      description: "Lines that are not valid entries",
+      description: "Invalid lines",
       priority: 1,
     },
     {
       name: "Last Good",
       type: "date",
       jsonPath: ".status.lastGoodTime",
-      description: "Time since the last good answer",
+      description: "Time since the last successful fetch",
     },
     {
       name: "Changed",

@@ -15,7 +15,7 @@ import {
 } from "./schema-parts.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
-/** Instances give their name to records and labels, which must stay short. */
+/** The names of records and labels include the name of the instance, so it must be short. */
 const instanceNameLengthMax = 63;
 /** Groups of removals on hold in a status. */
 export const heldGroupsMax = 20;
@@ -24,7 +24,7 @@ const listPolicy = z
   .enum(["Additive", "Exclusive", "Observe"])
   .default("Additive")
   .describe(
-    "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the whole list: anything else is removed. `Observe` plans and reports, and writes nothing.",
+    "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
   );
 
 const guards = z.strictObject({
@@ -34,14 +34,16 @@ const guards = z.strictObject({
     .max(1_000_000)
     .default(100)
     .meta({ format: "int32" })
-    .describe("A plan that removes more entries from one list waits for approval."),
+    .describe("A plan that removes more entries than this from one list requires approval."),
   maxRemovalPercent: z
     .int()
     .min(0)
     .max(100)
     .default(30)
     .meta({ format: "int32" })
-    .describe("A plan that removes a larger share of a list of 10 entries or more waits for approval."),
+    .describe(
+      "A plan that removes a larger percentage of a list requires approval. Applies to lists with at least 10 entries.",
+    ),
   neverBlock: z
     .array(checkedNetwork)
     .max(1000)
@@ -54,36 +56,40 @@ const guards = z.strictObject({
     .enum(["Reject", "Carve"])
     .default("Reject")
     .describe(
-      "What happens to a Block entry that is wider than what `neverBlock` protects. `Reject`: it is rejected. `Carve`: the protected networks are cut out of it, and the rest is blocked, as up to 256 narrower networks.",
+      "How to handle a Block entry that is wider than a network in `neverBlock`. `Reject`: the entry is rejected. `Carve`: the protected networks are cut out of it, and the rest is blocked as up to 256 narrower networks.",
     ),
-  minPrefixLength: prefixLengths(8, 16).describe("A wider Block entry is rejected."),
-  allowMinPrefixLength: prefixLengths(16, 32).describe("A wider Allow entry is rejected."),
+  minPrefixLength: prefixLengths(8, 16).describe(
+    "The shortest prefix lengths for Block entries. Wider entries are rejected.",
+  ),
+  allowMinPrefixLength: prefixLengths(16, 32).describe(
+    "The shortest prefix lengths for Allow entries. Wider entries are rejected.",
+  ),
   specialPurpose: z
     .enum(["Reject", "Allow"])
     .default("Reject")
     .describe(
-      "What happens to a Block or Allow entry that overlaps a special-purpose network, such as private, loopback, link-local or multicast addresses, from which no request comes over the public Internet. `Reject`: it is rejected. `Allow`: it is written like any other.",
+      "How to handle a Block or Allow entry that overlaps a special-purpose network, such as private, loopback, link-local or multicast addresses. `Reject`: the entry is rejected. `Allow`: the entry is written like any other.",
     ),
 });
 
-/** The shortest prefix that networks may have, by family. */
+/** The shortest prefix length of networks, by address family. */
 function prefixLengths(ipv4: number, ipv6: number) {
   const shortest = (max: number, value: number) => z.int().min(0).max(max).default(value).meta({ format: "int32" });
   return z
     .strictObject({
-      ipv4: shortest(32, ipv4).describe("The shortest prefix of an IPv4 network."),
-      ipv6: shortest(128, ipv6).describe("The shortest prefix of an IPv6 network."),
+      ipv4: shortest(32, ipv4).describe("The shortest prefix length of an IPv4 network."),
+      ipv6: shortest(128, ipv6).describe("The shortest prefix length of an IPv6 network."),
     })
     .prefault({});
 }
 
 const workloadRef = z.strictObject({
-  kind: z.enum(["Deployment", "StatefulSet", "DaemonSet"]).describe("What kind of workload it is."),
+  kind: z.enum(["Deployment", "StatefulSet", "DaemonSet"]).describe("The kind of the workload."),
   name: objectName.describe("The name of the workload."),
   namespace: namespaceName
     .optional()
     .describe(
-      "Its namespace. Without it: the namespace of the instance. A workload elsewhere must be annotated with `wafsync.dev/clears-cache-of: NAMESPACE/NAME` of the instance.",
+      "Defaults to the namespace of the instance. A workload in another namespace needs the annotation `wafsync.dev/clears-cache-of: NAMESPACE/NAME` of the instance.",
     ),
 });
 
@@ -93,21 +99,21 @@ const cacheClear = z.strictObject({
     .max(32)
     .default([])
     .meta({ "x-kubernetes-list-type": "atomic" })
-    .describe("Workloads whose finished rollout clears the cache once."),
+    .describe("Workloads whose completed rollouts clear the cache, once for each rollout."),
   minInterval: durationBetween("0s", "1d")
     .default("60s")
-    .describe("The time between two clears that follow rollouts. Later ones wait, and become one."),
+    .describe("The minimum time between two clears after rollouts. Further clears wait, and are combined into one."),
 });
 
 export const wafInstanceSpec = z
   .strictObject({
     baseUrl: baseUrl.describe(
-      "Where the management API is, for example `https://waf.example.com`. The operator may narrow what is allowed, and refuses http unless told otherwise.",
+      "The base URL of the management API, for example `https://waf.example.com`. The operator may restrict it, and rejects http by default.",
     ),
     apiKeySecretRef: z
       .strictObject({
         name: objectName.describe("The name of the Secret, in the namespace of the instance."),
-        key: dataKey.default("apiKey").describe("The entry of the Secret that holds the key."),
+        key: dataKey.default("apiKey").describe("The key in the Secret's data."),
       })
       .describe("The Secret that holds the API key."),
     expectedDomain: z
@@ -115,68 +121,71 @@ export const wafInstanceSpec = z
       .min(1)
       .max(253)
       .optional()
-      .describe("If set, nothing is written unless the API says that the key belongs to this domain."),
+      .describe("If set, wafsync writes nothing unless the API reports that the API key belongs to this domain."),
     access: z
       .array(grant)
       .max(grantsMax)
       .default([])
       .describe(
-        "What other namespaces, the guests, may do with this instance. The first item that matches a namespace counts; a namespace that no item matches may do nothing. Objects in the namespace of the instance need no grant, and win every conflict.",
+        "What other namespaces (guests) may do with this instance. The first matching item applies; without one, a namespace has no access. Objects in the namespace of the instance need no grant, and win every conflict.",
       ),
-    suspend: z.boolean().default(false).describe("If true, nothing is written. Reads and status go on."),
+    suspend: z
+      .boolean()
+      .default(false)
+      .describe("If true, wafsync writes nothing. It continues to read the WAF and to update the status."),
     resyncInterval: durationBetween("1s", "1d")
       .default("5m")
-      .describe("How often the lists are read again, to find and correct what others changed."),
+      .describe("How often wafsync reads the lists to detect and correct drift."),
     consistencyWindow: durationBetween("0s", "1h")
       .default("5s")
       .describe(
-        "How long the WAF may take until its lists show a write, also one that timed out. An entry that no rule wants any more stays recorded as managed until its list was read without it twice, at least this long apart.",
+        "How long the WAF may take to show a write in its lists, including writes that timed out. An undeclared entry stays recorded as managed until two reads, at least this long apart, did not contain it.",
       ),
     requestTimeout: durationBetween("100ms", "5m")
       .default("10s")
-      .describe("How long a call may take. A write never takes longer than 10 s, whatever is set here."),
-    minRequestInterval: durationBetween("0s", "1m").default("0s").describe("The least time between two calls."),
-    blocklist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How the blocklist is kept."),
-    allowlist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How the allowlist is kept."),
+      .describe("The timeout of a call. For writes, the timeout is never longer than 10 s."),
+    minRequestInterval: durationBetween("0s", "1m").default("0s").describe("The minimum time between two calls."),
+    blocklist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How wafsync manages the blocklist."),
+    allowlist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How wafsync manages the allowlist."),
     origins: z
       .strictObject({
         policy: z
           .enum(["Additive", "Observe"])
           .default("Additive")
           .describe(
-            "`Additive` removes only what wafsync itself added. `Observe` plans and reports, and writes nothing.",
+            "`Additive` removes only what wafsync itself added. `Observe` plans and reports, but writes nothing.",
           ),
       })
       .prefault({})
-      .describe("How the origins are kept."),
-    guards: guards.prefault({}).describe("What protects against removing or blocking too much by mistake."),
-    cacheClear: cacheClear.prefault({}).describe("When the cache is cleared without being asked."),
+      .describe("How wafsync manages the origins."),
+    guards: guards.prefault({}).describe("Limits that protect against removing or blocking too much by mistake."),
+    cacheClear: cacheClear.prefault({}).describe("When wafsync clears the cache automatically."),
     logs: logForwarding.prefault({}).describe("Forwards new blocked requests."),
     deletionPolicy: deletionPolicies
       .default("Retain")
       .describe(
-        "What happens to the managed entries and origins when the instance is deleted. `Retain` leaves them on the WAF and keeps their record: an instance of the same name continues with it. `Delete` removes them from the WAF.",
+        "What happens to the managed entries and origins when the instance is deleted. `Retain` leaves them on the WAF and keeps their record: a new instance with the same name continues it. `Delete` removes them from the WAF.",
       ),
   })
-  .describe("What the WAF should be like.");
+  .describe("The desired state of the WAF.");
 
 const listStatus = z.object({
   live: count.describe("Entries on the list when it was last read."),
   managed: count.describe("Entries that wafsync added."),
-  foreign: count.describe("Entries that others added."),
-  pending: count.describe("Writes that the plan still asks for."),
-  held: count.describe("Removals that wait for approval, or for a source that can't be read."),
+  foreign: count.describe("Entries that wafsync did not add."),
+  pending: count.describe("Writes of the plan that are still pending."),
+  held: count.describe("Removals that await approval, or that are on hold because a source can't be read."),
 });
 
 const heldGroup = z.object({
-  list: z.enum(["blocklist", "allowlist"]).describe("The list that the entries are on."),
+  list: z.enum(["blocklist", "allowlist"]).describe("The list that contains the entries."),
   owners: z
     .string()
     .max(1024)
-    .describe("Who wanted the entries last, for example `WafIpRule shop/scanners`; empty if that is not known."),
-  count: count.describe("How many removals."),
-  reason: z.string().max(1024).describe("What holds them."),
-  examples: z.array(z.string().max(64)).max(5).default([]).describe("The first of the entries."),
+    .describe("The last object that declared the entries, for example `WafIpRule shop/scanners`; empty if unknown."),
+  count: count.describe("The number of removals."),
+  reason: z.string().max(1024).describe("Why the removals are on hold."),
+  examples: z.array(z.string().max(64)).max(5).default([]).describe("The first entries."),
 });
 
 const planSummary = z.object({
@@ -189,67 +198,65 @@ const workloadStatus = z.object({
   kind: z.string().max(32).describe("The kind of the workload."),
   namespace: z.string().max(63).describe("Its namespace."),
   name: z.string().max(253).describe("Its name."),
-  revision: z.string().max(320).optional().describe("The revision that was seen last."),
+  revision: z.string().max(320).optional().describe("The last observed revision."),
   generation: z
     .int()
     .min(0)
     .optional()
     .meta({ format: "int64" })
-    .describe("The generation that was seen last. A scale changes it, and not the revision."),
+    .describe("The last observed generation. Scaling changes the generation, but not the revision."),
   state: z
     .enum(["Handled", "RollingOut", "Paused", "Pending", "Failed", "NotSeen", "Untracked"])
     .describe(
-      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout goes on. `Paused`: a change waits, and no pod runs it. `Pending`: it is complete, and the clear is still to come. `Failed`: it exceeded its deadline. `NotSeen`: the workload is not there, or may not be seen. `Untracked`: its rollouts can't be followed.",
+      "`Handled`: nothing to do for this revision. `RollingOut`: the rollout is in progress. `Paused`: no pod runs the change. `Pending`: the rollout is complete, and the clear is pending. `Failed`: the rollout exceeded its deadline. `NotSeen`: the workload does not exist or is not accessible. `Untracked`: its rollouts can't be tracked.",
     ),
-  message: z.string().max(1024).describe("The same, in a sentence."),
+  message: z.string().max(1024).describe("The state as a sentence."),
 });
 
 const cacheClearStatus = z.object({
   lastClearTime: dateTime.optional().describe("When the cache was last cleared after a rollout."),
-  failedAttempts: count.optional().describe("How many calls in a row failed; it is tried again."),
-  message: z.string().max(1024).optional().describe("Why the last call failed, or why there is none."),
+  failedAttempts: count.optional().describe("The number of consecutive failed calls. wafsync retries."),
+  message: z.string().max(1024).optional().describe("Why the last call failed, or why there was none."),
   workloads: z.array(workloadStatus).max(32).default([]).describe("The listed workloads."),
 });
 
 const logsStatus = z.object({
-  lastEntryTime: dateTime.optional().describe("The time of the newest entry that was handed on."),
-  lag: z.string().max(32).optional().describe("How long after its time that entry was handed on."),
-  forwarded: z.int().min(0).meta({ format: "int64" }).describe("How many entries were handed on in all."),
+  lastEntryTime: dateTime.optional().describe("The time of the newest forwarded entry."),
+  lag: z.string().max(32).optional().describe("The delay between the time of that entry and its forwarding."),
+  forwarded: z.int().min(0).meta({ format: "int64" }).describe("The total number of forwarded entries."),
 });
 
 export const wafInstanceStatus = z
   .object({
     ...commonStatus,
-    domain: z.string().max(253).optional().describe("The domain that the key belongs to, as the API says."),
-    primaryOrigin: z
-      .string()
-      .max(253)
-      .optional()
-      .describe("The host that the API shows as the current primary origin."),
-    blocklist: listStatus.optional().describe("The blocklist in numbers."),
-    allowlist: listStatus.optional().describe("The allowlist in numbers."),
-    attachedRules: count.optional().describe("How many WafIpRules are attached."),
-    attachedOrigins: count.optional().describe("How many WafOrigins are attached."),
-    lastSyncTime: dateTime.optional().describe("When the last full look at the WAF ended."),
+    domain: z.string().max(253).optional().describe("The domain of the API key, as reported by the API."),
+    primaryOrigin: z.string().max(253).optional().describe("The current primary origin, as reported by the API."),
+    blocklist: listStatus.optional().describe("The number of entries on the blocklist, by state."),
+    allowlist: listStatus.optional().describe("The number of entries on the allowlist, by state."),
+    attachedRules: count.optional().describe("The number of attached WafIpRules."),
+    attachedOrigins: count.optional().describe("The number of attached WafOrigins."),
+    lastSyncTime: dateTime.optional().describe("When the last complete read of the WAF finished."),
     heldPlan: z
       .string()
       .max(128)
       .optional()
       .describe(
-        "The hash of the plan whose removals wait: what the annotation `wafsync.dev/approve-removals` approves.",
+        "The hash of the removals on hold. The annotation `wafsync.dev/approve-removals` with this hash approves them.",
       ),
     removalsOnHold: z
       .array(heldGroup)
       .max(heldGroupsMax)
       .optional()
       .meta({ "x-kubernetes-list-type": "atomic" })
-      .describe(`The removals on hold by who wanted the entries last: the first ${heldGroupsMax} groups.`),
-    plan: planSummary.optional().describe("Under `Observe`: what would be written."),
-    cacheClear: cacheClearStatus.optional().describe("The clears that follow rollouts, and where those are."),
-    logs: logsStatus.optional().describe("How far the forwarding of blocked requests is."),
+      .describe(
+        `The removals on hold, grouped by the last object that declared the entries. At most ${heldGroupsMax} groups are shown.`,
+      ),
+    plan: planSummary.optional().describe("With the policy `Observe`: the changes that wafsync would make."),
+    cacheClear: cacheClearStatus.optional().describe("The cache clears after rollouts, and the state of the rollouts."),
+    logs: logsStatus.optional().describe("The progress of forwarding blocked requests."),
   })
   .prefault({ observedGeneration: -1 })
-  .describe("What wafsync found and did.");
+  .describe("The observed state of the WAF.");
 
 export type HeldGroup = z.output<typeof heldGroup>;
 export type WafInstanceSpec = z.output<typeof wafInstanceSpec>;
@@ -257,11 +264,12 @@ export type WafInstanceStatus = z.output<typeof wafInstanceStatus>;
 
 export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeof wafInstanceStatus> = {
   kind: "WafInstance",
-  description: "A hosted web application firewall: where its API is, the key for it, and how wafsync may change it.",
+  description:
+    "Describes one hosted web application firewall (WAF): its API URL, its API key, and how wafsync may change it.",
   spec: wafInstanceSpec,
   status: wafInstanceStatus,
   printerColumns: [
-    { name: "Domain", type: "string", jsonPath: ".status.domain", description: "The domain that the key belongs to" },
+    { name: "Domain", type: "string", jsonPath: ".status.domain", description: "The domain of the API key" },
     { name: "Blocked", type: "integer", jsonPath: ".status.blocklist.live", description: "Entries on the blocklist" },
     { name: "Allowed", type: "integer", jsonPath: ".status.allowlist.live", description: "Entries on the allowlist" },
     { name: "Rules", type: "integer", jsonPath: ".status.attachedRules", description: "Attached WafIpRules" },
@@ -276,7 +284,7 @@ export const wafInstanceDefinition: KindDefinition<typeof wafInstanceSpec, typeo
       name: "Last Sync",
       type: "date",
       jsonPath: ".status.lastSyncTime",
-      description: "Time since the last full look at the WAF",
+      description: "Time since the last complete read of the WAF",
       priority: 1,
     },
     ...closingColumns,

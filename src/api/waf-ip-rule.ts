@@ -14,14 +14,14 @@ import {
 import { withRules } from "./schema-rules.ts";
 import { commonStatus, count } from "./status-parts.ts";
 
-/** More belongs into a second rule: an object must stay well below what etcd stores. */
+/** Larger lists need another rule: an object must stay well below the size limit of etcd. */
 export const addressesMax = 10_000;
-/** The longest IPv6 network. */
+/** The length of the longest IPv6 network. */
 const addressLengthMax = 43;
 const entriesShownMax = 20;
 const sourcesShownMax = 10;
 
-/** Checked at admission alone: elsewhere one wrong entry is reported on its rule, and stops nothing else. */
+/** Checked only at admission: elsewhere an invalid entry is reported on its rule and affects nothing else. */
 const address = withRules(z.string().meta({ maxLength: addressLengthMax }), [
   {
     cel: "isIP(self) || isCIDR(self)",
@@ -42,21 +42,21 @@ const addressSource = withRules(
     configMapKeyRef: z
       .strictObject({
         name: objectName.describe("The name of the ConfigMap."),
-        key: dataKey.describe("The entry of the ConfigMap."),
+        key: dataKey.describe("The key in the ConfigMap's data."),
       })
       .optional()
-      .describe("An entry of a ConfigMap in the namespace of the rule."),
+      .describe("A key of a ConfigMap in the namespace of the rule."),
     feedRef: z
       .strictObject({
         name: objectName.describe("The name of the WafFeed."),
         namespace: namespaceName
           .optional()
           .describe(
-            "The namespace of the WafFeed, which must allow this one in `spec.allowedNamespaces`. Without it: the namespace of the rule.",
+            "The namespace of the WafFeed, which must allow this one in `spec.allowedNamespaces`. Defaults to the namespace of the rule.",
           ),
       })
       .optional()
-      .describe("A WafFeed: all entries of its last good content."),
+      .describe("A WafFeed. The rule uses all entries of its last good content."),
   }),
   [
     {
@@ -85,84 +85,99 @@ export const wafIpRuleSpec = withRules(
       .default([])
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(
-        'Further addresses and networks, from ConfigMaps and feeds. A ConfigMap has one entry on each line; `#` starts a comment, blank lines are skipped. wafsync notices a change of a ConfigMap within half a minute, and at once if it has the label `wafsync.dev/watch: "true"`.',
+        'Further addresses and networks from ConfigMaps and feeds. A ConfigMap has one entry per line; `#` starts a comment. Changes are noticed within half a minute, or immediately with the label `wafsync.dev/watch: "true"`.',
       ),
     expiresAt: moment
       .optional()
       .describe(
-        "The moment at which the rule expires, for example `2030-01-31T18:00:00Z`. wafsync then removes the entries that it manages and that no other rule wants. Entries that another writer added stay.",
+        "The time at which the rule expires, for example `2030-01-31T18:00:00Z`. wafsync then removes its managed entries that no other rule declares. Entries that another writer added stay.",
       ),
     ttl: durationBetween("1s", "3650d")
       .optional()
-      .describe("How long after its creation the rule expires, for example `2h`. The same happens as at `expiresAt`."),
+      .describe(
+        "How long after its creation the rule expires, for example `2h`. The effect is the same as with `expiresAt`.",
+      ),
     priority: z
       .int()
       .min(-1_000_000)
       .max(1_000_000)
       .default(0)
       .meta({ format: "int32" })
-      .describe("Rules with a higher priority are written first; among equals, the one with fewer entries left."),
-    description: z.string().max(1024).default("").describe("For people: why the rule is there."),
+      .describe("Rules with a higher priority are written first, then those with fewer pending entries."),
+    description: z
+      .string()
+      .max(1024)
+      .default("")
+      .describe("A description for people, for example why the rule exists."),
     deletionPolicy: deletionPolicy.describe(
-      "What happens when the rule is deleted: `Delete` removes the entries that no other rule wants, `Retain` leaves them on the WAF.",
+      "What happens when the rule is deleted: `Delete` removes the entries that no other rule declares, `Retain` leaves them on the WAF.",
     ),
   }),
   [
     {
       cel: "!(has(self.ttl) && has(self.expiresAt))",
-      message: "write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment",
+      message: "write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a point in time",
       holds: ({ ttl, expiresAt }) => ttl === undefined || expiresAt === undefined,
     },
   ],
-).describe("Which entries belong on which list.");
+).describe("The entries of the rule and the list that they belong on.");
 
 const rejectedEntry = z.object({
-  entry: z.string().max(128).describe("The entry as it was written, shortened if need be."),
-  source: z.string().max(512).describe("Where it was written: a place in `spec.addresses`, or a line of a ConfigMap."),
-  message: z.string().max(1024).describe("What is wrong with it, and what to write; or what the API said."),
+  entry: z.string().max(128).describe("The entry as it was written, truncated if necessary."),
+  source: z
+    .string()
+    .max(512)
+    .describe("The position of the entry: an item of `spec.addresses`, or a line of a ConfigMap."),
+  message: z.string().max(1024).describe("Why the entry is invalid and what to write instead, or the API's error."),
 });
 
 const carvedEntry = z.object({
   entry: z.string().max(128).describe("The entry."),
-  source: z.string().max(512).describe("Where it was written: a place in `spec.addresses`, or a line of a ConfigMap."),
-  message: z.string().max(1024).describe("How many networks it is written as, and which addresses they leave out."),
+  source: z
+    .string()
+    .max(512)
+    .describe("The position of the entry: an item of `spec.addresses`, or a line of a ConfigMap."),
+  message: z
+    .string()
+    .max(1024)
+    .describe("The number of networks that replace the entry, and the addresses that they leave out."),
 });
 
 const sourceState = z.object({
   configMap: z.string().max(253).describe("The name of the ConfigMap."),
-  key: z.string().max(253).describe("The entry of the ConfigMap."),
-  entries: count.optional().describe("How many valid entries it has; unset if it can't be read."),
+  key: z.string().max(253).describe("The key in the ConfigMap's data."),
+  entries: count.optional().describe("The number of valid entries; unset if the source can't be read."),
   refresh: z
     .enum(["Watched", "Polled", "Resync"])
     .optional()
     .describe(
-      "How wafsync notices a change: `Watched` at once, because of the label `wafsync.dev/watch`; `Polled` within half a minute; `Resync` at the next resync, because too many ConfigMaps are polled already. Unset in a folder.",
+      "How wafsync notices changes: `Watched` immediately, with the label `wafsync.dev/watch`; `Polled` within half a minute; `Resync` at the next resync, if too many ConfigMaps are polled. Unset in directory mode.",
     ),
 });
 
 const entryCounts = z.object({
-  desired: count.describe("Entries that the rule wants."),
-  synced: count.describe("Those of them that are on the WAF."),
-  pending: count.describe("Those that are still to be added."),
+  desired: count.describe("Entries that the rule declares."),
+  synced: count.describe("Entries of the rule that are on the WAF."),
+  pending: count.describe("Entries that wafsync has yet to add."),
   rejected: count.describe(
     "Those that are not valid, that guards or the API refused, or that another rule overrides. Those of feeds do not keep the rule from being `Ready`.",
   ),
   carved: count
     .optional()
     .describe(
-      "Declared entries that are written as narrower networks, by `spec.guards.onNeverBlock: Carve` of the instance. `desired` counts these networks.",
+      "Declared entries that are written as narrower networks because of `spec.guards.onNeverBlock: Carve` on the instance. `desired` counts these networks.",
     ),
   foreign: count
     .optional()
     .describe(
-      "Entries of the rule that were on the WAF already, and that wafsync does not manage. They stay when the rule expires or is deleted, unless the policy of the list is `Exclusive`.",
+      "Unmanaged entries of the rule. They stay when the rule expires or is deleted, unless the policy of the list is `Exclusive`.",
     ),
 });
 
 export const wafIpRuleStatus = z
   .object({
     ...commonStatus,
-    entries: entryCounts.optional().describe("The entries in numbers."),
+    entries: entryCounts.optional().describe("The number of entries, by state."),
     progress: z
       .string()
       .max(32)
@@ -189,10 +204,12 @@ export const wafIpRuleStatus = z
       .meta({ "x-kubernetes-list-type": "atomic" })
       .describe(`The first ${sourcesShownMax} ConfigMaps of \`spec.addressesFrom\`.`),
     expiresAt: dateTime.optional().describe("When the rule expires, from `spec.expiresAt` or `spec.ttl`."),
-    lastChangeTime: dateTime.optional().describe("When an entry of this rule was last added or removed on the WAF."),
+    lastChangeTime: dateTime
+      .optional()
+      .describe("When an entry of this rule was last added to or removed from the WAF."),
   })
   .prefault({ observedGeneration: -1 })
-  .describe("What came of the rule.");
+  .describe("The observed state of the rule.");
 
 export type WafIpRuleSpec = z.output<typeof wafIpRuleSpec>;
 export type WafIpRuleStatus = z.output<typeof wafIpRuleStatus>;
@@ -209,13 +226,13 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
       name: "Progress",
       type: "string",
       jsonPath: ".status.progress",
-      description: "Entries on the WAF out of those declared",
+      description: "Entries on the WAF and declared entries",
     },
     {
       name: "Rejected",
       type: "integer",
       jsonPath: ".status.entries.rejected",
-      description: "Entries that were refused",
+      description: "Rejected entries",
       priority: 1,
     },
     {
@@ -225,7 +242,13 @@ export const wafIpRuleDefinition: KindDefinition<typeof wafIpRuleSpec, typeof wa
       description: "When the rule expires",
       priority: 1,
     },
-    { name: "Priority", type: "integer", jsonPath: ".spec.priority", description: "Higher goes first", priority: 1 },
+    {
+      name: "Priority",
+      type: "integer",
+      jsonPath: ".spec.priority",
+      description: "The priority; higher values are written first",
+      priority: 1,
+    },
     ...closingColumns,
   ],
   selectableFields: [".spec.instanceRef.name", ".spec.action"],

@@ -1,31 +1,31 @@
-// WafRecord: what wafsync must remember of an instance or a feed, as text that people can read. The operator alone writes it, and no
-// role for tenants may: whoever can change a record decides which entries count as managed and which removals as approved.
+// WafRecord: the persistent records of an instance or a feed, in readable form. Only the operator may write it, and no tenant
+// role may: a record determines which entries are managed and which removals are approved.
 import * as z from "zod";
 import { ageColumn, type ServedDefinition } from "./kind-definition.ts";
 import { recordKind } from "./kinds.ts";
 import { objectName } from "./schema-parts.ts";
 import { withRules } from "./schema-rules.ts";
 
-/** Objects of one record; each has less than 1 MiB. */
+/** The maximum number of objects of one record; each is smaller than 1 MiB. */
 export const recordPartsMax = 1_000;
 
 const part = z.int().min(1).max(recordPartsMax).meta({ format: "int32" });
 
 const uid = (kind: string) =>
-  z.string().max(64).optional().describe(`The UID of the ${kind} when this object was written last.`);
+  z.string().max(64).optional().describe(`The UID of the ${kind} when this object was last written.`);
 
 export const wafRecordSpec = withRules(
   z.strictObject({
     instance: z
       .strictObject({
-        name: objectName.describe("The name of the WafInstance, which is in the namespace of this object."),
+        name: objectName.describe("The name of the WafInstance, in the namespace of this object."),
         uid: uid("WafInstance"),
       })
       .optional()
       .describe("The WafInstance that the record belongs to, unless it belongs to a feed."),
     feed: z
       .strictObject({
-        name: objectName.describe("The name of the WafFeed, which is in the namespace of this object."),
+        name: objectName.describe("The name of the WafFeed, in the namespace of this object."),
         uid: uid("WafFeed"),
       })
       .optional()
@@ -33,19 +33,19 @@ export const wafRecordSpec = withRules(
     type: z
       .enum(["Inventory", "LogForwarding", "History", "Feed"])
       .describe(
-        "What is recorded. `Inventory`: which entries and origins wafsync added, for whom, and what was approved. `LogForwarding`: which log entries were forwarded. `History`: what happened to entries and origins, for people. `Feed`: the last good content of a feed.",
+        "The type of the record. `Inventory`: the managed entries and origins, their owners, and the approvals. `LogForwarding`: the forwarded log entries. `History`: the changes of entries and origins, for people. `Feed`: the last good content of a feed.",
       ),
-    part: part.describe("The number of this object among those of its record."),
-    parts: part.describe("How many objects the record has, as far as this object knows."),
+    part: part.describe("The number of this object within its record."),
+    parts: part.describe("The number of objects of the record when this object was written."),
     format: z
       .int()
       .min(1)
       .max(1_000_000)
       .meta({ format: "int32" })
-      .describe("The version of the format of `data`. wafsync refuses a record of a newer one than it knows."),
+      .describe("The version of the format of `data`. wafsync rejects records with an unknown newer version."),
     data: z
       .record(z.string().max(253), z.string())
-      .describe("The sections of the record, each a list with one item a line."),
+      .describe("The sections of the record, each a list with one item per line."),
   }),
   [
     {
@@ -61,8 +61,7 @@ export type RecordType = WafRecordSpec["type"];
 
 export const wafRecordDefinition: ServedDefinition = {
   kind: recordKind,
-  description:
-    "Written by wafsync; do not edit. A record of what wafsync must remember of a WafInstance or a WafFeed, or a part of it.",
+  description: "A record of a WafInstance or a WafFeed, or a part of it. Written by wafsync; do not edit.",
   spec: wafRecordSpec,
   status: undefined,
   printerColumns: [
@@ -70,18 +69,18 @@ export const wafRecordDefinition: ServedDefinition = {
       name: "Instance",
       type: "string",
       jsonPath: ".spec.instance.name",
-      description: "The WafInstance that it belongs to",
+      description: "The WafInstance that the record belongs to",
     },
     {
       name: "Feed",
       type: "string",
       jsonPath: ".spec.feed.name",
-      description: "The WafFeed that it belongs to",
+      description: "The WafFeed that the record belongs to",
       priority: 1,
     },
-    { name: "Type", type: "string", jsonPath: ".spec.type", description: "What is recorded" },
+    { name: "Type", type: "string", jsonPath: ".spec.type", description: "The type of the record" },
     { name: "Part", type: "integer", jsonPath: ".spec.part", description: "The number of the part" },
-    { name: "Parts", type: "integer", jsonPath: ".spec.parts", description: "How many parts there are", priority: 1 },
+    { name: "Parts", type: "integer", jsonPath: ".spec.parts", description: "The number of parts", priority: 1 },
     ageColumn,
   ],
   selectableFields: [".spec.instance.name", ".spec.type"],

@@ -1,6 +1,6 @@
-// Fields without a value, as in `addresses:` with nothing behind it, count as absent: the API server prunes them too.
+// Fields without a value, such as `addresses:` with nothing after it, are treated as absent: the API server prunes them too.
 
-/** The same document without empty fields of mappings. Items of lists stay, so positions do. */
+/** The same document without empty fields of objects. List items are kept, so that positions do not change. */
 export function withoutNulls(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map(withoutNulls);

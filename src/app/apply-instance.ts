@@ -1,4 +1,4 @@
-// Brings one instance to its declared state and ends: retries transient failures, and waits for cache clears that are due.
+// Brings one instance to its declared state and returns: retries transient failures, and waits for pending cache clears.
 import type { ObjectName } from "../model/resource.ts";
 import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { reconcileInstance } from "../reconcile/converge/run.ts";
@@ -7,7 +7,7 @@ import type { SeenKeeper } from "./seen-keeper.ts";
 
 /** Gives up on an instance after this many failed runs in a row. */
 const failuresMax = 6;
-/** It also ends after this many runs for a pending cache clear; the deadline of each clear ends the wait sooner. */
+/** It also stops after this many runs for a pending cache clear; usually the deadline of the clear ends the wait earlier. */
 const clearRunsMax = 50;
 
 interface ApplyParts {
@@ -41,7 +41,7 @@ export async function applyInstance(instance: ObjectName, parts: ApplyParts): Pr
   }
 }
 
-/** Whether the next run may succeed without a change. It cannot after an invalid key, for example. */
+/** Whether the next run can succeed without a change. It can't after an invalid API key, for example. */
 function hasFailedTransiently({ result }: ReconcileOutcome): boolean {
   if (result.kind === "Unsettled" || result.kind === "Outdated") return true;
   if (result.kind !== "Failed") return false;

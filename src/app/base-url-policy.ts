@@ -9,15 +9,15 @@ export interface BaseUrlPolicy {
   readonly allowInsecureHttp: boolean;
   /** Allowed prefixes, for example `https://api.waf.example/`; undefined allows all. */
   readonly allowedBaseUrls: readonly string[] | undefined;
-  /** Whether base URLs may lead to loopback, private, link-local and other inner addresses that `allowedBaseUrls` does not name. */
+  /** Whether base URLs may resolve to loopback, private, link-local and other internal addresses outside `allowedBaseUrls`. */
   readonly allowPrivateNetworks: boolean;
 }
 
-/** How the operator connects to the base URLs that have no objection. Names are checked when they are resolved. */
+/** How the operator connects to accepted base URLs. Host names are checked when they are resolved. */
 export function connectionsOf(policy: BaseUrlPolicy): { readonly open: OpenTransport; readonly hidesCause: boolean } {
   return {
     open: mayBeInner(policy) ? openClient : checkedClients({ isAllowed: isPublicAddress }),
-    // Whoever runs the operator chose the URLs that it allows by name; any other was chosen by a user who may explore the network.
+    // The administrator chose the URLs in the allowlist; any other URL was chosen by a user, who might scan the network.
     hidesCause: policy.allowedBaseUrls === undefined,
   };
 }
@@ -32,18 +32,18 @@ export function baseUrlObjection(policy: BaseUrlPolicy, baseUrl: string): string
   }
   const allowed = policy.allowedBaseUrls;
   if (allowed !== undefined && !isAllowedBaseUrl(allowed, baseUrl)) {
-    return `spec.baseUrl ${baseUrl} is not among the base URLs that wafsync was started with (--allowed-base-urls ${allowed.join(",")}).`;
+    return `spec.baseUrl ${baseUrl} is not one of the allowed base URLs (--allowed-base-urls ${allowed.join(",")}).`;
   }
   if (mayBeInner(policy) || !namesInnerHost(baseUrl)) return undefined;
-  return `spec.baseUrl ${baseUrl} is an address of an inner network: set the public URL of the WAF's API, or start wafsync with --allowed-base-urls ${normalized.value.origin} or --allow-private-networks.`;
+  return `spec.baseUrl ${baseUrl} is an internal address: set the public URL of the WAF's API, or start wafsync with --allowed-base-urls ${normalized.value.origin} or --allow-private-networks.`;
 }
 
-/** A base URL that `--allowed-base-urls` names was chosen by whoever runs wafsync, and may be anywhere. */
+/** The administrator chose the base URLs in `--allowed-base-urls`, so they may have any address. */
 function mayBeInner({ allowPrivateNetworks, allowedBaseUrls }: BaseUrlPolicy): boolean {
   return allowPrivateNetworks || allowedBaseUrls !== undefined;
 }
 
-/** Whether the URL says so itself: names other than localhost are judged by the addresses that they have. */
+/** Whether the URL itself contains an internal address. Names other than localhost are checked when they are resolved. */
 function namesInnerHost(baseUrl: string): boolean {
   const { hostname } = new URL(baseUrl);
   return /(?:^|\.)localhost\.?$/.test(hostname) || refusedLiteral(hostname, isPublicAddress) !== undefined;
@@ -54,7 +54,7 @@ export function readAllowedBaseUrls(text: string | undefined): readonly string[]
   return text?.split(",").map((url) => url.trim());
 }
 
-/** Whether the base URL is one of these, or below one. */
+/** Whether the base URL equals one of these, or is below one. */
 export function isAllowedBaseUrl(allowed: readonly string[], baseUrl: string): boolean {
   return allowed.some((prefix) => isBelow(prefix, baseUrl));
 }

@@ -21,7 +21,7 @@ export interface ClearOptions {
   readonly retries: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** How to take turns with other processes of the machine that have the same key. */
+  /** Coordinates with other processes on this machine that use the same API key. */
   readonly locks?: KeyLocks | undefined;
   readonly random: () => number;
   readonly stopping: Stopping;

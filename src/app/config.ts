@@ -1,20 +1,20 @@
 // The only module that reads the environment.
 
 export interface Environment {
-  /** `WAFSYNC_API_KEY`: the key of commands, and of an instance whose Secret is not in the directory. Never printed. */
+  /** `WAFSYNC_API_KEY`: the API key for commands, and for an instance whose Secret is not in the directory. Never printed. */
   readonly apiKey: string | undefined;
-  /** `WAFSYNC_BASE_URL`: the base URL of the WAF that this key belongs to. */
+  /** `WAFSYNC_BASE_URL`: the base URL of the WAF for this key. */
   readonly baseUrl: string | undefined;
   /** `POD_NAME` and `POD_NAMESPACE`, as the manifests set them from the downward API. */
   readonly podName: string | undefined;
   readonly podNamespace: string | undefined;
   /** `NODE_DEBUG`: what Node.js and its libraries print for debugging, including the paths of requests. */
   readonly nodeDebug: string | undefined;
-  /** `NODE_TLS_REJECT_UNAUTHORIZED`: with `0`, Node.js sends keys to servers that have not proven who they are. */
+  /** `NODE_TLS_REJECT_UNAUTHORIZED`: with `0`, Node.js sends keys to unverified servers. */
   readonly tlsRejectUnauthorized: string | undefined;
   /** `OTEL_EXPORTER_OTLP_ENDPOINT`: where an OpenTelemetry collector receives logs by OTLP over HTTP. */
   readonly otlpEndpoint: string | undefined;
-  /** `XDG_RUNTIME_DIR`: the folder of the user for what ends with the session. */
+  /** `XDG_RUNTIME_DIR`: the user's folder for files of the session. */
   readonly runtimeDirectory: string | undefined;
   /** `XDG_CACHE_HOME`: the folder of the user for caches. */
   readonly cacheHome: string | undefined;

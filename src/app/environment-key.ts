@@ -1,5 +1,6 @@
-// The API key of the environment, and where it may go. A folder says which URL a WAF has, and its author may be anybody whose
-// pull request is planned: the key is sent only to a base URL that whoever set the key named as well.
+// The API key from the environment, and its allowed destinations. The files in a folder choose the URL of a WAF, and their author
+// may be the untrusted author of a pull request. The key is therefore sent only to a base URL that is also set by whoever set the
+// key.
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import { normalizeBaseUrl } from "../waf/base-url.ts";
 import { isAllowedBaseUrl } from "./base-url-policy.ts";

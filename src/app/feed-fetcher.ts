@@ -1,5 +1,4 @@
-// Fetches feeds: reads the Secrets that a feed refers to, and asks its source. What may be fetched at all is decided by the
-// options of the command.
+// Fetches feeds: reads the Secrets that a feed refers to, and queries its source. The options of the command determine which URLs are allowed.
 import { platform, release } from "node:os";
 import type { Clock } from "../async/clock.ts";
 import { ApiKey, validateApiKey } from "../model/api-key.ts";
@@ -17,11 +16,11 @@ import type { FetchFeed } from "../reconcile/feeds/feed-ports.ts";
 
 export interface FeedPolicy {
   readonly allowInsecureHttp: boolean;
-  /** Whether feeds may be at addresses that are not on the public Internet. */
+  /** Whether feeds may have addresses that are not on the public Internet. */
   readonly allowPrivateFeeds: boolean;
 }
 
-/** A problem is a sentence that names the Secret, and holds nothing of it. */
+/** A problem is a sentence with the name of the Secret but none of its contents. */
 export type SecretValue =
   | { readonly ok: true; readonly value: ApiKey }
   | { readonly ok: false; readonly problem: string };
@@ -63,7 +62,7 @@ function fetching(options: FeedFetcherOptions, crowdsecs: Map<string, CrowdsecCl
       headers: headers.headers,
       format: source.format,
       validators,
-      // One more than the guard allows is enough to see that there are too many.
+      // One entry above the limit of the guard is sufficient to detect that there are too many.
       entriesMax: Math.max(feed.guards.maxEntries, 1),
     };
     return await fetchFeed(request, { ...networkOptions(options), signal });
@@ -81,7 +80,7 @@ function networkOptions({ policy, clock, redactor, version }: FeedFetcherOptions
   };
 }
 
-/** Remembers the decisions of one feed. With another source, that starts anew. */
+/** Keeps the decisions of one feed. A change of the source starts over. */
 interface CrowdsecClient {
   readonly sourceKey: string;
   readonly client: CrowdsecSource;
@@ -128,7 +127,7 @@ async function readHeaders(
     if (!secret.ok) return missing(secret.problem);
     const value = secret.value.reveal().replace(/\r?\n$/u, "");
     if (!/^[\x20-\x7e]+$/u.test(value))
-      return missing(`The Secret ${secretKeyRef.name} has a value that fits in no header.`);
+      return missing(`The Secret ${secretKeyRef.name} has a value that is not valid in an HTTP header.`);
     for (const part of secretsIn(value)) redactor.add(new ApiKey(part));
     headers[name.toLowerCase()] = value;
   }

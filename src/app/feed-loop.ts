@@ -1,16 +1,16 @@
-// Keeps the feeds current: once, or until the process stops. Wakes whoever uses them when rules may get other entries.
+// Updates the feeds, either once or until the process stops. Notifies their users when the entries of rules may have changed.
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { DeclaredFeed } from "../model/declared-feed.ts";
 import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 
-/** Statuses change with time, too: a feed becomes stale. */
+/** Statuses also change with time: a feed can become stale. */
 const idleMsMax = 60_000;
 const pauseMsMin = 1_000;
 
 export interface FeedLoopOptions {
   readonly book: FeedBook;
-  /** What is declared now. */
+  /** The current declarations. */
   readonly feeds: () => readonly DeclaredFeed[];
   readonly clock: Clock;
 }
@@ -23,18 +23,18 @@ export class FeedLoop {
     this.#options = options;
   }
 
-  /** What is declared may have changed. */
+  /** The declarations may have changed. */
   wake(): void {
     this.#changed.notify();
   }
 
-  /** Takes over what is declared and what is stored, and fetches nothing. */
+  /** Loads the declarations and the stored content, and fetches nothing. */
   async load(): Promise<void> {
     const { book, feeds } = this.#options;
     await book.declare(feeds());
   }
 
-  /** Asks the sources that are due. Never rejects. */
+  /** Fetches the feeds that are due. Never rejects. */
   async once(signal: AbortSignal): Promise<void> {
     const { book } = this.#options;
     await this.load();
@@ -42,7 +42,7 @@ export class FeedLoop {
     if (!signal.aborted) await book.report();
   }
 
-  /** @param onChange called when rules may get other entries */
+  /** @param onChange called when the entries of rules may have changed */
   async run(signal: AbortSignal, onChange: () => void): Promise<void> {
     const { book, clock } = this.#options;
     let version = book.version();

@@ -1,5 +1,5 @@
-// Keeps what runs tell the history for a moment, and stores it in batches: no call of a WAF waits for it, and ten thousand
-// writes cost a few requests. A process that is killed loses the last batch; one that ends in order loses nothing.
+// Buffers history events and stores them in batches, so that no call of a WAF waits for them, and ten thousand writes need only a
+// few requests. A process that is killed loses the last batch; a graceful stop loses nothing.
 import type { CancelTimer, Clock } from "../async/clock.ts";
 import type { HistoryEvent } from "../model/history.ts";
 import { joinEvents } from "../model/history.ts";
@@ -7,11 +7,11 @@ import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
 import type { HistoryPort } from "../reconcile/ports.ts";
 
-/** The first events after a quiet time are stored this soon. */
+/** The delay before the first events after an idle period are stored. */
 const firstDelayMs = 1_000;
-/** While events keep coming, one batch in this time. */
+/** The minimum time between two batches. */
 const batchIntervalMs = 10_000;
-/** Events that wait for a store that does not answer; the oldest go first. */
+/** The maximum number of buffered events while the store does not respond; the oldest are dropped first. */
 const waitingMax = 20_000;
 
 export interface HistoryStore {
@@ -63,7 +63,7 @@ export class HistoryKeeper implements HistoryPort {
     void this.flush();
   }
 
-  /** Stores what waits. Resolves when that is done. */
+  /** Stores all buffered events, and resolves afterwards. */
   async flush(): Promise<void> {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -89,7 +89,7 @@ export class HistoryKeeper implements HistoryPort {
     }
   }
 
-  /** They are tried again with the next events. */
+  /** They are retried with the next events. */
   #keep(instance: ObjectName, events: readonly HistoryEvent[]): void {
     const waiting = this.#waiting.get(nameKey(instance)) ?? { instance, events: [] };
     waiting.events = [...events, ...waiting.events];

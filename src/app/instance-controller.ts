@@ -1,5 +1,5 @@
-// Reconciles all instances: one queue of instances, at most one run of an instance at a time, woken by changes and by time.
-// Namespaces take turns, long runs yield to others, and a run that waits for a WAF holds no place.
+// Reconciles all instances with one queue, at most one run of an instance at a time, triggered by changes and by timers.
+// Namespaces take turns, long runs yield to others, and a run that waits for a WAF occupies no worker.
 import type { BackOff } from "../async/back-off.ts";
 import { upwardBackOffDelayMs } from "../async/back-off.ts";
 import type { Clock } from "../async/clock.ts";
@@ -22,7 +22,7 @@ import { reconcileResult } from "./reconcile-result.ts";
 
 /** Runs mostly wait for the WAF, so many may be in progress; the calls with one key still follow one another. */
 const workersDefault = 64;
-/** While others wait for a place, a run ends after so many writes or so long, and continues behind them. */
+/** While other instances wait for a worker, a run stops after this number of writes or this time, and continues after them. */
 export const turnWritesMax = 200;
 export const turnMsMax = 60_000;
 /** Each retry for a status that could not be written reads the WAF, so these retries back off. */
@@ -42,7 +42,7 @@ export interface InstanceControllerOptions {
   readonly startRun: (instance: ObjectName, reasons: readonly string[]) => InstanceRun;
   /** Increases whenever something that concerns the instance has changed. */
   readonly version: (instance: ObjectName) => number;
-  /** What the first run of an instance remembers; nothing by default. */
+  /** The initial memory of an instance; empty by default. */
   readonly memoryOf?: (instance: ObjectName) => InstanceMemory;
   readonly clock: Clock;
   readonly random: () => number;

@@ -15,7 +15,7 @@ import type { OperatorParts } from "./operator-ports.ts";
 export interface LogForwardingParts extends Omit<OperatorParts, "records" | "history"> {
   readonly api: ApiServer;
   readonly outputs: LogOutputs;
-  /** Where records of wafsync 0.1 are; undefined if they are not to be moved. */
+  /** The records of wafsync 0.1; undefined if they must not be moved. */
   readonly formerRecords: FormerRecordsOptions | undefined;
   /** What the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];

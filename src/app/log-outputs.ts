@@ -46,7 +46,7 @@ export function logLines({ instance, domain }: LogOrigin, entries: readonly LogE
 
 class StdoutLogs implements LogOutputPort {
   readonly #options: LogOutputsOptions;
-  /** Writes of several instances follow one another, so that lines are never interleaved. */
+  /** Writes of several instances are serialized, so that lines are never interleaved. */
   readonly #turns = new Turns();
 
   constructor(options: LogOutputsOptions) {
@@ -55,7 +55,7 @@ class StdoutLogs implements LogOutputPort {
 
   async write(origin: LogOrigin, entries: readonly LogEntry[]): Promise<string | undefined> {
     const writing = this.#turns.run(async () => await this.#writeAll(Buffer.from(logLines(origin, entries))));
-    // Whatever goes wrong belongs into the status of the instance whose rows these are.
+    // Any failure is reported in the status of the instance to which the rows belong.
     return await writing.catch((error: unknown) => `The rows can't be written (${errorName(error)}).`);
   }
 

@@ -1,4 +1,4 @@
-// The turns that the wafsync processes of one user on one machine take with an API key.
+// Coordinates the wafsync processes of one user on one machine that use the same API key.
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../async/clock.ts";
@@ -8,10 +8,10 @@ import type { Environment } from "./config.ts";
 
 export interface MachineLocksOptions {
   readonly environment: Pick<Environment, "runtimeDirectory">;
-  /** What this process does, for example `wafsync run`. */
+  /** The command of this process, for example `wafsync run`. */
   readonly command: string;
   readonly clock: Clock;
-  /** Called with a sentence for people. */
+  /** Called with a message for people. */
   readonly onNotice: (text: string) => void;
 }
 

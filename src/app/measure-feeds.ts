@@ -1,4 +1,4 @@
-// Turns what becomes of feeds into metrics.
+// Records the fetches of feeds as metrics.
 import { nameKey } from "../model/resource.ts";
 import type { FeedObserver } from "../reconcile/feeds/feed-ports.ts";
 import { type FeedMetrics, fetchResults } from "../telemetry/metrics-feeds.ts";

@@ -1,4 +1,4 @@
-// How the watches fare, as metrics that are read when somebody asks for them.
+// Metrics of the watches, which are collected on every scrape.
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 

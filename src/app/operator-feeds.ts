@@ -1,5 +1,5 @@
-// The feeds of a cluster: declared as WafFeeds, with Secrets of their namespaces, and remembered in WafRecords. Only the leader
-// fetches, because one process alone may move the cursor of CrowdSec.
+// The feeds of a cluster: declared as WafFeeds, with Secrets in their namespaces, and stored in WafRecords. Only the leader
+// fetches, because only one process may advance the CrowdSec cursor.
 import type { ApiServer } from "../kube/api-server.ts";
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import type { Gathered } from "../model/gathered.ts";

@@ -1,4 +1,4 @@
-// The history that the operator keeps for people, in WafRecords.
+// Keeps the operator's history in WafRecords, for people.
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
@@ -20,9 +20,9 @@ export function operatorHistory({ api, clock, leadership, source, log }: History
   const records = new HistoryRecords({
     api,
     holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
-    // What was done before the process was asked to stop must still be recorded.
+    // Events from before the shutdown must still be recorded.
     mayWrite: () => leadership.mayRecord(),
     nowMs: () => clock.nowMs(),
   });
-  return new HistoryKeeper(records, clock, (problem) => log.warn("history not written", { problem }));
+  return new HistoryKeeper(records, clock, (problem) => log.warn("could not write history", { problem }));
 }

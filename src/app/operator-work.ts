@@ -55,10 +55,10 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
-  /** Of the answers of one WAF. */
+  /** Limits for the responses of one WAF. */
   readonly limits?: AnswerLimits | undefined;
   readonly feedPolicy: FeedPolicy;
-  /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
+  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
   readonly migratesConfigMaps: boolean;
   readonly clock: Clock;
   readonly random: () => number;
@@ -119,13 +119,13 @@ class Work implements OperatorWork {
 
   async whenSynced(signal: AbortSignal): Promise<void> {
     await this.#source.whenSynced(signal);
-    // If they can't be read in time, each instance reports why.
+    // If the records can't be read in time, each instance reports the reason.
     await this.#records.whenUsable(signal);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     this.#isWorking = true;
-    // What feeds said last is known before the first run, so that no rule seems to have lost its entries.
+    // The last content of feeds is loaded before the first run, so that no rule appears to have lost its entries.
     await this.#feeds.loop.load();
     for (const instance of this.#source.instances()) {
       this.#options.metrics.addInstance(nameKey(instance));

@@ -30,10 +30,10 @@ export interface OperatorOptions {
   readonly lease: ObjectAddress | undefined;
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
-  /** Of the answers of one WAF; the widest if undefined. */
+  /** Limits for the responses of one WAF; unlimited if undefined. */
   readonly limits?: AnswerLimits | undefined;
   readonly feedPolicy: FeedPolicy;
-  /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
+  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
   readonly migratesConfigMaps: boolean;
   readonly version: string;
   /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */

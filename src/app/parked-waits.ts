@@ -1,13 +1,13 @@
-// A run that waits for a WAF gives up its place among the workers, so that WAFs that hang hold up nobody else.
+// A run that waits for a WAF releases its worker, so that unresponsive WAFs do not delay other instances.
 import type { Clock } from "../async/clock.ts";
 import { sleepBy } from "../async/clock.ts";
 import type { Park } from "../async/workers.ts";
 import type { ReconcilePorts, WafPort } from "../reconcile/ports.ts";
 
-/** Shorter waits, as most calls are, keep the place. */
+/** Shorter waits, which include most calls, keep the worker. */
 export const parkAfterMs = 500;
 
-/** The same ports; every wait of theirs for a WAF or for a time parks. */
+/** The same ports, but every wait for a WAF or a timer parks the run. */
 export function parkingPorts(ports: ReconcilePorts, park: Park): ReconcilePorts {
   const { clock } = ports;
   const waiting = async <T>(act: () => Promise<T>): Promise<T> => {

@@ -1,5 +1,6 @@
-// Carries what the lists showed from one process to the next, so that a command finds what another writer removed between two
-// runs. It is taken out of the store before the first write: a process that is killed leaves nothing that could look like drift.
+// Carries the observed lists from one process to the next, so that a command detects entries that another writer removed between
+// two runs. They are deleted from the store before the first write, so that a killed process leaves nothing that could be
+// mistaken for drift.
 import type { Entry } from "../model/entry.ts";
 import { listNames } from "../model/declared.ts";
 import type { ListName } from "../model/declared.ts";
@@ -11,7 +12,7 @@ import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 
-/** Where it lies between two processes. A failure costs the knowledge of drift, and nothing else. */
+/** The store between two processes. If it fails, only drift is not detected. */
 export interface SeenStore {
   read(instance: ObjectName): Promise<SeenLists | undefined>;
   write(instance: ObjectName, seen: SeenLists): Promise<void>;
@@ -26,7 +27,7 @@ export class SeenKeeper {
     this.#store = store;
   }
 
-  /** Before the first run of the instances. */
+  /** Called before the first run of the instances. */
   async take(instances: readonly ObjectName[]): Promise<void> {
     for (const instance of instances) {
       const lists = await this.#store.read(instance);
@@ -35,12 +36,12 @@ export class SeenKeeper {
     }
   }
 
-  /** The memory that the first run of the instance starts with. */
+  /** The initial memory for the first run of the instance. */
   memoryOf(instance: ObjectName): InstanceMemory {
     return memoryWith(this.#seen.get(nameKey(instance))?.lists);
   }
 
-  /** A run has ended. One that wrote something and did not end well leaves lists of which nothing is known. */
+  /** Called after a run. After an unsuccessful run with writes, the state of the lists is unknown. */
   note(instance: ObjectName, { result, facts }: Pick<ReconcileOutcome, "result" | "facts">): void {
     const key = nameKey(instance);
     if (result.kind === "Done" && facts !== undefined) {
@@ -51,7 +52,7 @@ export class SeenKeeper {
     }
   }
 
-  /** After the last run. */
+  /** Called after the last run. */
   async putBack(): Promise<void> {
     for (const { instance, lists } of this.#seen.values()) await this.#store.write(instance, lists);
   }
@@ -68,7 +69,7 @@ function memoryWith(seen: SeenLists | undefined): InstanceMemory {
   return memory;
 }
 
-/** Only what is declared can be missed. */
+/** Only declared entries can be reported as missing. */
 function seenBy({ observed, desired }: RunFacts): SeenLists | undefined {
   if (observed === undefined) return undefined;
   const lists: Record<ListName, Set<Entry>> = { blocklist: new Set(), allowlist: new Set() };

@@ -1,4 +1,4 @@
-// The feeds of a directory: declared in its files, with Secrets from these files, and remembered in the state directory.
+// The feeds of a directory: declared in its files, with Secrets from these files, and stored in the state directory.
 import type { SecretKeyRef } from "../model/declared-feed.ts";
 import { nameKey } from "../model/resource.ts";
 import { FeedBook } from "../reconcile/feeds/feed-book.ts";
@@ -30,7 +30,7 @@ export function openStandaloneFeeds(
     secretOf(source, namespace, ref);
   const { fetch, forget } = createFeedFetcher({ policy, readSecret, clock, redactor, version });
   const files = createFeedFiles(store.state);
-  // What a dry run fetches is judged by what is stored, and forgotten.
+  // A dry run compares fetched content with the stored content, and does not store it.
   const feedStore = isDryRun ? { ...files, save: async () => undefined } : files;
   const book = new FeedBook({ store: feedStore, fetch, forget, status, clock, random });
   return { book, loop: new FeedLoop({ book, feeds: () => source.snapshot().feeds, clock }) };

@@ -1,5 +1,4 @@
-// The feeds of a directory, for those who use them. What feeds need is loaded with the first feed that is declared: most
-// directories have none.
+// The feeds of a directory. Their modules are loaded with the first declared feed, because most directories have none.
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { ObjectName } from "../model/resource.ts";
 import type { FeedView } from "../plan/feeds/feed-access.ts";
@@ -31,7 +30,7 @@ export class StandaloneFeeds {
     return this.#work?.book.version() ?? 0;
   }
 
-  /** What is wrong with each feed, in a sentence or more. */
+  /** The problems of each feed, in one or more sentences. */
   problems(): readonly string[] {
     return this.#work?.book.problems() ?? [];
   }
@@ -42,17 +41,17 @@ export class StandaloneFeeds {
     this.#work?.loop.wake();
   }
 
-  /** Takes over what is declared and what is stored, and fetches nothing. */
+  /** Loads the declarations and the stored content, and fetches nothing. */
   async load(): Promise<void> {
     await (await this.#open())?.loop.load();
   }
 
-  /** Asks the sources that are due. */
+  /** Fetches the feeds that are due. */
   async once(signal: AbortSignal): Promise<void> {
     await (await this.#open())?.loop.once(signal);
   }
 
-  /** @param onChange called when rules may get other entries */
+  /** @param onChange called when the entries of rules may have changed */
   async run(signal: AbortSignal, onChange: () => void): Promise<void> {
     while (!signal.aborted) {
       const { version } = this.#changed;

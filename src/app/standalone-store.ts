@@ -17,13 +17,13 @@ export interface OpenedStore {
   readonly seen: SeenStore;
   /** Undefined for a dry run. */
   readonly history: HistoryPort | undefined;
-  /** Where feeds are remembered. A dry run only reads it. */
+  /** The store of feeds. A dry run only reads it. */
   readonly state: StateDirectory;
   /** Every instance that has an inventory. */
   known(): Promise<readonly ObjectName[]>;
   /** Whether there is a status of any other object. */
   hasOthers(objects: readonly ResourceRef[]): Promise<boolean>;
-  /** Removes what is remembered of all other objects, which are no longer declared. */
+  /** Removes the stored data of all other objects, which are no longer declared. */
   keepOnly(objects: readonly ResourceRef[]): Promise<void>;
   /** Why statuses and events could not be written, one sentence each. */
   problems(): readonly string[];
@@ -77,7 +77,7 @@ export async function openStore(
       const { removeOtherFeeds } = await import("../source/directory/feed-files.ts");
       const problem = await removeOtherFeeds(opened.state, objects.filter(isFeed));
       if (problem !== undefined) onProblem(problem);
-      // Last, because the statuses of objects say that something is left to be removed.
+      // Last, because existing statuses indicate that there is something to remove.
       await status.keepOnly(objects);
     },
     problems: () => problems,

@@ -40,16 +40,16 @@ export interface StandaloneOptions {
   readonly stateDirectory: string;
   readonly baseUrls: BaseUrlPolicy;
   readonly feedPolicy: FeedPolicy;
-  /** Of wafsync: feeds are told. */
+  /** The version of wafsync, which is sent to feeds. */
   readonly version: string;
-  /** The key of the one instance whose Secret is not in the directory. */
+  /** The API key for the single instance whose Secret is not in the directory. */
   readonly environmentKey: EnvironmentKey | undefined;
   /** Writes neither to the WAF nor to the state directory, and takes no lock. */
   readonly isDryRun: boolean;
   readonly clock: Clock;
   readonly random: () => number;
   readonly redactor: Redactor;
-  /** How to take turns with other processes of the machine that have the same key. */
+  /** Coordinates with other processes on this machine that use the same API key. */
   readonly locks?: KeyLocks | undefined;
   readonly stopping: Stopping;
   readonly observer: ReconcileObserver;
@@ -70,7 +70,7 @@ export interface Preview {
 
 export type OpenedStandalone =
   | { readonly ok: true; readonly standalone: Standalone }
-  /** `isInUse`: another process works with the state directory. */
+  /** `isInUse`: another process is using the state directory. */
   | { readonly ok: false; readonly problem: string; readonly isInUse?: true };
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
@@ -123,8 +123,8 @@ export class Standalone {
   }
 
   /**
-   * Instances with managed entries that are no longer declared: their entries stay on the WAF. One that an invalid file may
-   * declare is not among them, nor one that another instance continues.
+   * Instances with managed entries that are no longer declared: their entries stay on the WAF. Excludes instances that an invalid
+   * file may declare, and instances that another one continues.
    */
   async orphaned(): Promise<readonly ObjectName[]> {
     const metas = [...this.#source.snapshot().instances.values()].map(({ meta }) => meta);
@@ -149,7 +149,7 @@ export class Standalone {
     return this.#store.problems();
   }
 
-  /** What is wrong with each feed, in a sentence or more. */
+  /** The problems of each feed, in one or more sentences. */
   feedProblems(): readonly string[] {
     return this.#feeds.problems();
   }
@@ -163,9 +163,8 @@ export class Standalone {
   }
 
   /**
-   * Brings every instance to its declared state, concurrently, and gives up on one after several failed runs. Watches the
-   * files meanwhile, so that an urgent rule does not wait for the end of a long list.
-   * @param only the instances, if not all
+   * Brings all instances to their declared state, concurrently, and stops retrying an instance after several failed runs. Watches
+   * the files during this time, so that an urgent rule does not wait for a long list. @param only the instances, if not all
    */
   async applyOnce(
     onFiles: () => Promise<void>,
@@ -238,7 +237,7 @@ export class Standalone {
   }
 
   /**
-   * Recreating an object under the same name starts from scratch. An unreadable file is not a deletion, and what is missing may
+   * Recreating an object with the same name starts from scratch. An unreadable file is not a deletion, and a missing object may
    * only be in the middle of a replacement.
    */
   async #forgetGone(): Promise<void> {

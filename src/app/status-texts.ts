@@ -1,22 +1,22 @@
-// What statuses and events say to people, made safe in one place: no API key that the process has ever known, no characters
-// that nobody sees. Other texts of a status are data, which is compared with what is declared, and stay as they are.
+// Sanitizes the messages of statuses and events in one place: redacts every API key that the process has ever known, and escapes
+// invisible characters. Other strings in a status are data, which is compared with the declarations, and stay unchanged.
 import type { Redactor } from "../model/redactor.ts";
 import { visibleText } from "../model/visible-text.ts";
 import type { StatusPort } from "../reconcile/ports.ts";
 
 type Status = Readonly<Record<string, unknown>>;
 
-/** The fields with texts for people, wherever they are in a status. */
+/** The names of fields with messages, anywhere in a status. */
 const fieldsForPeople: ReadonlySet<string> = new Set(["message", "entry", "source"]);
 
-/** Makes a text for people safe. */
+/** Sanitizes a message. */
 export type SafeText = (text: string) => string;
 
 export function safeTexts(redactor: Redactor): SafeText {
   return (text) => visibleText(redactor.redact(text));
 }
 
-/** The status with safe texts. */
+/** The status with sanitized messages. */
 export function safeStatus(status: Status, safe: SafeText): Status {
   return safeValue(status, "", safe) as Status;
 }

@@ -1,5 +1,5 @@
-// Reports on objects outside every reconcile run: after changes, and periodically. Anybody may create such objects, in any
-// number, so namespaces take turns, writes are paced, and nothing here wakes a run.
+// Reports on objects that no reconcile run covers, after changes and periodically. Anyone can create such objects in any number,
+// so namespaces take turns, writes are rate-limited, and nothing here triggers a run.
 import type { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import { TimeSlices } from "../async/time-slices.ts";
@@ -14,9 +14,9 @@ import { loggedStatus, type LoggedStatusOptions } from "./logged-status.ts";
 const debounceMs = 500;
 /** A status that could not be written is retried after this time, even if nothing changes. */
 const intervalMs = 60_000;
-/** At most 50 statuses a second. */
+/** At most 50 statuses per second. */
 const writeGapMs = 20;
-/** After a change, a round that takes longer starts again, so that what is new comes to its turn. */
+/** After a change, a round that takes longer than this restarts, so that new objects get their turn. */
 const roundMsMin = 2_000;
 
 type Unattached = NonNullable<ReturnType<ClusterSource["unattachedNow"]>>;
@@ -30,7 +30,7 @@ export interface UnattachedOptions {
   readonly clock: Clock;
 }
 
-/** Such an object belongs to no run, so none is requeued for a status that could not be written. */
+/** No run covers such an object, so a failed status write does not requeue one. */
 export function createUnattachedLoop(
   clock: Clock,
   changed: ChangeSignal,
@@ -45,9 +45,9 @@ export function createUnattachedLoop(
 export class UnattachedLoop {
   readonly #options: UnattachedOptions;
   readonly #status: StatusPort;
-  /** What was reported of each stored object. */
+  /** The last report on each stored object. */
   readonly #reported = new WeakMap<object, string>();
-  /** Of the object that is being reported on. */
+  /** The current object. */
   #unwritten: string | undefined;
 
   constructor(options: UnattachedOptions) {
@@ -69,7 +69,7 @@ export class UnattachedLoop {
     }
   }
 
-  /** Reports on every object once, or ends early after a change. */
+  /** Reports on every object once, or stops early after a change. */
   async round(signal: AbortSignal): Promise<void> {
     const { changed, clock } = this.#options;
     const [startedMs, { version }] = [clock.monotonicMs(), changed];
@@ -78,7 +78,7 @@ export class UnattachedLoop {
       if (signal.aborted) return;
       if (changed.version !== version && clock.monotonicMs() - startedMs >= roundMsMin) return;
       if (slices.isOver) await slices.pause();
-      // By its turn it may be attached, and its status that of a run.
+      // By now, the object may be attached, and a run may cover its status.
       const now = this.#options.source.unattachedNow(object.meta);
       if (now !== undefined && (await this.#report(now))) await clock.sleep(writeGapMs, signal);
     }
@@ -109,10 +109,10 @@ export class UnattachedLoop {
     return isWritten;
   }
 
-  /** A deleted instance that is invalid loses its finalizer, so that it does not stay in Terminating for ever. */
+  /** A deleted instance that is invalid loses its finalizer, so that it does not stay in Terminating forever. */
   async #release({ meta, problem }: Unattached): Promise<boolean> {
     if ((await this.#options.lifecycle.removeFinalizer(meta)) !== undefined) return false;
-    const kept = `The entries that wafsync added stay on the WAF, because this object is invalid: ${problem}`;
+    const kept = `The managed entries stay on the WAF, because this object is invalid: ${problem}`;
     this.#status.event(meta, { type: "Warning", reason: "EntriesLeftBehind", message: kept });
     return true;
   }
@@ -122,7 +122,7 @@ function gistOf({ reason, problem }: Unattached): string {
   return `${reason} ${problem}`;
 }
 
-/** One object of each namespace, then the next of each. */
+/** One object of each namespace in turn. */
 function* inTurns(byNamespace: ReadonlyMap<string, readonly Unattached[]>): Generator<Unattached> {
   let left = [...byNamespace.values()];
   for (let turn = 0; left.length > 0; turn += 1) {

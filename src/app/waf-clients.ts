@@ -23,13 +23,13 @@ interface Opened {
 export interface WafClientsOptions {
   readonly clock: Clock;
   readonly open: OpenTransport;
-  /** Knows all keys that were ever read: a WAF may repeat a former one. */
+  /** Knows all keys that were ever read, because a WAF may echo a former one. */
   readonly redactor: Redactor;
-  /** How to take turns with other processes of the machine; undefined in a cluster, where the Lease does it. */
+  /** Coordinates with other processes on this machine; undefined in a cluster, where the Lease does this. */
   readonly locks?: KeyLocks | undefined;
-  /** Of the answers of one WAF; the widest if undefined. */
+  /** Limits for the responses of one WAF; unlimited if undefined. */
   readonly limits?: AnswerLimits | undefined;
-  /** Whether the faults of failed connections are the same whatever the cause. */
+  /** Whether all failed connections result in the same fault. */
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
   readonly permit: (operation: WriteName) => Permission;
@@ -61,7 +61,7 @@ export class WafClients {
     return opened.client;
   }
 
-  /** Call this when the instance has changed: a call that waits for its time waits no longer than the instance asks for now. */
+  /** Call this when the instance has changed: a waiting call then uses the current interval of the instance. */
   pace({ meta, minRequestIntervalMs }: Pick<DeclaredInstance, "meta" | "minRequestIntervalMs">): void {
     const opened = this.#opened.get(nameKey(meta));
     if (opened === undefined || opened.minRequestIntervalMs === minRequestIntervalMs) return;

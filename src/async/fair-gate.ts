@@ -1,5 +1,5 @@
-// Lets so many actions run at once. Those that wait belong to groups, which take turns: a group with thousands of actions delays
-// another one by a few.
+// Limits the number of concurrent actions. Waiting actions belong to groups, which take turns: a group with thousands of actions
+// delays another group only slightly.
 
 export class FairGate {
   readonly #atOnceMax: number;
@@ -29,7 +29,7 @@ export class FairGate {
     });
   }
 
-  /** The place goes to the next one. */
+  /** The next action gets the slot. */
   #next(): void {
     const [first] = this.#waiting;
     if (first === undefined) {

@@ -1,6 +1,6 @@
-// A work queue over keys, like client-go's. A key has one entry, however often it is added; the earliest wake wins; and no two
-// workers process it at once: a key that is added while it is processed runs once more afterwards. queue-rank.ts has the
-// order. Delays are monotonic time. Reasons are for logs and not part of a key's identity.
+// A work queue over keys, like client-go's. A key has one entry, however often it is added; the earliest wake-up wins; and only
+// one worker processes it at a time: a key that is added while it is processed runs again afterwards. queue-rank.ts defines the
+// order. Delays are in monotonic time. Reasons are for logs and not part of a key's identity.
 import { type BackOff, backOffDelayMs } from "./back-off.ts";
 import type { CancelTimer, Clock } from "./clock.ts";
 import { IndexedHeap } from "./indexed-heap.ts";
@@ -43,7 +43,7 @@ export interface KeyedQueueOptions<Key> {
   readonly random: () => number;
   readonly retryBackOff?: BackOff;
   readonly observer?: QueueObserver;
-  /** Groups take turns. Without it, there are none. */
+  /** Groups take turns. If unset, there are no groups. */
   readonly groupOf?: (key: Key) => string;
 }
 
@@ -135,7 +135,7 @@ export class KeyedQueue<Key> {
     this.#failures.delete(key);
   }
 
-  /** Whether keys are ready and wait for a worker. */
+  /** Whether ready keys are waiting for a worker. */
   get hasWaiting(): boolean {
     this.#promoteDue();
     return this.#ready.size > 0;

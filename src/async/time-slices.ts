@@ -1,8 +1,8 @@
-// Long work in slices: between two of them, everything else that is due in the process runs. A blocked event loop answers no
-// request and can lose the Lease.
+// Splits long work into slices, between which other work in the process can run. A blocked event loop does not respond to
+// requests and can lose the Lease.
 import type { Clock } from "./clock.ts";
 
-/** Well below what anybody notices. */
+/** Short enough not to be noticeable. */
 export const sliceMsMax = 10;
 
 export class TimeSlices {
@@ -14,14 +14,14 @@ export class TimeSlices {
     this.#beganMs = clock.monotonicMs();
   }
 
-  /** Cheap: ask it often, and await `pause` then. */
+  /** Cheap: call it often, and await `pause` if it returns true. */
   get isOver(): boolean {
     return this.#clock.monotonicMs() - this.#beganMs >= sliceMsMax;
   }
 
-  /** Resolves when other work had its turn, and begins the next slice. */
+  /** Resolves after other work could run, and starts the next slice. */
   async pause(): Promise<void> {
-    // By the clock, so that a simulation of time sees that somebody waits.
+    // Uses the clock, so that a simulation of time can detect the wait.
     await this.#clock.sleep(0);
     this.#beganMs = this.#clock.monotonicMs();
   }

@@ -1,5 +1,4 @@
-// Runs one act after the other, in the order in which they were asked for. One that fails fails for whoever asked for it, and
-// for nobody else: the next one runs all the same.
+// Runs actions one after the other, in the order of the requests. A failure affects only its caller: the next action runs anyway.
 
 export class Turns {
   #last: Promise<unknown> = Promise.resolve();
@@ -10,7 +9,7 @@ export class Turns {
     return await turn;
   }
 
-  /** Resolves when everything that was asked for until now has ended. Never rejects. */
+  /** Resolves when all actions requested so far have finished. Never rejects. */
   async ended(): Promise<void> {
     await this.#last;
   }

@@ -1,6 +1,6 @@
-// Takes keys from a queue, so many at a time, and requeues them as the handler's result asks for. A handler that throws causes a
-// retry: an error ends nothing else. Only the handler can report it, with what it knows about the run. A handler that only waits
-// for somebody else parks, and its place goes to another key meanwhile.
+// Takes keys from a queue, with limited concurrency, and requeues them according to the handler's result. If a handler throws,
+// its key is retried and nothing else is affected. Only the handler can report the error, with the context of the run. A handler
+// that only waits parks, and another key uses its worker in the meantime.
 import type { Clock } from "./clock.ts";
 import type { KeyedQueue } from "./keyed-queue.ts";
 import type { QueuePriority } from "./queue-rank.ts";
@@ -18,7 +18,7 @@ export type WorkResult =
   | { readonly kind: "Failed"; readonly wakeAtMs: number }
   | { readonly kind: "Stuck"; readonly wakeAtMs?: number };
 
-/** Gives up the place among the workers. Call the result when the work continues, which it may do at once. */
+/** Releases the worker. Call the result when the work continues, which can be immediately. */
 export type Park = () => () => void;
 
 /** `signal` aborts when the workers have to stop. */
@@ -29,13 +29,13 @@ export type WorkHandler<Key> = (
   park: Park,
 ) => Promise<WorkResult>;
 
-/** Further ones keep their places: each holds the memory of its work. */
+/** Above this limit, handlers keep their workers, because each parked handler uses memory. */
 export const parkedMax = 1_000;
 
 export interface WorkerOptions<Key> {
   readonly queue: Pick<KeyedQueue<Key>, "get" | "done" | "retry" | "retryAfter" | "forget" | "addAfter">;
   readonly clock: Pick<Clock, "nowMs">;
-  /** How many keys are processed at once, without those that are parked. */
+  /** The number of concurrently processed keys, without parked ones. */
   readonly workers: number;
   readonly handle: WorkHandler<Key>;
   readonly signal: AbortSignal;
@@ -58,7 +58,7 @@ function requeue<Key>({ queue, clock }: WorkerOptions<Key>, key: Key, result: Wo
 }
 
 /**
- * Works until the queue is shut down or the signal aborts, and until all running work has ended. To let running work finish
+ * Runs until the queue is shut down or the signal aborts, and until all running work has finished. To let running work finish
  * undisturbed, shut the queue down without aborting the signal.
  */
 export async function runWorkers<Key>(options: WorkerOptions<Key>): Promise<void> {
@@ -69,7 +69,7 @@ class Workers<Key> {
   readonly #options: WorkerOptions<Key>;
   readonly #running = new Set<Promise<void>>();
   #parked = 0;
-  /** Waits until a place is free. */
+  /** Waits until a worker is free. */
   #waiting: (() => void) | undefined;
 
   constructor(options: WorkerOptions<Key>) {

@@ -24,7 +24,7 @@ export async function runApply(options: ApplyOptions): Promise<number> {
   const how = {
     isDryRun: false,
     command: options.showsProgress ? "wafsync apply" : "wafsync run --once",
-    // Of all events only this one: the result says everything else.
+    // Prints only this event: the result contains everything else.
     onEvent:
       () =>
       (meta: ResourceMeta, { reason, message }: ObjectEvent) => {

@@ -1,4 +1,4 @@
-// `wafsync approve`: shows removals on hold by who wanted the entries last, and lets exactly these through.
+// `wafsync approve`: shows the removals on hold by the rule that last declared the entries, and approves exactly these.
 import { createInterface } from "node:readline/promises";
 import { inThousands } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
@@ -48,16 +48,16 @@ function describe(instance: string, { hash, groups }: OnHold): string[] {
   const title = count === 1 ? "1 removal is" : `${inThousands(count)} removals are`;
   const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups), ""];
   if (hash !== undefined) return lines;
-  return [...lines, "No approval helps now: the declared objects could not be read where they live."];
+  return [...lines, "These removals cannot be approved now: the declared objects could not be read from their source."];
 }
 
-/** @throws CommandError if nobody can be asked */
+/** @throws CommandError if there is no terminal for the confirmation */
 async function confirmation({ yes, output }: ApproveOptions): Promise<"Yes" | "No" | "Stopped"> {
   if (yes) return "Yes";
-  // A program that reads the list asks by itself.
+  // A program that reads the list handles the confirmation itself.
   if (output === "json") return "No";
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    throw new CommandError("nobody can be asked: this is no terminal", "Add --yes to approve exactly these.");
+    throw new CommandError("cannot ask for approval: stdin is not a terminal", "Add --yes to approve exactly these.");
   }
   return await ask("Remove exactly these from the WAF? [y/N] ");
 }

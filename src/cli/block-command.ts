@@ -1,4 +1,4 @@
-// `wafsync block`: blocks addresses now, by a rule that ends by itself, and waits until the WAF shows them.
+// `wafsync block`: blocks addresses now with a rule that can expire, and waits until the WAF lists them.
 import { formatTime } from "../api/conditions.ts";
 import { parseDuration } from "../api/durations.ts";
 import { realClock } from "../async/clock.ts";
@@ -22,11 +22,11 @@ export interface BlockOptions extends RuleCommandOptions {
 
 const spanMsMax = 3650 * 86_400_000;
 const reasonLengthMax = 1024;
-/** Rules of earlier commands that ended this long ago are tidied up. */
+/** Rules of earlier commands that expired longer ago than this are deleted. */
 const tidyAfterMs = 3_600_000;
 const tidiedMax = 20;
 
-/** @returns 0 if the WAF shows the addresses, 1 if it does not yet, 130 if a signal ended the wait. */
+/** @returns 0 if the WAF lists the addresses, 1 if it does not yet, 130 if a signal ended the wait. */
 export async function runBlock(texts: readonly string[], options: BlockOptions): Promise<number> {
   const spanMs = options.for === undefined ? undefined : parseSpan("--for", options.for);
   const { reason = "" } = options;
@@ -52,10 +52,13 @@ export async function runBlock(texts: readonly string[], options: BlockOptions):
 export function parseSpan(option: string, text: string): number {
   const spanMs = parseDuration(text);
   if (spanMs !== undefined && spanMs >= 1000 && spanMs <= spanMsMax) return spanMs;
-  throw new CommandError(`${option} ${text} is not a duration`, "Write for example 30m, 2h, 1d12h or 7d; at least 1s.");
+  throw new CommandError(
+    `${option} ${text} is not a duration`,
+    "Write a duration of at least 1s, for example 30m, 2h, 1d12h or 7d.",
+  );
 }
 
-/** An incident is no time to find out from a status that a guard rejected the address. */
+/** In an incident, a rejection by a guard must be reported immediately, not only in a status. */
 function refuseWhatWouldFail(rules: readonly CommandRule[], { gathered }: InstanceSight, nowMs: number): void {
   for (const rule of rules) {
     const objection = objectionTo(rule, gathered, nowMs);
@@ -65,7 +68,7 @@ function refuseWhatWouldFail(rules: readonly CommandRule[], { gathered }: Instan
   }
 }
 
-/** Rules that earlier commands wrote and that have long ended. */
+/** Rules of earlier commands that expired long ago. */
 function endedRules({ gathered }: InstanceSight, put: readonly CommandRule[], nowMs: number) {
   const kept = new Set(put.map(nameKey));
   const ended = gathered.rules.filter(({ rule: { meta, expiresAtMs } }) => {
@@ -122,7 +125,7 @@ function stateInWords({ state }: ChangeOutcome): string {
     case "Left":
     case "TimedOut":
     case "Stopped":
-      return "is declared as blocked, and not on the blocklist yet,";
+      return "is declared as blocked, but is not on the blocklist yet,";
   }
 }
 
@@ -140,12 +143,12 @@ function warningsOf(
     const rule = allowing.find(({ rule: { addresses } }) => addresses.some((text) => cover.find(text) !== undefined));
     if (rule === undefined) continue;
     warnings.push(
-      `warning: WafIpRule ${nameKey(rule.rule.meta)} allows ${entry} as well, and the WAF itself decides which list wins`,
+      `warning: WafIpRule ${nameKey(rule.rule.meta)} also allows ${entry}; the WAF decides which list takes precedence`,
     );
   }
   if (options.from !== undefined && !isFollowed && until !== undefined) {
     warnings.push(
-      `note: nothing follows this folder now. Keep \`wafsync run ${targetWords(options).trim()}\` running, or run \`wafsync apply ${targetWords(options).trim()}\` after ${until} to end the block.`,
+      `note: no process is watching this folder. Keep \`wafsync run ${targetWords(options).trim()}\` running, or run \`wafsync apply ${targetWords(options).trim()}\` after ${until} to remove the block.`,
     );
   }
   return warnings;

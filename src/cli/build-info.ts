@@ -1,8 +1,8 @@
-// What the build writes into the program. From the sources, nothing is written in.
+// Values that the build injects. They are unset when the program runs from source.
 
 declare const WAFSYNC_COMMIT: string | undefined;
 
-/** The Git commit that the program was built from; `-dirty` behind it means that there were other changes. */
+/** The Git commit of the build, with the suffix `-dirty` if there were uncommitted changes. */
 export function builtCommit(): string | undefined {
   return typeof WAFSYNC_COMMIT === "string" && WAFSYNC_COMMIT !== "" ? WAFSYNC_COMMIT : undefined;
 }

@@ -79,7 +79,7 @@ function describeOutcome(
     case "Failed":
       return `error: the cache was not cleared (${object}, ${outcome.reason}): ${outcome.message}`;
     case "TimedOut":
-      return `error: ${object} has not finished in time: ${outcome.message}`;
+      return `error: ${object} did not finish within the timeout: ${outcome.message}`;
     case "Stopped":
       return `error: stopped waiting for ${object}; the operator continues`;
     case "NotCreated": {

@@ -62,7 +62,7 @@ function describeOutcome(outcome: ClearOutcome, { expectedDomain }: ClearCacheOp
     case "Cleared":
       return `The clear of the cache of ${outcome.domain} has been started${outcome.attempts === 1 ? "" : ` at attempt ${outcome.attempts}`}.`;
     case "WrongDomain":
-      return `error: the key belongs to ${outcome.domain}, not to ${expectedDomain ?? ""}: nothing was cleared`;
+      return `error: the API key belongs to ${outcome.domain}, not to ${expectedDomain ?? ""}: nothing was cleared`;
     case "Failed":
       return `error: the cache was not cleared (${outcome.attempts === 1 ? "1 attempt" : `${outcome.attempts} attempts`}): ${outcome.fault.message}${keyHint(outcome.fault)}`;
     case "Stopped":

@@ -1,5 +1,5 @@
-// The rules that `block` and `unblock` write: one for each address, whose name follows from the address, so that the same
-// command finds the same rule again. An annotation says where they come from; only such rules are changed by a command.
+// The rules that `block` and `unblock` write: one per address, with a name derived from the address, so that the same command
+// finds the rule again. An annotation marks these rules, and commands change only marked rules.
 import { createHash } from "node:crypto";
 import { formatTime } from "../api/conditions.ts";
 import { apiVersion } from "../api/kinds.ts";
@@ -9,13 +9,13 @@ import { parseDeclaredEntry } from "../model/entry.ts";
 import { readCanonical } from "../model/network.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
 
-/** Says which command wrote the rule. */
+/** Records which command wrote the rule. */
 export const createdByAnnotation = "wafsync.dev/created-by";
 const commandName = "wafsync-block";
 
-/** An urgent address goes before everything that pipelines and teams declare. */
+/** An urgent address has priority over everything that pipelines and teams declare. */
 const commandPriority = 100_000;
-/** Long ago for every clock: that of this machine need not be that of the cluster. */
+/** In the past for every clock, because the clocks of this machine and the cluster may differ. */
 export const longAgoMs = Date.UTC(2000, 0, 1);
 const nameLengthMax = 253;
 const hashLength = 10;
@@ -24,7 +24,7 @@ export interface CommandRule extends ObjectName {
   readonly instance: ObjectName;
   readonly action: DeclaredRule["action"];
   readonly addresses: readonly Entry[];
-  /** Undefined if it does not end by itself. */
+  /** Undefined if the rule does not expire. */
   readonly expiresAtMs: number | undefined;
   readonly description: string;
 }
@@ -49,7 +49,7 @@ export function ruleName(instance: string, action: DeclaredRule["action"], entry
   return `wafsync-${hash}-${suffix}`;
 }
 
-/** The same rule with its end long ago: a run then takes its entries off, and reports when that is done. */
+/** The same rule, expired in the past: a run then removes its entries and reports when this is done. */
 export function expiredRule({ meta, instance, action, addresses }: DeclaredRule): CommandRule {
   const { namespace, name } = meta;
   const entries = addresses.flatMap((text) => {
@@ -90,7 +90,7 @@ export function ruleDocument(rule: CommandRule) {
   };
 }
 
-/** The same rule as a run would see it: to ask before it is written what would become of it. */
+/** The same rule as a run would see it, to check the result before the rule is written. */
 export function declaredRule(rule: CommandRule, nowMs: number): DeclaredRule {
   const { namespace, name, instance, action, addresses, expiresAtMs } = rule;
   return {

@@ -1,8 +1,8 @@
-// Where Node.js keeps the compiled code of wafsync between two runs. Node.js runs what it finds there, so nobody else may be
+// Where Node.js keeps the compiled code of wafsync between two runs. Node.js executes the code there, so no other user may be
 // able to change it: the folder is below the user's own cache folder, and never in a temporary folder that users share.
 // Without such a folder there is no cache: nothing fails, nothing is printed, and wafsync takes a little longer to start.
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, statSync } from "node:fs";
-// As a namespace: an old Node.js has neither of the two, and could not even load this file to be told so.
+// Imported as a namespace: old versions of Node.js lack both names, and could not even load this file to print the error.
 import * as nodeModule from "node:module";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join } from "node:path";

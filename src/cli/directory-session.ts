@@ -50,7 +50,7 @@ export async function withSession(
   options: Omit<DirectoryOptions, "output">,
   how: {
     readonly isDryRun: boolean;
-    /** For other processes that wait for this one. */
+    /** Shown by other processes that wait for this one. */
     readonly command: string;
     readonly observer?: (notes: Terminal) => ReconcileObserver;
     readonly onEvent?: (notes: Terminal) => StatusPort["event"];
@@ -71,7 +71,7 @@ export async function withSession(
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,
       allowedBaseUrls,
-      // Whoever runs the command reaches these networks anyway.
+      // The user who runs the command can reach these networks anyway.
       allowPrivateNetworks: true,
     },
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
@@ -136,7 +136,7 @@ export async function printFaults({ standalone, notes, paintNotes }: Session, pr
   return faults.some(({ severity }) => severity === "Error") || unattached.length > 0;
 }
 
-/** Prints why whole instances cannot be reconciled, each with its place, and what is wrong with feeds. */
+/** Prints why instances cannot be reconciled, each with its position, and the problems of feeds. */
 export function printTroubles({ standalone, notes, paintNotes }: Session, views: readonly InstanceView[]): void {
   for (const problem of standalone.feedProblems()) notes.line(`${paintNotes("yellow", "warning")} ${problem}`);
   for (const { namespace, name, place, trouble } of views) {

@@ -1,5 +1,5 @@
-// Spellings of options that an earlier version took, rewritten to those of today, each with a warning. Help, completion and
-// the documentation do not mention them. What is listed here goes with the next version.
+// Rewrites former spellings of options to the current ones, with a warning. Help, completion and documentation do not mention
+// them. The next version removes them.
 import type { Command } from "commander";
 
 export interface RenamedOptions {
@@ -10,11 +10,11 @@ export interface RenamedOptions {
 interface FormerOption {
   readonly former: string;
   readonly now: string;
-  /** Where both names are in use, only these values have the former meaning. */
+  /** If both names are in use, only these values have the former meaning. */
   readonly means?: (value: string) => boolean;
 }
 
-/** `-f` took a folder, so only `--from` can have been a date. A folder with the name of a date is written `./7d`. */
+/** `-f` always took a folder, so only `--from` can be a date. A folder whose name looks like a date is written as `./7d`. */
 const isDate = (value: string): boolean => /^(?:\d{4}-\d\d-\d\d|\d+d|today|yesterday)$/iu.test(value);
 const isFile = (value: string): boolean => !["ndjson", "csv", "table", "json"].includes(value);
 
@@ -29,7 +29,7 @@ const formerOptions: Readonly<Record<string, readonly FormerOption[]>> = {
   report: [...dates, { former: "--output", now: "--out" }],
 };
 
-/** @param words the command line behind the name of the program */
+/** @param words the command line after the program name */
 export function renameFormerOptions(program: Command, words: readonly string[]): RenamedOptions {
   const place = words.findIndex((word) => !word.startsWith("-"));
   const command = program.commands.find((one) => one.name() === words[place]);
@@ -47,7 +47,7 @@ export function renameFormerOptions(program: Command, words: readonly string[]):
     const [name, attached] = splitOption(word);
     const next = words[at + 1];
     const found = former.find((one) => one.former === name && one.means?.(attached ?? next ?? "") !== false);
-    if (found !== undefined) warnings.add(`${name} is now ${found.now}; the next version no longer takes ${name} here`);
+    if (found !== undefined) warnings.add(`${name} is now ${found.now}; the next version does not accept ${name} here`);
     renamed.push((found?.now ?? name) + (attached === undefined ? "" : `=${attached}`));
     at += 1;
     const hasValue = found !== undefined || takesValue.has(name);

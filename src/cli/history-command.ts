@@ -30,7 +30,7 @@ export interface HistoryRow {
   readonly note: string;
 }
 
-/** Of one event in a table; `-o json` has all. */
+/** The maximum per event in a table; `-o json` prints all. */
 const valuesShownMax = 5;
 const header = ["TIME", "INSTANCE", "EVENT", "LIST", "ENTRIES", "FOR", "NOTE"];
 
@@ -92,5 +92,7 @@ function markdownLines(rows: readonly HistoryRow[]): string[] {
 }
 
 function nothing(text: string | undefined): string {
-  return text === undefined ? "Nothing happened in this time." : `Nothing happened to ${text} in this time.`;
+  return text === undefined
+    ? "There are no changes in this period."
+    : `There are no changes of ${text} in this period.`;
 }

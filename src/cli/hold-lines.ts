@@ -7,7 +7,7 @@ const examplesShownMax = 3;
 export function holdLines(groups: readonly HeldGroup[]): string[] {
   return groups.flatMap(({ list, count, owners, examples, reason }) => {
     const removals = count === 1 ? "1 removal" : `${inThousands(count)} removals`;
-    const whose = owners === "" ? "" : `, last wanted by ${owners}`;
+    const whose = owners === "" ? "" : `, last declared by ${owners}`;
     const shown = examples.slice(0, examplesShownMax);
     const more = count > shown.length ? ", …" : "";
     return [`  ${removals} from the ${list}${whose}`, `    ${shown.join(", ")}${more}`, `    ${reason}`];

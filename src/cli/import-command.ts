@@ -69,7 +69,7 @@ async function requireNew(out: string): Promise<void> {
   if (names.length > 0) throw new CommandError(`the folder ${out} is not empty`, "Set --out to a new folder.");
 }
 
-/** In a folder beside it first, which then takes its place: whoever reads it sees all files or none. */
+/** Written to a temporary folder first, which is then renamed, so that readers see either all files or none. */
 async function writeFiles(out: string, files: readonly ImportedFile[]): Promise<void> {
   const place = resolve(out);
   await mkdir(dirname(place), { recursive: true });
@@ -110,7 +110,7 @@ function print(
     `Declared ${inThousands(counts.blocklist)} of the blocklist and ${inThousands(counts.allowlist)} of the allowlist${options.out === undefined ? "" : ` in ${options.out}`}.`,
   ];
   if (relaxed.length > 0)
-    lines.push(`The lists need other guards than the defaults: ${relaxed.join(", ")} of the instance.`);
+    lines.push(`These lists do not fit the default guards, so the instance sets ${relaxed.join(", ")}.`);
   lines.push(...skippedLines(skipped));
   if (options.out !== undefined) {
     lines.push(

@@ -1,5 +1,5 @@
-// The objects that declare what a WAF has, marked for adoption: a plan with them shows adoptions and no call. What can't be
-// declared without a call is left out, stays unmanaged, and is told. Pure.
+// Builds the objects that declare the current entries of a WAF, marked for adoption: their plan contains only adoptions and no
+// calls. Entries that can't be declared without a call are skipped, stay unmanaged, and are reported. Pure.
 import { adoptAnnotation } from "../plan/lists/ownership.ts";
 import { apiVersion } from "../api/kinds.ts";
 import { parseResource } from "../api/parse-resource.ts";
@@ -47,11 +47,11 @@ export interface Import {
   readonly files: readonly ImportedFile[];
   readonly counts: Readonly<Record<ListName, number>>;
   readonly skipped: readonly SkippedEntry[];
-  /** Guards of the instance that differ from their defaults, since the lists need it. */
+  /** Guards of the instance that differ from their defaults because the lists require it. */
   readonly relaxed: readonly string[];
 }
 
-/** The defaults of the schema: a list that needs no other gets no line about them. */
+/** The defaults of the schema. Guards with these values are omitted. */
 const defaults = {
   blocklist: { ipv4: 8, ipv6: 16 },
   allowlist: { ipv4: 16, ipv6: 32 },
@@ -61,7 +61,7 @@ const actions = { blocklist: "Block", allowlist: "Allow" } as const;
 
 type Entries = Record<ListName, readonly Entry[]>;
 
-/** Builds the objects, asks the guards and conflicts about them as a run does, and leaves out what these refuse. */
+/** Builds the objects, applies guards and conflicts to them as a run does, and skips rejected entries. */
 export function buildImport(names: ImportNames, content: WafContent): Import {
   const observed = {
     blocklist: observeSpellings(content.lists.blocklist),
@@ -70,7 +70,7 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
   const skipped: SkippedEntry[] = [];
   const readable = (list: ListName): readonly Entry[] => {
     return [...observed[list].keys()].filter((entry) => {
-      if (isOpaque(entry)) skipped.push(skip(observed, list, entry, "It is no address or network."));
+      if (isOpaque(entry)) skipped.push(skip(observed, list, entry, "It is not an address or network."));
       return !isOpaque(entry);
     });
   };
@@ -81,7 +81,7 @@ export function buildImport(names: ImportNames, content: WafContent): Import {
     allowlist: allowed.filter((entry) => {
       if (blocked.has(entry))
         skipped.push(
-          skip(observed, "allowlist", entry, "It is on the blocklist, too, and only one list can declare it."),
+          skip(observed, "allowlist", entry, "It is also on the blocklist, and only one list can declare it."),
         );
       return !blocked.has(entry);
     }),
@@ -111,7 +111,7 @@ function skip(
   return { list, spelling: observed[list].get(entry)?.[0] ?? entry, why };
 }
 
-/** What guards and conflicts would refuse. */
+/** The entries that guards or conflicts would reject. */
 function refusals(names: ImportNames, content: WafContent, entries: Entries) {
   const gathered = gatheredFrom(documentsOf(names, content, entries, guardsFor(entries)));
   const desired = compileDesired(gathered, 0);
@@ -148,7 +148,7 @@ export function gatheredFrom(documents: readonly object[]): Gathered {
 
 type GuardFields = Readonly<Record<string, unknown>>;
 
-/** Only what the lists need beyond the defaults. */
+/** Only guards that must differ from the defaults. */
 function guardsFor(entries: Entries): GuardFields {
   const guards: Record<string, unknown> = {};
   for (const list of listNames) {
@@ -172,7 +172,7 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries, guar
   const { instance } = names;
   const lists = listNames.flatMap((list): ImportedFile[] => {
     if (entries[list].length === 0) return [];
-    const comment = `The ${list} of ${content.domain} as it was imported. The annotation makes wafsync manage the entries that are on the list.`;
+    const comment = `The ${list} of ${content.domain} at the time of the import. Because of the annotation, wafsync adopts the entries that are on the list.`;
     return [{ name: `${instance.name}-${list}.yaml`, comment, documents: rulesOf(names, list, entries[list]) }];
   });
   const waf: ImportedFile = {
@@ -182,10 +182,10 @@ function filesOf(names: ImportNames, content: WafContent, entries: Entries, guar
   };
   const origin: ImportedFile = {
     name: `${instance.name}-origin.yaml`,
-    comment: "The primary origin. The API shows no other: add those that you know.",
+    comment: "The primary origin. The API does not return other origins: add the ones that you know.",
     documents: [originDocument(names, content.primaryOrigin)],
   };
-  // A host that a WafOrigin can't name stays as it is.
+  // A host that is not valid in a WafOrigin is skipped.
   const isNameable = parseResource(origin.documents[0], { defaultNamespace: "default" }).ok;
   return [waf, ...(isNameable ? [origin] : []), ...lists];
 }
@@ -212,7 +212,7 @@ function originDocument({ instance }: ImportNames, host: string) {
       ...metadataOf(`${instance.name}-primary`, instance.namespace),
       annotations: { [adoptAnnotation]: "true" },
     },
-    // Whether the primary is an alternate or a backup can't be read.
+    // The API does not return whether the primary is an alternate or a backup.
     spec: { instanceRef: { name: instance.name }, host, type: "Alternate" },
   };
 }

@@ -59,7 +59,7 @@ export interface InstanceView {
   readonly cleared?: number;
   /** Entries that became managed without a call. */
   readonly adopted: number;
-  /** What is not as it should be, and stops nothing. */
+  /** Problems that do not stop the run. */
   readonly warnings: readonly string[];
   readonly lists: RunFacts["lists"];
   readonly operations: readonly OperationView[];
@@ -67,9 +67,9 @@ export interface InstanceView {
   readonly approve: string | undefined;
   /** Writes that the API refused. */
   readonly refused: readonly DifferenceView[];
-  /** What waits for something outside. */
+  /** Changes that wait for an external event. */
   readonly waiting: readonly DifferenceView[];
-  /** Declared entries that another writer added: they stay when no rule wants them any more. */
+  /** Declared entries that another writer added: they stay when no rule declares them any longer. */
   readonly unmanaged: readonly DifferenceView[];
   /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
   readonly rejectedCount: number;
@@ -144,8 +144,7 @@ export function viewResult(
 }
 
 /**
- * How far each rule is by what the run knows, by `namespace/name`: a run that was cut off reports no status. Rejected entries
- * count as declared.
+ * The progress of each rule according to the run, by `namespace/name`: an interrupted run reports no status. Rejected entries count as declared.
  */
 function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();

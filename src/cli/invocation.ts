@@ -1,4 +1,4 @@
-// How the program was called: by its own name, as the plugin of kubectl, or by kubectl to complete a command line.
+// How the program was invoked: by its own name, as a kubectl plugin, or by kubectl to complete a command line.
 import { basename } from "node:path";
 
 /** The hidden command that shells call to complete a command line. */
@@ -8,14 +8,14 @@ const programName = "wafsync";
 const pluginName = "kubectl wafsync";
 
 export interface Call {
-  /** What the user types in front of a command. */
+  /** The words that the user types before a command. */
   readonly name: string;
   readonly completes: boolean;
   /** The command and its options; with `completes`, the words of the command line, of which the last is to be completed. */
   readonly words: readonly string[];
 }
 
-/** @param process `argv0` and not `argv[1]` names the single executable, in which `argv[1]` is the path of Node.js again. */
+/** @param process `argv0`, not `argv[1]`, is the name of the single executable, in which `argv[1]` is the path of Node.js. */
 export function callOf({ argv, argv0, execPath }: Pick<NodeJS.Process, "argv" | "argv0" | "execPath">): Call {
   const [, script = "", ...words] = argv;
   const file = basename(script === execPath ? argv0 : script).replace(/\.(?:mjs|exe)$/u, "");
@@ -25,7 +25,7 @@ export function callOf({ argv, argv0, execPath }: Pick<NodeJS.Process, "argv" | 
   return { name, completes: true, words: words.slice(words[1] === "--" ? 2 : 1) };
 }
 
-/** The examples of a help text, as the user has to type them. */
+/** The examples of a help text, with the name that the user types. */
 export function examplesAs(name: string, help: string): string {
   if (name === programName) return help;
   return help.replaceAll(/^ {2}\$ .*$/gmu, (line) => line.replaceAll(/(?<![\w/.-])wafsync +(?=[a-z-])/gu, `${name} `));

@@ -1,5 +1,5 @@
 // The program `wafsync`, as the sources run it: parses the command line, and is the only file that sets the exit code.
-// It awaits nothing at the top level: the single executable is built from it as CommonJS, which cannot.
+// It has no top-level await: the single executable is built from it as CommonJS, which does not support it.
 import { CommanderError } from "commander";
 import { describeError } from "./describe-error.ts";
 import { renameFormerOptions } from "./former-options.ts";

@@ -1,9 +1,9 @@
-// Whether this version of Node.js can run wafsync. Loaded before everything else, so it uses nothing that an old one lacks.
+// Whether this version of Node.js can run wafsync. Loaded first, so it must not use features that old versions lack.
 
 /** As in `engines` of package.json. */
 export const nodeVersionMin = "22.19";
 
-/** One line that says what is needed; undefined if the version is new enough. */
+/** A message with the required version; undefined if the version is new enough. */
 export function nodeVersionProblem(version: string): string | undefined {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [majorMin = 0, minorMin = 0] = nodeVersionMin.split(".").map(Number);

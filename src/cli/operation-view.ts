@@ -1,4 +1,4 @@
-// What a plan names, as plain data: what is written, what is adopted, and everything else that is not as declared.
+// The contents of a plan as plain data: writes, adoptions, and all other differences from the declared state.
 import { formatTime } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { nameKey } from "../model/resource.ts";
@@ -19,10 +19,10 @@ export interface OperationView {
 
 type Held = NonNullable<NonNullable<RunFacts["plan"]>["held"]>;
 
-/** Something that is not as declared, and that no write of this plan changes. */
+/** A difference from the declared state that no write of this plan corrects. */
 export type DifferenceView = Omit<OperationView, "operation">;
 
-/** In the order in which they are done: one cache clear for all that are due, adoptions without a call, then the writes. */
+/** In the order of execution: one cache clear for all pending ones, adoptions without a call, then the writes. */
 export function viewOperations(facts: RunFacts, pendingClears: readonly DeclaredCacheClear[]): OperationView[] {
   const { plan, drift, gathered } = facts;
   const drifted = new Map(drift.map(({ list, entry, change }) => [`${list} ${entry}`, change]));
@@ -32,7 +32,7 @@ export function viewOperations(facts: RunFacts, pendingClears: readonly Declared
     ...pendingClears.map(viewClear),
     ...(plan?.adoptions ?? []).map(viewAdoption),
     ...(plan?.operations ?? []).map((operation) => viewOperation(operation, drifted)),
-    ...observedOnly.map((view) => ({ ...view, reason: `${view.reason}; not written, since ${why}` })),
+    ...observedOnly.map((view) => ({ ...view, reason: `${view.reason}; not written, because ${why}` })),
   ];
 }
 
@@ -62,7 +62,7 @@ function driftReason(rules: readonly string[]): string {
 }
 
 function viewAdoption({ list, entry, rules }: Adoption): OperationView {
-  const reason = `on the list already, adopted for WafIpRule ${rules.join(", ")} without a call`;
+  const reason = `already on the list, adopted for WafIpRule ${rules.join(", ")} without a call`;
   return { operation: "Adopt", target: list, value: entry, reason };
 }
 
@@ -71,7 +71,7 @@ function viewClear({ meta, trigger }: DeclaredCacheClear): OperationView {
   return { operation: "ClearCache", target: "cache", value: nameKey(meta), reason: what };
 }
 
-/** Removals on hold, with what holds them. */
+/** Removals on hold, with the reasons. */
 export function viewHeld({ plan }: RunFacts): OperationView[] {
   const views: OperationView[] = [];
   for (const list of ["blocklist", "allowlist"] as const) {
@@ -90,7 +90,7 @@ function whyOnHold({ holds, owners }: Omit<Held["origins"][number], "host">): st
   return `${["on hold", formerOwners(owners)].filter((part) => part !== "").join(", ")}: ${asSentence(why)}`;
 }
 
-/** Writes that the API refused, and that are not tried again for now. */
+/** Writes that the API rejected, and that are not retried for now. */
 export function viewRefused({ plan }: RunFacts): DifferenceView[] {
   if (plan === undefined) return [];
   const entries = [...plan.refusals].map(([key, { message }]) => {
@@ -109,12 +109,12 @@ function refusedReason(isRemoval: boolean, message: string): string {
   return `the API refused to ${isRemoval ? "remove" : "add"} it: ${asSentence(message)}`;
 }
 
-/** What waits for something outside: another primary origin, or another writer that stops. */
+/** Changes that wait for an external event: another primary origin, or another writer that stops. */
 export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
   const origins = (plan?.origins.waitingForPrimary ?? []).map((value) => ({
     target: "origin",
     value,
-    reason: "is the primary origin, and stays as it is until another host is",
+    reason: "is the primary origin, and stays until another host becomes the primary",
   }));
   const contested = (plan?.contested ?? []).map(({ list, entry, untilMs }) => ({
     target: list,
@@ -136,7 +136,7 @@ export function viewUnmanaged({ plan, desired, observed }: RunFacts): Difference
 
 function unmanagedReason({ rule: { id, expired, expiresAtMs } }: UnmanagedEntry): string {
   if (expired) return `unmanaged, and stays although WafIpRule ${id} has expired`;
-  const when = expiresAtMs === undefined ? "no rule wants it any more" : "the rule expires";
+  const when = expiresAtMs === undefined ? "no rule declares it any longer" : "the rule expires";
   const link = expiresAtMs === undefined ? "when" : "after";
   return `WafIpRule ${id} is satisfied by an unmanaged entry, which stays ${link} ${when}`;
 }

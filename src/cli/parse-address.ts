@@ -1,4 +1,4 @@
-// The addresses of a command line: read as strictly as those of a rule, so that no command acts on another address than meant.
+// Parses addresses on the command line as strictly as those of a rule, so that no command affects an unintended address.
 import type { Entry } from "../model/entry.ts";
 import { parseDeclaredEntry } from "../model/entry.ts";
 import { asSentence } from "../model/sentence.ts";

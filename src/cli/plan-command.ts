@@ -34,7 +34,7 @@ export async function runPlan(options: PlanOptions): Promise<number> {
   });
 }
 
-/** Keeps what is noted, without colours, for a comment that has to stand alone. */
+/** Collects notes without colors, for a self-contained comment. */
 function alsoInto(lines: string[], session: Session): Session {
   const line = (text = ""): void => {
     lines.push(stripVTControlCharacters(text));

@@ -1,7 +1,7 @@
 // Formats plans as a comment for a pull request: counts first, then one folded list for each kind of change.
 //
-// Whatever comes from files or from the API stands inside HTML blocks, with every character that HTML or Markdown could
-// interpret written as a reference. So no name, address or message can end a block, start markup, or mention a person.
+// All strings from files or from the API are inside HTML blocks, and every character that HTML or Markdown could interpret is
+// escaped. No name, address or message can therefore end a block, start markup, or mention a person.
 import { inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
@@ -13,7 +13,7 @@ import { groupByReason } from "./print-plan.ts";
 export const markdownLengthMax = 60_000;
 /** For the last sentence. */
 const lengthReserved = 400;
-/** The overview takes at most this much, so that the lists keep some room. */
+/** The maximum size of the overview, so that there is space for the lists. */
 const overviewLengthMax = 20_000;
 /** Longer lists are folded. */
 const openLinesMax = 10;
@@ -29,11 +29,11 @@ interface Section {
 
 interface Line {
   readonly text: string;
-  /** False for a line that only heads the following ones. */
+  /** False for a heading. */
   readonly counts: boolean;
 }
 
-/** @param faults what is wrong with the files, one line each */
+/** @param faults the errors in the files, one per line */
 export function planMarkdown(views: readonly InstanceView[], faults: readonly string[]): string {
   const comment = new BoundedComment();
   comment.add([marker, "### wafsync plan", ""]);
@@ -45,7 +45,7 @@ export function planMarkdown(views: readonly InstanceView[], faults: readonly st
     }
   }
   const faultTitle =
-    faults.length === 1 ? "1 problem of the files" : `${inThousands(faults.length)} problems of the files`;
+    faults.length === 1 ? "1 problem in the files" : `${inThousands(faults.length)} problems of the files`;
   if (faults.length > 0) comment.addSection({ title: faultTitle, lines: faults.map(problemLine) });
   for (const view of views) {
     for (const section of sectionsOf(view)) {
@@ -72,7 +72,7 @@ class BoundedComment {
     }
   }
 
-  /** As many of its lines as there is room for. */
+  /** As many of its lines as fit. */
   addSection({ title, lines }: Section): void {
     const countable = lines.filter(({ counts }) => counts).length;
     const start = `<details${countable <= openLinesMax ? " open" : ""}><summary>${escaped(title)}</summary>`;
@@ -96,7 +96,7 @@ class BoundedComment {
       const are = this.#leftOut === 1 ? "1 line is" : `${inThousands(this.#leftOut)} lines are`;
       const limit = `${inThousands(markdownLengthMax)} characters`;
       this.add([
-        `${are} left out, since this comment has at most ${limit}. \`wafsync plan -o json\` prints them all.`,
+        `${are} omitted, because the comment is limited to ${limit}. \`wafsync plan -o json\` prints them all.`,
         "",
       ]);
     }
@@ -114,7 +114,9 @@ function overview(view: InstanceView, isFaulty: boolean): string[] {
 function countsOf(view: InstanceView, isFaulty: boolean): string {
   if (view.trouble !== undefined) return "**No plan: the WAF cannot be reconciled.**";
   if (differsFromDeclared(view)) return `**Plan: ${planSummary(view)}**`;
-  return isFaulty || isPartial(view) ? "**Nothing to do for the rest.**" : "Nothing to do: the WAF is as declared.";
+  return isFaulty || isPartial(view)
+    ? "**Nothing to do for the other objects.**"
+    : "Nothing to do: the WAF matches the declared state.";
 }
 
 function nameOf({ namespace, name }: InstanceView): string {
@@ -134,14 +136,14 @@ function sectionsOf(view: InstanceView): Section[] {
     itemSection("to adopt without a call", "=", of("Adopt")),
     itemSection("cache clears", "~", of("ClearCache")),
     itemSection("waiting", "?", waiting),
-    itemSection("already there and not managed", "*", unmanaged),
+    itemSection("already on the WAF and unmanaged", "*", unmanaged),
     { title: "Problems", lines: problems.map(problemLine) },
     { title: "Entries of feeds that are not applied", lines: feedLines(view, plain).map(problemLine) },
     { title: "Entries written as narrower networks", lines: carvedLines(view, plain).map(problemLine) },
   ].filter(({ lines }) => lines.length > 0);
 }
 
-/** The reason once for all items that share it. */
+/** Prints a shared reason only once. */
 function itemSection(what: string, mark: string, items: readonly DifferenceView[]): Section {
   const lines = groupByReason(items, items.length).flatMap(({ shown }) => {
     const [first] = shown;
@@ -161,7 +163,7 @@ function plain(_style: unknown, text: string): string {
 
 const controls = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Numeric references are text to Markdown as to HTML, whatever character they stand for. */
+/** Markdown and HTML treat numeric references as text, whatever character they represent. */
 function escaped(text: string): string {
   return text.replaceAll(controls, "�").replaceAll(/[&<>"'`|*_~[\]{}\\@#$^]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }

@@ -1,14 +1,14 @@
-// A plan in one sentence, and whether there is anything in it: `plan` ends with 1 exactly if there is.
+// A plan in one sentence, and whether it is empty: `plan` exits with 1 if and only if it is not.
 import { inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 
-/** True if the WAF is not as declared. What is invalid in the files is not counted here: it makes a plan partial. */
+/** True if the WAF differs from the declared state. Errors in the files do not count here: they make a plan partial. */
 export function differsFromDeclared(view: InstanceView): boolean {
   const { operations, held, refused, waiting, unmanaged } = view;
   return operations.length + held.length + refused.length + waiting.length + unmanaged.length > 0;
 }
 
-/** Some of what is declared is invalid, and so not in the plan. */
+/** Parts of the declared state are invalid, and therefore not in the plan. */
 export function isPartial({ objects }: InstanceView): boolean {
   return objects.some(({ isAccepted }) => !isAccepted);
 }
@@ -40,7 +40,7 @@ function differenceParts(view: InstanceView, adopted: number): string[] {
     [held.length, "on hold"],
     [rejectedCount, "rejected"],
     [waiting.length, "waiting"],
-    [unmanaged.length, "already there and not managed"],
+    [unmanaged.length, "already on the WAF and unmanaged"],
   ];
   return counts.flatMap(([count, what]) => (count === 0 ? [] : [`${inThousands(count)} ${what}`]));
 }

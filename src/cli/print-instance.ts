@@ -1,4 +1,4 @@
-// Formats the result of a run for people: a table of objects, counts, and what is wrong or worth knowing.
+// Formats the result of a run for people: a table of objects, counts, problems and notes.
 import { inThousands } from "../model/sentence.ts";
 import type { DifferenceView } from "./operation-view.ts";
 import type { EntryView, InstanceView, ObjectView } from "./instance-view.ts";
@@ -10,7 +10,7 @@ export type Paint = (style: "red" | "green" | "yellow" | "cyan" | "bold" | "dim"
 
 const objectHeader = ["KIND", "NAMESPACE", "NAME", "PROGRESS", "READY", "REASON"];
 
-/** The first entries of an object, each with its place and what there is to say about it. */
+/** The first entries of an object, each with its position and message. */
 function entryLines(entries: readonly EntryView[], count: number): string[] {
   const shown = entries.slice(0, entriesShownMax);
   const lines = shown.map(({ entry, source, message, place }) => {
@@ -21,7 +21,7 @@ function entryLines(entries: readonly EntryView[], count: number): string[] {
   return left > 0 ? [...lines, `    … and ${inThousands(left)} more`] : lines;
 }
 
-/** Entries that are written otherwise than they are declared: as it should be, and still to be known. */
+/** Entries that are written differently than declared: this is intended, but reported. */
 export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, carved, carvedCount }) => {
     if (carvedCount === 0) return [];

@@ -1,4 +1,4 @@
-// Formats a plan for people: what is written, and everything else that is not as declared.
+// Formats a plan for people: writes, and all other differences from the declared state.
 import { inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
@@ -21,7 +21,9 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): 
   const problems = [...carvedLines(view, paint), ...feedLines(view, paint), ...problemLines(view, paint)];
   if (!differsFromDeclared(view)) {
     const hasFaults = isFaulty || isPartial(view);
-    const nothing = hasFaults ? "Nothing to do for the rest." : "Nothing to do: the WAF is as declared.";
+    const nothing = hasFaults
+      ? "Nothing to do for the other objects."
+      : "Nothing to do: the WAF matches the declared state.";
     return [...lines, ...problems, paint(hasFaults ? "bold" : "green", `  ${nothing}`)];
   }
   lines.push(
@@ -55,7 +57,7 @@ const marks: Readonly<Record<OperationView["operation"], Mark>> = {
   ClearCache: { mark: "~", style: "cyan" },
 };
 
-/** One line per item, in columns; long series with one reason and long plans are shortened. */
+/** One line per item, in columns; long series with the same reason and long plans are shortened. */
 function groupLines(items: readonly Item[], paint: Paint, fixed?: Mark): string[] {
   const groups = groupByReason(items, operationsPerReasonMax);
   const shown = groups.flatMap((group) => group.shown);

@@ -1,4 +1,4 @@
-// Formats what `why` found for people, and as Markdown for a ticket.
+// Formats the result of `why` for people, and as Markdown for a ticket.
 import type { Entry } from "../model/entry.ts";
 import type { Verdict } from "../plan/instance/explain.ts";
 import type { Paint } from "./print-instance.ts";
@@ -14,7 +14,7 @@ export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] 
   const lines = [paint(styles[view.verdict], headline(address, view))];
   for (const covering of view.coverings) lines.push("", ...coveringLines(covering, paint));
   for (const { rule, places, message } of view.ineffective) {
-    lines.push("", `WafIpRule ${rule}${placed(places)} names it without effect:`, `  ${message}`);
+    lines.push("", `WafIpRule ${rule}${placed(places)} declares it without effect:`, `  ${message}`);
   }
   return [...lines, ...lastBlockedLines(address, view)];
 }
@@ -27,7 +27,7 @@ function lastBlockedLines(address: Entry, { lastBlockedRequest, noBlockedRequest
   return ["", `Last blocked request${from}: ${time}  ${method} ${path}  ${status}  ${reason}`];
 }
 
-/** What would have to change: a command or the rules to look at. */
+/** What would have to change: a command, or the rules to review. */
 export function adviceLines(address: Entry, view: WhyView, target: string): string[] {
   const on = `${address} ${target}--instance ${view.instance}`;
   if (view.verdict === "NotBlocked" && view.coverings.every(({ owners }) => owners.length === 0)) {
@@ -55,7 +55,7 @@ function headline(address: Entry, { instance, domain, verdict, coverings, liveLi
       return `${address} is ${declared}blocked ${where}`;
     case "Allowed": {
       const isBoth = coverings.some(({ list, state }) => list === "blocklist" && state !== "NotOnList");
-      const both = isBoth ? "; the blocklist covers it, too, and the WAF itself decides which list wins" : "";
+      const both = isBoth ? "; the blocklist also covers it, and the WAF decides which list takes precedence" : "";
       return `${address} is ${declared}allowed ${where}${both}`;
     }
     case "NotBlocked":
@@ -67,7 +67,7 @@ function coveringLines(covering: CoveringView, paint: Paint): string[] {
   const { list, entry, spelling, owners, formerOwners, note } = covering;
   const shown = spelling === undefined ? "" : ` (shown as ${spelling})`;
   const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}`;
-  const former = formerOwners.length === 0 ? [] : [`  last wanted by ${formerOwners.join(", ")}`];
+  const former = formerOwners.length === 0 ? [] : [`  last declared by ${formerOwners.join(", ")}`];
   return [title, ...owners.map(ownerLine), ...former, ...(note === undefined ? [] : [`  ${note}`])];
 }
 

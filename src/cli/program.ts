@@ -1,5 +1,5 @@
-// The command line of `wafsync`: its commands, each of which declares its options in a file of its own. What a command does
-// is loaded when it is called. Help, completion and the man page are all made from this.
+// The command line of `wafsync`: its commands, each of which declares its options in a separate file. The code of a command is
+// loaded when it is called. Help, completion and the man page are generated from these declarations.
 import { Command } from "commander";
 import packageJson from "../../package.json" with { type: "json" };
 import { addApplyCommand } from "./commands/apply.ts";
@@ -44,11 +44,11 @@ const commands: readonly ((program: Command, setExitCode: SetExitCode) => void)[
 ];
 
 const exitCodes = `
-Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.
-Exit codes of apply and run --once: 0 all done, 1 something is left (refused, held, conflict), 2 something is wrong.
-Exit code of whatever is stopped by a signal before it is done: 130.`;
+Exit codes of plan: 0 nothing to do, 1 there are changes, 2 error.
+Exit codes of apply and run --once: 0 complete, 1 incomplete (rejected, on hold, conflict), 2 error.
+Exit code of a command that a signal stops before it finishes: 130.`;
 
-/** @param name what users call it: `wafsync`, or `kubectl wafsync` */
+/** @param name the name that users type: `wafsync`, or `kubectl wafsync` */
 export function createProgram(name: string, setExitCode: SetExitCode): Command {
   const program = new Command(name)
     .description("Keeps a hosted web application firewall in the state that its users declare.")

@@ -1,5 +1,4 @@
-// Short questions to the API server of the cluster that the options name, whose answers are checked: for commands that ask
-// nothing else.
+// Short queries of the API server in the options, with validated responses: for commands that need no other requests.
 import * as z from "zod";
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
@@ -12,7 +11,7 @@ import type { ClusterOptions } from "./read-kube-config.ts";
 type ClusterAnswer<T> = { readonly value: T } | { readonly problem: string };
 
 const versionTimeoutMs = 5000;
-/** Whoever presses the tab key waits no longer. */
+/** The maximum wait for a completion. */
 const namesTimeoutMs = 2000;
 
 const versionSchema = z.object({ gitVersion: z.string() });
@@ -34,7 +33,7 @@ export async function instancesInCluster(options: ClusterOptions, namesMax: numb
   return answer.value.items.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`);
 }
 
-/** Never rejects: a kubeconfig that cannot be read is a problem, too. */
+/** Never rejects: an unreadable kubeconfig is also reported as a problem. */
 async function query<T>(
   options: ClusterOptions,
   request: Omit<ApiRequest, "method" | "body">,
@@ -47,7 +46,7 @@ async function query<T>(
     await api.close();
     if (!answer.ok) return { problem: answer.fault.message };
     const parsed = schema.safeParse(answer.value);
-    return parsed.success ? { value: parsed.data } : { problem: "its answer is not that of a Kubernetes API server" };
+    return parsed.success ? { value: parsed.data } : { problem: "the response is not from a Kubernetes API server" };
   } catch (error) {
     return { problem: (error as Error).message };
   }

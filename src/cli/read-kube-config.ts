@@ -1,4 +1,4 @@
-// Which cluster a command talks to: the kubeconfig and context that its options name, or those that kubectl would use.
+// The cluster of a command: the kubeconfig and context in its options, or the ones that kubectl would use.
 import type { KubeConfig } from "@kubernetes/client-node";
 import { loadKubeConfig } from "../kube/credentials.ts";
 import { CommandError } from "./describe-error.ts";
@@ -17,7 +17,7 @@ export interface ChosenCluster {
 /** What the client falls back to; it would be refused with words that lead nowhere. */
 const fallbackServer = "http://localhost:8080";
 
-/** @throws CommandError if there is no cluster to talk to */
+/** @throws CommandError if there is no cluster */
 export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenCluster {
   try {
     const kubeConfig = loadKubeConfig({
@@ -25,7 +25,7 @@ export function readKubeConfig({ kubeconfig, context }: ClusterOptions): ChosenC
       ...(context === undefined ? {} : { context }),
     });
     const cluster = kubeConfig.getCurrentCluster();
-    if (cluster === null) throw new RangeError("The kubeconfig names no cluster");
+    if (cluster === null) throw new RangeError("The kubeconfig does not name a cluster");
     if (kubeconfig === undefined && cluster.server === fallbackServer) {
       throw new RangeError("there is no kubeconfig, and this is no pod");
     }

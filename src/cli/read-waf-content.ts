@@ -1,5 +1,4 @@
-// Reads everything that a WAF shows, twice: a list that changes meanwhile, or an answer that is cut, must not be taken for the
-// whole truth. Errors are commands' errors.
+// Reads all lists of a WAF twice: an import must not be based on a changing list or a truncated response. Errors are CommandErrors.
 import { baseUrlObjection } from "../app/base-url-policy.ts";
 import { realClock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
@@ -19,7 +18,7 @@ export interface WafAccess {
   readonly stop: AbortSignal;
 }
 
-/** @throws CommandError if it can't be read, or is not the same when it is read again */
+/** @throws CommandError if the WAF can't be read, or the second read differs */
 export async function readWafContent(access: WafAccess): Promise<WafContent> {
   const { baseUrl, key, timeoutMs: requestTimeoutMs, allowInsecureHttp, stop } = access;
   const objection = baseUrlObjection(
@@ -37,8 +36,8 @@ export async function readWafContent(access: WafAccess): Promise<WafContent> {
     const change = changeBetween(first, second);
     if (change === undefined) return second;
     throw new CommandError(
-      `the WAF changes while it is read: ${change}`,
-      "No file was written. Stop whatever writes to the WAF, and run the command again.",
+      `the WAF changed during the import: ${change}`,
+      "No file was written. Stop the other writer of the WAF, and run the command again.",
     );
   } finally {
     await registry.close();
@@ -60,14 +59,15 @@ function valueOf<T>(result: WafResult<T>): T {
   throw new CommandError(`the WAF cannot be read: ${message}`, hint);
 }
 
-/** In whatever order the lists are shown. */
+/** Independent of the order of the lists. */
 function changeBetween(a: WafContent, b: WafContent): string | undefined {
-  if (a.domain !== b.domain) return `its domain was ${a.domain}, and then ${b.domain}`;
-  if (a.primaryOrigin !== b.primaryOrigin) return "its primary origin was another one when it was read again";
+  if (a.domain !== b.domain) return `its domain changed from ${a.domain} to ${b.domain}`;
+  if (a.primaryOrigin !== b.primaryOrigin) return "the second read returned a different primary origin";
   for (const list of ["blocklist", "allowlist"] as const) {
     const [before, after] = [a.lists[list].toSorted(), b.lists[list].toSorted()];
     const isSame = before.length === after.length && before.every((text, index) => text === after[index]);
-    if (!isSame) return `the ${list} had ${before.length} entries, and others when it was read again (${after.length})`;
+    if (!isSame)
+      return `the ${list} had ${before.length} entries, and different ones in the second read (${after.length})`;
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-// What `block` and `unblock` share: the target, signals, terminals with every key redacted, and how an outcome is said.
+// Shared by `block` and `unblock`: the target, signals, terminals with redacted keys, and the description of outcomes.
 import type { Entry } from "../model/entry.ts";
 import type { Gathered } from "../model/gathered.ts";
 import { compileDesired } from "../plan/instance/desired.ts";
@@ -13,7 +13,7 @@ import type { Target, TargetOptions } from "./targets/target.ts";
 import type { Terminal } from "./terminal.ts";
 import { editedTerminal, terminalOn } from "./terminal.ts";
 
-/** More belongs into a rule of its own. */
+/** More addresses need a separate rule. */
 export const addressesMax = 100;
 
 export interface RuleCommandOptions extends TargetOptions {
@@ -27,7 +27,7 @@ export interface RuleSession {
   readonly addresses: readonly Entry[];
   readonly out: Terminal;
   readonly notes: Terminal;
-  /** Undefined if the command is not to wait. */
+  /** Undefined if the command must not wait. */
   readonly wait: WaitOptions | undefined;
 }
 
@@ -57,7 +57,7 @@ export async function withRuleSession(
   });
 }
 
-/** Why the rule would not take effect as it is, before it is written; undefined if it would. */
+/** Checks a rule before it is written: why it would not take effect; undefined if it would. */
 export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number): string | undefined {
   const declared = declaredRule(rule, nowMs);
   const others = gathered.rules.filter(
@@ -68,7 +68,7 @@ export function objectionTo(rule: CommandRule, gathered: Gathered, nowMs: number
   return compiled?.isAttached === false ? compiled.message : compiled?.rejected[0]?.message;
 }
 
-/** 0 once the WAF shows it, or if nobody waited for it; 1 if it does not yet; 130 if a signal ended the wait. */
+/** 0 if the WAF shows the change, or without waiting; 1 if it does not yet; 130 if a signal ended the wait. */
 export function exitCodeOf({ state }: ChangeOutcome): number {
   if (state === "Stopped") return 130;
   return state === "Settled" || state === "NotWaited" ? 0 : 1;

@@ -21,7 +21,7 @@ export interface SimulatorOptions {
 const demoKey = "demo-key-0123456789";
 const demoDomain = "www.example.com";
 
-/** Waves of attacks can only be seen among many rows. */
+/** Waves of attacks are only visible in many rows. */
 const logRowsDefaults: Readonly<Record<LogScenario, number>> = { Uniform: 200, Attack: 5000 };
 
 /** @returns 0 if it was stopped by a signal. */
@@ -51,7 +51,7 @@ export async function runSimulator(options: SimulatorOptions): Promise<number> {
       );
     throw new CommandError(message);
   });
-  // Before anything is printed: whoever waits for the first line may stop the simulator at once.
+  // Before anything is printed: a process that waits for the first line may stop the simulator immediately.
   const stopped = new Promise<void>((resolve) => {
     process.once("SIGINT", () => resolve());
     process.once("SIGTERM", () => resolve());

@@ -1,9 +1,9 @@
-// The moment that `--since` and `--until` name, for commands whose data is not kept by days.
+// Parses `--since` and `--until` for commands whose data is not organized by days.
 import { parseDuration } from "../api/durations.ts";
 import { CommandError } from "./describe-error.ts";
 
 const hint =
-  "Write a span such as 24h or 7d, a day such as 2026-11-21, or a moment such as 2026-11-21T09:30. Times are those of UTC.";
+  "Write a duration such as 24h or 7d, a day such as 2026-11-21, or a time such as 2026-11-21T09:30. All times are UTC.";
 
 /** @throws CommandError that says what to write instead */
 export function parseMoment(option: string, text: string, nowMs: number): number {

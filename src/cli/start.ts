@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Where the bundle begins: an old Node.js is refused, with whose modules nothing else could be loaded; and code that Node.js
-// compiled in an earlier run is used for everything that is loaded from here on.
+// The entry of the bundle: rejects old versions of Node.js, which could not load the other modules, and turns on Node's compile
+// cache for everything that is loaded afterwards.
 import { readEnvironment } from "../app/config.ts";
 import { useCompileCache } from "./compile-cache.ts";
 import { nodeVersionProblem } from "./node-version.ts";

@@ -1,4 +1,4 @@
-// `wafsync status`: every instance, what is pending and how long it takes, and what is on hold with the command that approves it.
+// `wafsync status`: shows every instance, pending writes and their remaining time, and removals on hold with the command that approves them.
 import { realClock } from "../async/clock.ts";
 import { inThousands } from "../model/sentence.ts";
 import { redactError } from "./describe-error.ts";
@@ -24,7 +24,7 @@ const objectsShownMax = 20;
 const clearScreen = "\u001b[H\u001b[2J";
 const header = ["INSTANCE", "DOMAIN", "READY", "REASON", "BLOCKED", "ALLOWED", "PENDING", "ON HOLD", "LAST SYNC"];
 
-/** @returns 0 if everything is Ready, 1 if not; 130 if a watch was stopped by a signal. */
+/** @returns 0 if all objects are Ready, otherwise 1; 130 if a signal stopped the watch. */
 export async function runStatus(options: StatusOptions): Promise<number> {
   const out = terminalOn(process.stdout);
   if (!options.watch) {
@@ -36,7 +36,7 @@ export async function runStatus(options: StatusOptions): Promise<number> {
     let last = "";
     while (!stop.aborted) {
       const text = textOf(await readViews(options), options);
-      // Into a file or a pipe only what has changed.
+      // A file or a pipe gets only changes.
       if (text !== last) out.write(`${out.isInteractive ? clearScreen : last === "" ? "" : "\n"}${text}`);
       last = text;
       await realClock.sleep(watchMs, stop);
@@ -100,7 +100,7 @@ function rowOf(view: StatusView, paint: Paint): string[] {
 
 function detailsOf(view: StatusView, paint: Paint): string[] {
   const { instance, ready, message, onHold, approve, objects, gaps } = view;
-  // What is on hold is listed below, by who wanted it.
+  // Removals on hold are listed separately, by the rule that last declared the entries.
   const told = onHold.length > 0 && view.reason === "Held" ? [] : [`  ${message}`];
   const lines = ready === "True" ? [] : ["", paint("bold", instance), ...told];
   lines.push(...holdLines(onHold));

@@ -7,9 +7,9 @@ import type { Terminal } from "./terminal.ts";
 
 const clearLine = "\r\u001B[2K";
 const barWidthMax = 24;
-/** A shorter bar shows nothing. */
+/** A shorter bar is not useful. */
 const barWidthMin = 5;
-/** Of the label, however narrow the terminal is. */
+/** The minimum width of the label. */
 const labelWidthMin = 4;
 const columnsMin = 20;
 const redrawIntervalMs = 100;
@@ -55,7 +55,7 @@ export class StatusLine {
     this.#total = total;
   }
 
-  /** So many more are done. `left` corrects what was expected. */
+  /** Adds completed items. `left` corrects the expected total. */
   advance(count: number, { label, left }: { readonly label?: string; readonly left?: number } = {}): void {
     this.#done += count;
     this.#label = label ?? this.#label;
@@ -96,7 +96,7 @@ export class StatusLine {
     this.#terminal.write(`${clearLine}${visibleText(this.#text(width)).slice(0, width)}`);
   }
 
-  /** @param width what the line has to fit into, for which the bar and then the label get shorter; undefined: no bar */
+  /** @param width the maximum width; first the bar and then the label shrink to fit. Undefined: no bar */
   #text(width: number | undefined): string {
     const counts = this.#done === 0 ? "" : this.#counts();
     const rest = [counts, ...this.#pace(), this.#note].filter((part) => part !== "").join("  ");
@@ -109,7 +109,7 @@ export class StatusLine {
     return `${shortened(this.#label, labelWidth)}${gap}${rest}`;
   }
 
-  /** Nothing if there is no room for it, or no total to show a share of. */
+  /** Empty if there is no space or no known total. */
   #bar(room: number): string {
     const width = Math.min(barWidthMax, room - 1);
     if (this.#total === undefined || this.#done === 0 || width < barWidthMin) return "";

@@ -1,4 +1,4 @@
-// What `status` shows of one instance, from what the last or the current run reported: plain data.
+// The data that `status` shows for one instance, as reported by the last or current run.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { HeldGroup, WafInstanceStatus } from "../api/waf-instance.ts";
@@ -74,6 +74,6 @@ function viewObject(meta: ResourceMeta, sight: InstanceSight): ObjectStatusView 
 
 function conditionOf(conditions: readonly Condition[] | undefined): Pick<StatusView, "ready" | "reason" | "message"> {
   const ready = findCondition(conditions ?? [], "Ready");
-  if (ready === undefined) return { ready: "Unknown", reason: "", message: "No run has reported on it yet." };
+  if (ready === undefined) return { ready: "Unknown", reason: "", message: "No reconcile run has reported on it yet." };
   return { ready: ready.status, reason: ready.reason, message: ready.message };
 }

@@ -5,11 +5,11 @@ import { visibleLines } from "../model/visible-text.ts";
 export interface Terminal {
   /** Whether it is a terminal, so that progress may be redrawn in place. */
   readonly isInteractive: boolean;
-  /** Its width now: it may be resized. */
+  /** Its current width, which may change. */
   readonly columns: number;
-  /** As it is: for whoever moves the cursor. */
+  /** Unfiltered: for callers that move the cursor. */
   write(text: string): void;
-  /** One or more lines in which nothing but colours commands the terminal. */
+  /** One or more lines without control characters except for colors. */
   line(text?: string): void;
 }
 
@@ -33,7 +33,7 @@ export function terminalOn(stream: NodeJS.WriteStream): Terminal {
   };
 }
 
-/** The same terminal with every text passed through `edit`. A copy by `...` would keep the width of this moment. */
+/** The same terminal with every string passed through `edit`. A spread copy would freeze the current width. */
 export function editedTerminal(terminal: Terminal, edit: (text: string) => string): Terminal {
   return {
     isInteractive: terminal.isInteractive,

@@ -1,5 +1,4 @@
-// `wafsync unblock`: ends what `wafsync block` began. Of other rules it says where they are; a time-limited Allow rule helps until
-// they are changed.
+// `wafsync unblock`: undoes `wafsync block`. For other rules, it shows their location; a temporary Allow rule helps until they are changed.
 import { formatTime } from "../api/conditions.ts";
 import { realClock } from "../async/clock.ts";
 import type { Entry } from "../model/entry.ts";
@@ -29,11 +28,11 @@ interface Unblocked {
   readonly address: Entry;
   readonly plan: UnblockPlan;
   readonly allow: CommandRule | undefined;
-  /** What still blocks it, with the places where it is declared. */
+  /** The entries that still block the address, with the positions of their declarations. */
   readonly left: readonly CoveringView[];
 }
 
-/** @returns 0 if nothing blocks the addresses any more, 1 if something does or the WAF does not show it yet, 130 if stopped. */
+/** @returns 0 if the addresses are not blocked any longer, 1 if one still is or the WAF does not show the change yet, 130 if stopped. */
 export async function runUnblock(texts: readonly string[], options: UnblockOptions): Promise<number> {
   const spanMs = options.allowFor === undefined ? undefined : parseSpan("--allow-for", options.allowFor);
   return await withRuleSession(texts, options, async (session) => {
@@ -86,7 +85,7 @@ async function decide(
 
 function sameEntry(address: Entry, left: readonly CoveringView[]): string {
   const owner = left.find(({ entry }) => entry === address)?.owners[0]?.rule ?? "";
-  return `WafIpRule ${owner} blocks exactly this entry, and the rule that holds an entry wins: remove it there.`;
+  return `WafIpRule ${owner} blocks exactly this entry, and the first rule that declares an entry takes precedence: remove it there.`;
 }
 
 function print(
@@ -133,16 +132,18 @@ function linesOf(
     return [
       ...lines,
       isUntouched
-        ? `Nothing blocks ${address} on ${nameKey(instance)}.`
+        ? `${address} is not blocked on ${nameKey(instance)}.`
         : `${address} is unblocked on ${nameKey(instance)}${done}.`,
     ];
   }
   const title =
-    allow === undefined ? `${address} is still blocked on ${nameKey(instance)}:` : "Change meanwhile what blocks it:";
+    allow === undefined
+      ? `${address} is still blocked on ${nameKey(instance)}:`
+      : "In the meantime, change what blocks it:";
   lines.push(title, ...left.flatMap(leftLines));
   if (allow === undefined && plan.mayAllow) {
     lines.push(
-      `To let it through until that is changed: wafsync unblock ${address} ${targetWords(options)}--instance ${nameKey(instance)} --allow-for 1h`,
+      `To allow it until then: wafsync unblock ${address} ${targetWords(options)}--instance ${nameKey(instance)} --allow-for 1h`,
     );
   }
   return lines;
@@ -156,12 +157,12 @@ function leftLines({ entry, owners, formerOwners, management }: CoveringView): s
     });
   }
   if (management === "Managed") {
-    const by = formerOwners.length === 0 ? "" : `, last wanted by ${formerOwners.join(", ")}`;
+    const by = formerOwners.length === 0 ? "" : `, last declared by ${formerOwners.join(", ")}`;
     return [
-      `  ${entry}${by}: no rule wants it any more, and its removal is pending or on hold (see \`wafsync status\`).`,
+      `  ${entry}${by}: no rule declares it any longer, and its removal is pending or on hold (see \`wafsync status\`).`,
     ];
   }
   return [
-    `  ${entry}: another writer added it. Remove it in the WAF's own console, or adopt it with a rule and delete that.`,
+    `  ${entry}: another writer added it. Remove it in the WAF's own console, or adopt it with a rule and then delete the rule.`,
   ];
 }

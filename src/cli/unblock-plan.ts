@@ -1,5 +1,4 @@
-// What `unblock` can do about an address: rules of commands that block it go or are narrowed; for everything else it says what
-// must change. Pure.
+// Plans what `unblock` does for an address: it removes or narrows rules of commands; for everything else, it describes what must change. Pure.
 import { carve } from "../model/carve.ts";
 import { AddressCover } from "../model/address-cover.ts";
 import type { DeclaredRule } from "../model/declared.ts";
@@ -9,18 +8,18 @@ import type { Covering, Explanation } from "../plan/instance/explain.ts";
 import type { CommandRule } from "./command-rule.ts";
 import { isCommandRule } from "./command-rule.ts";
 
-/** More pieces would be as many calls. */
+/** Each part is one call, so their number is limited. */
 const piecesMax = 64;
 
 export interface UnblockPlan {
   /** Rules of commands without the address; their other addresses stay blocked. */
   readonly put: readonly CommandRule[];
   readonly remove: readonly DeclaredRule[];
-  /** The rules of `put` as they were. */
+  /** The previous versions of the rules in `put`. */
   readonly narrowed: readonly DeclaredRule[];
-  /** What still blocks the address afterwards. */
+  /** The entries that still block the address afterwards. */
   readonly left: readonly Covering[];
-  /** Whether an Allow rule for the address would be an exception, and no conflict with the same entry. */
+  /** Whether an Allow rule for the address would be an exception instead of a conflict. */
   readonly mayAllow: boolean;
 }
 
@@ -43,7 +42,7 @@ export function planUnblock(address: Entry, explanation: Explanation, rules: rea
     goes.has(`${meta.namespace}/${meta.name}`);
   const left = explanation.coverings.filter(({ list, isLive, wantedBy, isManaged }) => {
     if (list !== "blocklist" || isLive === false) return false;
-    // An entry that a rule of a command wanted and that is foreign stays on the list.
+    // An unmanaged entry that a rule of a command declared stays on the list.
     return wantedBy.length === 0 || !wantedBy.every(isOurs) || isManaged === false;
   });
   return {
@@ -59,7 +58,7 @@ function names(rule: DeclaredRule, cover: AddressCover): boolean {
   return rule.addresses.some((text) => cover.find(text) !== undefined);
 }
 
-/** The addresses of the rule with the asked one cut out; undefined if that takes too many. */
+/** The addresses of the rule without the given one; undefined if this needs too many networks. */
 function without({ addresses }: DeclaredRule, asked: Entry): readonly Entry[] | undefined {
   const cover = new AddressCover(asked);
   const left: Entry[] = [];

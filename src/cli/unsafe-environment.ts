@@ -1,8 +1,8 @@
-// Variables with which Node.js gives credentials away: nothing that talks to a server starts with them.
+// Environment variables with which Node.js leaks credentials: commands that connect to a server refuse to start with them.
 import { readEnvironment } from "../app/config.ts";
 import { CommandError } from "./describe-error.ts";
 
-/** Runs before anything is loaded that calls the WAF or a cluster. @throws CommandError */
+/** Runs before any code is loaded that calls the WAF or a cluster. @throws CommandError */
 export function refuseUnsafeEnvironment(): void {
   const { nodeDebug, tlsRejectUnauthorized } = readEnvironment();
   if (nodeDebug !== undefined) {
@@ -14,7 +14,7 @@ export function refuseUnsafeEnvironment(): void {
   if (tlsRejectUnauthorized === "0") {
     throw new CommandError(
       "the environment variable NODE_TLS_REJECT_UNAUTHORIZED is 0, so Node.js would send API keys to any server",
-      "Run wafsync without it. Set NODE_EXTRA_CA_CERTS to the file of a certificate authority of your own.",
+      "Run wafsync without it. To trust your own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.",
     );
   }
 }

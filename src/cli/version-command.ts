@@ -1,4 +1,4 @@
-// `wafsync version`: what runs here, and what the API server is, for reports of problems.
+// `wafsync version`: the versions of this program and of the API server, for bug reports.
 import { access } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -13,10 +13,10 @@ export interface VersionOptions extends ClusterOptions {
   readonly output: "table" | "json";
 }
 
-/** What the API server says about itself at `/version`. */
+/** The response of the API server at `/version`. */
 type ServerAnswer = { readonly version: string } | { readonly problem: string };
 
-/** @returns 0, or 2 if a cluster that was named does not answer. */
+/** @returns 0, or 2 if the cluster in the options does not respond. */
 export async function runVersion(options: VersionOptions): Promise<number> {
   const isNamed = options.kubeconfig !== undefined || options.context !== undefined;
   const server = !options.client && (isNamed || (await hasKubeConfig())) ? await askServer(options) : undefined;
@@ -30,20 +30,20 @@ export async function runVersion(options: VersionOptions): Promise<number> {
   } else {
     const lines = [
       `wafsync      ${version}`,
-      `Commit       ${commit ?? "unknown: run from the sources"}`,
+      `Commit       ${commit ?? "unknown: running from source"}`,
       `Node.js      ${node} (${platform})`,
-      ...(server === undefined ? [] : [`API server   ${"version" in server ? server.version : "does not answer"}`]),
+      ...(server === undefined ? [] : [`API server   ${"version" in server ? server.version : "does not respond"}`]),
     ];
     process.stdout.write(`${lines.join("\n")}\n`);
   }
   if (server === undefined || "version" in server) return 0;
-  // Whoever did not name a cluster may have a kubeconfig for something else.
-  if (isNamed) throw new CommandError(`the API server does not answer: ${server.problem}`);
-  process.stderr.write(`warning: the API server does not answer: ${server.problem}\n`);
+  // Without options, the kubeconfig may be for an unrelated purpose.
+  if (isNamed) throw new CommandError(`the API server does not respond: ${server.problem}`);
+  process.stderr.write(`warning: the API server does not respond: ${server.problem}\n`);
   return 0;
 }
 
-/** Looks without loading the Kubernetes client. In a pod, `kubectl` would use the service account; here it has to be named. */
+/** Checks without loading the Kubernetes client. In a pod, `kubectl` would use the service account; here it must be requested. */
 async function hasKubeConfig(): Promise<boolean> {
   if (readEnvironment().kubeconfig !== undefined) return true;
   return await access(join(homedir(), ".kube", "config")).then(

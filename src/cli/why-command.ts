@@ -17,7 +17,7 @@ export interface WhyOptions extends TargetOptions {
 
 const exitCodes = { Blocked: 0, NotBlocked: 1, Allowed: 3 } as const;
 
-/** @returns 0 if any WAF blocks the address, otherwise 3 if any allows it, otherwise 1. */
+/** @returns 0 if a WAF blocks the address, otherwise 3 if a WAF allows it, otherwise 1. */
 export async function runWhy(text: string, options: WhyOptions): Promise<number> {
   const address = parseAddress(text);
   const target = await openTarget(options);

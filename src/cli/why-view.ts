@@ -1,4 +1,4 @@
-// What `why` says about one address on one WAF, as plain data.
+// The result of `why` for one address on one WAF, as plain data.
 import type { Condition } from "../api/conditions.ts";
 import { findCondition, formatTime } from "../api/conditions.ts";
 import type { Entry } from "../model/entry.ts";
@@ -27,7 +27,7 @@ export interface OwnerView {
 export interface CoveringView {
   readonly list: string;
   readonly entry: string;
-  /** As the list shows it, if that is another spelling. */
+  /** The spelling in the list, if it differs. */
   readonly spelling?: string;
   readonly state: "OnList" | "NotOnList" | "Unknown";
   readonly management: "Managed" | "Unmanaged" | "Unknown";
@@ -35,7 +35,7 @@ export interface CoveringView {
   readonly manner?: string;
   readonly owners: readonly OwnerView[];
   readonly formerOwners: readonly string[];
-  /** Why it is not on the list, or what becomes of it. */
+  /** Why it is not on the list, or what will happen to it. */
   readonly note?: string;
 }
 
@@ -53,7 +53,7 @@ export interface WhyView {
   readonly domain?: string;
   readonly verdict: Verdict;
   readonly coverings: readonly CoveringView[];
-  /** Rules that name the address and have no effect on it. */
+  /** Rules that declare the address without effect. */
   readonly ineffective: readonly {
     readonly rule: string;
     readonly places: readonly string[];
@@ -75,7 +75,9 @@ export async function viewWhy(address: Entry, sight: InstanceSight, nowMs: numbe
   const domain = inventory?.domain ?? (sight.statusOf(meta)?.["domain"] as string | undefined);
   const last = live.state === "Read" ? live.lastBlocked : undefined;
   const unread =
-    live.state === "Read" ? [] : [`The lists of the WAF were not read, so this is what is declared. ${live.why}`];
+    live.state === "Read"
+      ? []
+      : [`The lists of the WAF were not read, so this shows only the declared state. ${live.why}`];
   return {
     instance: nameKey(meta),
     ...(domain === undefined ? {} : { domain }),
@@ -154,7 +156,7 @@ function viewIneffective({ ineffective }: Explanation, sight: InstanceSight): Wh
   });
 }
 
-/** What a run reported is the best answer to why an entry is missing; and what a run will do to one that no rule wants. */
+/** The report of a run is the best explanation for a missing entry; for an undeclared entry, it is what the next run will do. */
 function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
   const { list, isLive, isManaged, wantedBy, refusal } = covering;
   const { instance } = sight.gathered;
@@ -162,17 +164,17 @@ function noteOf(covering: Covering, sight: InstanceSight): string | undefined {
   if (first === undefined) {
     if (isManaged !== true) {
       const isExclusive = instance.policies[list] === "Exclusive";
-      return isExclusive ? "No rule declares it: the policy Exclusive has it removed." : undefined;
+      return isExclusive ? "No rule declares it: the policy Exclusive removes it." : undefined;
     }
-    if (instance.suspend) return "No rule declares it any more: it stays as long as the instance is suspended.";
-    return "No rule declares it any more: the next run removes it, unless removals are on hold (see `wafsync status`).";
+    if (instance.suspend) return "No rule declares it any longer: it stays while the instance is suspended.";
+    return "No rule declares it any longer: the next run removes it, unless removals are on hold (see `wafsync status`).";
   }
   if (isLive !== false) return undefined;
   if (refusal !== undefined) return `The API refused to add it: ${refusal}`;
-  if (instance.suspend) return "It is declared and not added: the instance is suspended.";
-  if (instance.policies[list] === "Observe") return "It is declared and not added: the policy of the list is Observe.";
+  if (instance.suspend) return "It is declared but not added: the instance is suspended.";
+  if (instance.policies[list] === "Observe") return "It is declared but not added: the policy of the list is Observe.";
   const reported = reportedOn(first.rule.meta, sight);
-  return `It is declared and not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
+  return `It is declared but not on the list yet.${reported === undefined ? "" : ` ${resourceKey(first.rule.meta)} reports: ${reported}`}`;
 }
 
 function reportedOn(meta: ResourceMeta, { statusOf }: InstanceSight): string | undefined {

@@ -116,7 +116,7 @@ function pemOf(material: unknown): string | undefined {
   return Buffer.isBuffer(material) ? material.toString("utf8") : undefined;
 }
 
-/** The library keeps a token file's content for a minute and with its line end; we read it ourselves. */
+/** The library keeps a token file's content for a minute and with its line end, so we read it ourselves. */
 function tokenFileOf(kubeConfig: KubeConfig): string | undefined {
   const provider: unknown = kubeConfig.getCurrentUser()?.authProvider;
   const config =

@@ -177,7 +177,7 @@ function namespaceOf({ note }: EventSeries): string {
   return note.object.namespace === "" ? "default" : note.object.namespace;
 }
 
-/** The namespace is being deleted or does not exist, so nobody would read the event. */
+/** The namespace is being deleted or does not exist, so the event would be useless. */
 function isGoingAway({ code, causes }: ApiFault): boolean {
   return code === "NotFound" || (code === "Forbidden" && causes.includes("NamespaceTerminating"));
 }

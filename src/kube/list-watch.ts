@@ -49,7 +49,7 @@ export interface ListWatchOptions<T extends KubeObject> {
   /** All namespaces if undefined. */
   readonly namespace?: string;
   readonly labelSelector?: string;
-  /** Asks for the metadata of the objects, and nothing else. */
+  /** Requests only the metadata of the objects. */
   readonly metadataOnly?: boolean;
   /** Only this list-watch may write to it. */
   readonly store: ObjectStore<T>;
@@ -259,7 +259,7 @@ class ListWatcher<T extends KubeObject> implements ListWatch<T> {
     try {
       this.#options.onProblem?.(problem);
     } catch {
-      // The problem handler itself failed: there is nobody left to report to, and the watch must continue.
+      // The problem handler itself failed: nothing else can report it, and the watch must continue.
     }
   }
 }

@@ -9,7 +9,7 @@ export const listPageSize = 500;
 const listPagesMax = 10_000;
 const listAttemptsMax = 3;
 const listPageTimeoutMs = 60_000;
-/** Asks for the metadata of an object, or of the objects of a watch, and nothing else. */
+/** Requests only the metadata of an object, or of the objects in a watch. */
 export const metadataOfObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const metadataOfList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -33,7 +33,7 @@ export async function getObject<T extends KubeObject>(
   return checked<T>(await api.request({ method: "GET", path: objectPath(type, address, subresource), ...rest }));
 }
 
-/** Reads the metadata of one object and nothing else, from a cache of the server: cheap, and perhaps a moment old. */
+/** Reads only the metadata of one object, from the cache of the server: cheap, but possibly slightly stale. */
 export async function getMetadata(
   api: ApiServer,
   type: ResourceType,
@@ -125,7 +125,7 @@ export interface ListOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The list as it was at this version, so that several lists make one consistent read. */
+  /** The list at exactly this version, for a consistent read of several lists. */
   readonly exactVersion?: string;
   /** Only the metadata of the objects. */
   readonly metadataOnly?: boolean;
@@ -161,13 +161,13 @@ function atVersion(exactVersion: string | undefined, token: string | undefined):
 }
 
 export interface ReadListOptions<T> extends ListOptions {
-  /** Reduces each object as soon as it was read, so that large ones are not all kept in memory. */
+  /** Reduces each object directly after it is read, so that large objects are not kept in memory. */
   readonly slim?: (object: T) => T;
 }
 
 /**
- * All objects as one consistent read, independent of any watch. Starts over if the list expires between pages, unless it is
- * that of an exact version. Where an answer is too long, smaller pages are read.
+ * All objects as one consistent read, independent of any watch. Starts over if the list expires between pages, unless an exact
+ * version is requested. If a response is too large, it reads smaller pages.
  */
 export async function listObjects<T extends KubeObject>(
   api: ApiServer,

@@ -1,5 +1,5 @@
-// Which entries cover one address or network. There are at most 129 such networks, so that a long list is searched by looking
-// each text up among them; only what may be one of them in another spelling is parsed.
+// Finds entries that cover one address or network. There are at most 129 such networks, so each string of a long list is looked
+// up among them; only possible other spellings are parsed.
 import type { Entry } from "./entry.ts";
 import { readObservedEntry } from "./entry.ts";
 import { canonicalText, readCanonical } from "./network.ts";
@@ -26,12 +26,12 @@ export class AddressCover {
     this.#covering = new Set(lengths.map((prefixLength) => canonicalText({ ...network, prefixLength })));
   }
 
-  /** Whether the entry contains all of the address or network. */
+  /** Whether the entry contains the complete address or network. */
   has(entry: Entry): boolean {
     return this.#covering.has(entry);
   }
 
-  /** The entry that a text stands for if it contains the address, however it is spelled; host bits are ignored. */
+  /** The entry of a string if it contains the address, in any spelling; host bits are ignored. */
   find(text: string): Entry | undefined {
     if (this.#covering.has(text)) return text as Entry;
     if (!this.#mayBeSpelled(text)) return undefined;
@@ -39,19 +39,19 @@ export class AddressCover {
     return this.#covering.has(entry) ? entry : undefined;
   }
 
-  /** False for what certainly is no other spelling of a network that contains the address. */
+  /** False if the string is definitely not another spelling of a network that contains the address. */
   #mayBeSpelled(text: string): boolean {
     const first = text.charCodeAt(0);
     const isTrimmed = first > spaceCode && text.charCodeAt(text.length - 1) > spaceCode;
     if (!isTrimmed) return true;
     const isIpv6 = text.includes(":");
-    // An IPv4 address has one spelling without a prefix, and others as IPv6.
+    // An IPv4 address has one spelling without a prefix, and further spellings as IPv6.
     if (this.#isIpv4) return isIpv6 ? first === colonCode || first === zeroCode : text.includes("/");
     if (!isIpv6) return false;
     return this.#startsLike(text);
   }
 
-  /** Compares group by group, up to `::` or to where the network ends. True if nothing tells the two apart. */
+  /** Compares group by group, up to `::` or the end of the network. True if there is no difference. */
   #startsLike(text: string): boolean {
     const slash = text.indexOf("/");
     const prefixLength = slash === -1 ? ipv6Bits : Number(text.slice(slash + 1));
@@ -63,7 +63,7 @@ export class AddressCover {
       const code = index === text.length ? slashCode : text.charCodeAt(index);
       if (code !== colonCode && code !== slashCode) {
         const digit = digitOf(code);
-        // Dots or what is no address: a full check decides.
+        // Dots or invalid characters need a full check.
         if (digit === undefined) return true;
         group = group * 16 + digit;
         digits += 1;

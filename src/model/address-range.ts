@@ -1,4 +1,4 @@
-// An entry as the range of its addresses: what questions about covering and overlapping are answered from.
+// An entry as a range of addresses, for checks of covering and overlapping.
 import type { Entry } from "./entry.ts";
 import { isOpaque } from "./entry.ts";
 import type { AddressFamily, Network } from "./network.ts";
@@ -7,7 +7,7 @@ import { lastAddress, prefixLengthMax, readCanonical } from "./network.ts";
 export interface AddressRange {
   readonly entry: Entry;
   readonly family: AddressFamily;
-  /** Addresses are written so that `<` on strings orders them: one character for each octet or group. */
+  /** Addresses are encoded so that `<` on strings orders them: one character per octet or group. */
   readonly first: string;
   readonly last: string;
 }
@@ -17,7 +17,7 @@ export function rangeOf(entry: Entry): AddressRange | undefined {
   return isOpaque(entry) ? undefined : rangeOfNetwork(entry, readCanonical(entry));
 }
 
-/** The same for a network that was read before. It has no host bits, as no canonical one has. */
+/** The same for a parsed network, which has no host bits. */
 export function rangeOfNetwork(entry: Entry, network: Network): AddressRange {
   const { family, parts, prefixLength } = network;
   const first = String.fromCharCode(...parts);

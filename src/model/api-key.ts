@@ -38,7 +38,7 @@ export class ApiKey {
     return this.#find().findIn(text);
   }
 
-  /** Parts of which every text without escaped letters has one, in any letter case, if it shows the key. */
+  /** Fragments: every string without escapes that contains the key contains one of them, case-insensitively. */
   runs(): readonly string[] {
     return this.#find().runs;
   }
@@ -67,8 +67,8 @@ export class ApiKey {
   }
 
   /**
-   * Recognizes the key in a record, where it must not be guessable: too short to confirm a guess, and different for each
-   * domain. 10 hexadecimal digits of HMAC-SHA-256.
+   * Identifies the key in a record without making it guessable: too short to confirm a guess, and different for each domain. 10
+   * hexadecimal digits of HMAC-SHA-256.
    */
   markFor(domain: string): string {
     const message = `wafsync record\0${domain.toLowerCase()}`;

@@ -1,2 +1,2 @@
-// The annotation on an instance that lets the removals with its hash through.
+// The annotation on an instance that approves the removals with the given hash.
 export const approvalAnnotation = "wafsync.dev/approve-removals";

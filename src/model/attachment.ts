@@ -1,20 +1,20 @@
-// May an object attach to an instance, and what may it do there? The namespace of the instance is the owner and may do
-// everything. Every other namespace is a guest, and may do what the first grant in `spec.access` that matches it says.
+// Decides whether an object may attach to an instance, and with which permissions. The namespace of the instance is the owner and
+// has all permissions. Every other namespace is a guest, with the permissions of the first matching grant in `spec.access`.
 import type { DeclaredInstance, Grant, GuestKind } from "./declared.ts";
 import { nameKey } from "./resource.ts";
 import { matchesSelector } from "./label-selector.ts";
 
 export type Attachment =
-  /** `grant` is undefined for the owner, who needs none. */
+  /** `grant` is undefined for the owner. */
   | { readonly state: "Allowed"; readonly grant: Grant | undefined }
   | { readonly state: "NotAllowed"; readonly message: string }
-  /** The namespace is a guest, but what the object is or does was not granted to it. */
+  /** The namespace is a guest without a grant for this kind or action. */
   | { readonly state: "NotGranted"; readonly message: string }
-  /** The labels of the namespace are not known, so nothing may be concluded. */
+  /** The labels of the namespace are unknown, so no decision is possible. */
   | { readonly state: "Unknown"; readonly message: string };
 
 /**
- * The messages go to the guest, so they name nothing that it does not know: no selector, no other namespace.
+ * The messages are visible to the guest, so they must not reveal selectors or other namespaces.
  * @param labels those of `namespace`, or undefined if they could not be read
  */
 export function decideAttachment(
@@ -41,12 +41,12 @@ export function decideAttachment(
   };
 }
 
-/** Whether any of what is granted depends on the labels of namespaces. */
+/** Whether any grant depends on the labels of namespaces. */
 export function dependsOnLabels({ access }: Pick<DeclaredInstance, "access">): boolean {
   return access.some(({ namespaces }) => namespaces.from === "Selector");
 }
 
-/** Undefined if that can't be told. */
+/** Undefined if unknown. */
 function isFor(
   { namespaces }: Grant,
   namespace: string,

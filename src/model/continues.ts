@@ -1,5 +1,4 @@
-// The annotation `wafsync.dev/continues: <namespace>/<name>` on a renamed or moved instance: it takes over the record of the
-// instance that it names.
+// The annotation `wafsync.dev/continues: <namespace>/<name>` on a renamed or moved instance: it takes over the record of the named instance.
 import type { ObjectName, ResourceMeta } from "./resource.ts";
 import { nameKey } from "./resource.ts";
 
@@ -14,7 +13,7 @@ export type Continues =
   | { readonly state: "Named"; readonly former: ObjectName }
   | { readonly state: "Invalid"; readonly message: string };
 
-/** Which instance this one continues. */
+/** The instance that this one continues. */
 export function continuesOf(meta: ResourceMeta): Continues {
   const text = meta.annotations[continuesAnnotation];
   if (text === undefined) return { state: "None" };
@@ -28,7 +27,7 @@ export function continuesOf(meta: ResourceMeta): Continues {
   return { state: "Invalid", message: `The annotation ${continuesAnnotation} names the instance itself: remove it.` };
 }
 
-/** The instance among those with the same key that continues this one; undefined if there is none. */
+/** The instance with the same key that continues this one; undefined if there is none. */
 export function continuedBy(meta: ResourceMeta, sameKey: readonly ResourceMeta[]): ResourceMeta | undefined {
   return sameKey.find((peer) => {
     const continues = peer.deleting ? undefined : continuesOf(peer);

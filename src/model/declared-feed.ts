@@ -1,10 +1,10 @@
-// A feed as its user declares it, in neutral terms: a list of addresses that somebody else maintains.
+// The declaration of a feed in neutral terms: an external list of addresses.
 import type { LabelSelector } from "./declared.ts";
 import type { ResourceMeta } from "./resource.ts";
 
 export interface CsvFormat {
   readonly type: "Csv";
-  /** A name of the header row, or a number from 1. */
+  /** A name in the header row, or a number starting at 1. */
   readonly column: string;
   /** One character. */
   readonly delimiter: string;
@@ -27,7 +27,7 @@ export interface SecretKeyRef {
 export interface HttpFeed {
   readonly type: "Http";
   readonly url: string;
-  /** Of the feed's own namespace. They go to the first host only. */
+  /** In the feed's own namespace. Sent only to the first host. */
   readonly headersFrom: readonly { readonly name: string; readonly secretKeyRef: SecretKeyRef }[];
   readonly format: FeedFormat;
 }
@@ -61,9 +61,9 @@ export interface DeclaredFeed {
   readonly source: HttpFeed | CrowdsecFeed;
   readonly intervalMs: number;
   readonly guards: FeedGuards;
-  /** How long after the last good answer its content counts as stale. */
+  /** How long after the last successful fetch the content becomes stale. */
   readonly staleAfterMs: number;
   readonly suspend: boolean;
-  /** Whose rules may refer to it. */
+  /** The namespaces whose rules may refer to it. */
   readonly allowedNamespaces: AllowedNamespaces;
 }

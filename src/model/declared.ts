@@ -23,11 +23,11 @@ export interface LabelSelector {
   }[];
 }
 
-/** The kinds that a namespace other than the instance's may be granted. */
+/** The kinds that can be granted to other namespaces. */
 export const guestKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"] as const;
 export type GuestKind = (typeof guestKinds)[number];
 
-/** What the owner of an instance grants to other namespaces, the guests. */
+/** The permissions that the owner of an instance grants to other namespaces (guests). */
 export interface Grant {
   readonly namespaces:
     | { readonly from: "All" }
@@ -35,17 +35,17 @@ export interface Grant {
     | { readonly from: "Names"; readonly names: readonly string[] };
   readonly kinds: readonly GuestKind[];
   readonly actions: readonly DeclaredRule["action"][];
-  /** Of one namespace, over all its rules. */
+  /** Per namespace, across all its rules. */
   readonly maxEntries: number;
-  /** A higher priority counts as this. */
+  /** Higher priorities are lowered to this. */
   readonly maxPriority: number;
-  /** Of Block and Allow entries. */
+  /** For Block and Allow entries. */
   readonly minPrefixLength: PrefixLengths;
-  /** Entries end this long after their rule was created, at the latest; undefined where they need not end. */
+  /** Entries expire at the latest this long after the creation of their rule; undefined if they need not expire. */
   readonly maxTtlMs: number | undefined;
-  /** Whether its rules and origins may adopt what the WAF has already. */
+  /** Whether its rules and origins may adopt existing entries and origins. */
   readonly adopt: boolean;
-  /** The least time between two cache clears of one namespace. */
+  /** The minimum time between two cache clears of one namespace. */
   readonly cacheClearMinIntervalMs: number;
 }
 
@@ -54,12 +54,12 @@ export interface Guards {
   readonly maxRemovalPercent: number;
   /** As written by the user: networks that no Block entry may overlap. */
   readonly neverBlock: readonly string[];
-  /** What becomes of a Block entry that is wider than a network of these: rejected, or the network is cut out. */
+  /** How to handle a Block entry that is wider than one of these networks: reject it, or cut the network out. */
   readonly onNeverBlock: "Reject" | "Carve";
   /** Of Block entries. */
   readonly minPrefixLength: PrefixLengths;
   readonly allowMinPrefixLength: PrefixLengths;
-  /** What becomes of entries that overlap networks from which no request comes over the public Internet. */
+  /** How to handle entries that overlap networks that never send requests over the public Internet. */
   readonly specialPurpose: "Reject" | "Allow";
 }
 
@@ -88,7 +88,7 @@ export interface DeclaredInstance {
   readonly baseUrl: string;
   readonly apiKeySecretRef: { readonly name: string; readonly key: string };
   readonly expectedDomain: string | undefined;
-  /** The first grant that matches a namespace counts; without one it is not attached. */
+  /** The first matching grant applies; without one, the namespace has no access. */
   readonly access: readonly Grant[];
   readonly suspend: boolean;
   readonly resyncIntervalMs: number;
@@ -114,7 +114,7 @@ export interface DeclaredRule {
   readonly addresses: readonly string[];
   /** ConfigMaps of the rule's own namespace. */
   readonly addressesFrom: readonly { readonly name: string; readonly key: string }[];
-  /** Feeds that it takes addresses from. */
+  /** The feeds that it uses. */
   readonly feeds: readonly ObjectName[];
   readonly expiresAtMs: number | undefined;
   readonly ttlMs: number | undefined;

@@ -1,18 +1,18 @@
-// A text with the escapes of URLs, JSON and HTML undone: once, twice, and so on, because one encoder may have worked on the
-// output of another. Each layer takes time in proportion to its length, and knows where its characters come from.
+// Decodes the escapes of URLs, JSON and HTML repeatedly, because encoders may be nested. Each layer takes linear time, and maps
+// its characters to the original string.
 
-/** More escapes inside one another are not undone. */
+/** Deeper nested escapes are not decoded. */
 const layersMax = 8;
 
 const escapes =
   /(?:%[0-9a-f]{2})+|%u[0-9a-f]{4}|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[bfnrt"'/\\]|&#\d{1,8};|&#x[0-9a-f]{1,8};|&(?:amp|lt|gt|quot|apos);/gi;
 const escapeMark = /[%\\&]/;
-/** What every text has in which a letter or digit is escaped, however deep. */
+/** Matches every string with an escaped letter or digit, at any depth. */
 const lettersMark = /%(?:3[0-9]|[46][1-9a-f]|[57][0-9a]|2[356]|5c|u)|\\[ux]|&#|amp;#/i;
 const names: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-/** A part of a text, from its first character to the one behind its last. */
+/** A range of a string; the end is exclusive. */
 export interface TextRange {
   readonly start: number;
   readonly end: number;
@@ -20,12 +20,12 @@ export interface TextRange {
 
 interface Layer {
   readonly text: string;
-  /** In lower case, with a plus for each space, as forms write them. As long as `text`. */
+  /** In lower case, with a plus for each space, as in forms. The same length as `text`. */
   readonly folded: string;
 }
 
 export class DecodedText {
-  /** The text as it is. */
+  /** The original string. */
   readonly plain: Layer;
   readonly #origins: (Int32Array | undefined)[] = [];
   #layers: readonly Layer[] | undefined;
@@ -35,24 +35,24 @@ export class DecodedText {
     this.plain = layerOf(text);
   }
 
-  /** The text itself, then the text decoded once, and so on. */
+  /** The string itself, then decoded once, and so on. */
   get layers(): readonly Layer[] {
     return (this.#layers ??= layersOf(this.plain));
   }
 
-  /** False if no layer has letters and digits next to each other that the text itself does not have. */
+  /** False if no layer contains adjacent letters and digits that the string itself does not contain. */
   get hidesLetters(): boolean {
     return (this.#hidesLetters ??= lettersMark.test(this.plain.text));
   }
 
-  /** The part of the original text that a part of a layer was decoded from: escapes are not cut. */
+  /** The range of the original string from which a range of a layer was decoded, without splitting escapes. */
   originOf({ start, end }: TextRange, layer: number): TextRange {
     if (layer === 0) return { start, end };
     const origins = this.#originsOf(layer);
     return { start: origins[start] ?? 0, end: origins[end] ?? 0 };
   }
 
-  /** For each character of a layer, and for its end, where in the original text it begins. */
+  /** For each character of a layer, and for its end, the start in the original string. */
   #originsOf(layer: number): Int32Array {
     const known = this.#origins[layer];
     if (known !== undefined) return known;
@@ -63,7 +63,7 @@ export class DecodedText {
   }
 }
 
-/** In lower case, one character for each: the place of a character stays the same. */
+/** In lower case, without changing the position of any character. */
 export function foldCase(text: string): string {
   const lower = text.toLowerCase();
   const folded = lower.length === text.length ? lower : text.replaceAll(/[^]/g, lowerCharacter);
@@ -87,7 +87,7 @@ function layerOf(text: string): Layer {
   return { text, folded: foldCase(text) };
 }
 
-/** The text with each of its escapes undone once; undefined if it has none. */
+/** The string with each escape decoded once; undefined if it has none. */
 export function decode(text: string): string | undefined {
   if (!escapeMark.test(text)) return undefined;
   const decoded = text.replaceAll(escapes, decodeEscape);
@@ -104,7 +104,7 @@ function originsIn(text: string, decodedLength: number, outer: Int32Array | unde
   };
   for (const { 0: escape, index } of text.matchAll(escapes)) {
     copyUntil(index);
-    // A run of bytes is as many escapes as characters: each character comes from bytes of its own.
+    // A sequence of escaped bytes: each character is decoded from its own bytes.
     for (const { characters, length } of partsOf(escape)) {
       for (let unit = 0; unit < characters.length; unit += 1) origins[to++] = originAt(from);
       from += length;
@@ -138,7 +138,7 @@ interface EscapePart {
   readonly length: number;
 }
 
-/** The characters of an escape, each with its own part of it. */
+/** The characters of an escape, each with its range. */
 function partsOf(escape: string): readonly EscapePart[] {
   if (/^%[^u]/i.test(escape)) return bytesOf(escape);
   return [{ characters: decodeEscape(escape), length: escape.length }];
@@ -155,7 +155,7 @@ function entity(escape: string): string {
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : escape;
 }
 
-/** Bytes that are no UTF-8 count as Latin-1. */
+/** Bytes that are not valid UTF-8 are decoded as Latin-1. */
 function bytesOf(escape: string): readonly EscapePart[] {
   const bytes = Buffer.from(escape.replaceAll("%", ""), "hex");
   const parts: EscapePart[] = [];

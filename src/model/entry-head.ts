@@ -1,5 +1,5 @@
-// The head of an entry: its width, and where its addresses begin. Guards ask about each of 100,000 entries in each run, and
-// nearly all pass, which the first 32 bits show already. Reading them takes a fraction of the time of the whole entry.
+// The head of an entry: its prefix length and the first 32 bits of its addresses. Guards check 100,000 entries in each run, and
+// for nearly all of them the first 32 bits are sufficient. Parsing only these takes a fraction of the time.
 import type { Entry } from "./entry.ts";
 import { type AddressFamily, prefixLengthMax } from "./network.ts";
 
@@ -45,7 +45,7 @@ function bitsOfOctets(text: string): number {
   return bits * octetSize + octet;
 }
 
-/** A `::` ends the groups that count: a canonical text puts it in the place of two groups of zeros or more. */
+/** A `::` ends the relevant groups: in canonical form, it replaces two or more groups of zeros. */
 function bitsOfTwoGroups(text: string): number {
   let first: number | undefined;
   let group = 0;
@@ -56,7 +56,7 @@ function bitsOfTwoGroups(text: string): number {
     else {
       first = group * groupSize;
       group = 0;
-      // An empty group is zero, whether the text begins with it or not.
+      // An empty group is zero.
       if (text.charCodeAt(index + 1) === colonCode) return first;
     }
   }

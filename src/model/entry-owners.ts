@@ -1,9 +1,9 @@
-// Who last wanted a managed entry, as one canonical string: 100,000 entries share a few of these, and comparing two is cheap.
+// The last owners of a managed entry as one canonical string: 100,000 entries share a few of these, and comparing them is cheap.
 // `WafIpRule:shop/ipsum:ConfigMap%20shop/ipsum,%20key%20list` is one owner; several are sorted and joined by a space.
 import { encodeWord, decodeWord } from "./encoded-word.ts";
 
 declare const brand: unique symbol;
-/** The owners of an entry in their canonical form, also the form in which the inventory stores them. */
+/** The owners of an entry in canonical form, which is also the format in the inventory. */
 export type EntryOwners = string & { readonly [brand]: "EntryOwners" };
 
 export interface EntryOwner {
@@ -14,10 +14,10 @@ export interface EntryOwner {
   readonly source: string | undefined;
 }
 
-/** Nobody knows who wanted the entry: it was recorded before wafsync kept owners. */
+/** The owners are unknown: the entry was recorded before wafsync recorded owners. */
 export const unknownOwners = "" as EntryOwners;
 
-/** The canonical form: the same owners in any order give the same string. */
+/** The canonical form, independent of the order of the owners. */
 export function writeOwners(owners: readonly EntryOwner[]): EntryOwners {
   const words = owners.map(({ kind, name, source }) => {
     const parts = source === undefined ? [kind, name] : [kind, name, source];
@@ -41,14 +41,14 @@ export function readOwners(owners: EntryOwners): readonly EntryOwner[] {
   return read;
 }
 
-/** Whoever is in one of the two. */
+/** The union of both. */
 export function joinOwners(a: EntryOwners, b: EntryOwners): EntryOwners {
   if (a === b || b === unknownOwners) return a;
   if (a === unknownOwners) return b;
   return [...new Set([...a.split(" "), ...b.split(" ")])].toSorted().join(" ") as EntryOwners;
 }
 
-/** The canonical form of stored words; undefined if one of them is no owner. */
+/** The canonical form of stored words; undefined if one of them is invalid. */
 export function parseOwners(words: readonly string[]): EntryOwners | undefined {
   const owners = words.map(readOwner);
   return owners.every((owner) => owner !== undefined) ? writeOwners(owners) : undefined;

@@ -41,7 +41,7 @@ export class NetworkIndex {
     this.#heads = { ipv4: headsOf(this.#widest.ipv4), ipv6: headsOf(this.#widest.ipv6) };
   }
 
-  /** False if no indexed entry overlaps the one with this head. If true, ask further: this is the quick question. */
+  /** False if no indexed entry overlaps the one with this head. If true, a full check is necessary. */
   mayOverlap({ family, firstBits, lastBits }: EntryHead): boolean {
     const heads = this.#heads[family];
     let low = 0;
@@ -56,7 +56,7 @@ export class NetworkIndex {
     return candidate !== undefined && candidate.firstBits <= lastBits;
   }
 
-  /** An indexed entry that shares an address with this one: the widest, if it lies inside several. The first of many. */
+  /** The first indexed entry that overlaps this one: the widest, if it is inside several. */
   overlaps(entry: Entry): Entry | undefined {
     const range = rangeOf(entry);
     if (range === undefined) return undefined;
@@ -74,7 +74,7 @@ export class NetworkIndex {
     return candidate !== undefined && covers(candidate, range) ? candidate.entry : undefined;
   }
 
-  /** The indexed entries that lie inside this one, in order, without those that lie inside another of them. */
+  /** The indexed entries inside this one, in order, without those inside another of them. */
   inside(entry: Entry): readonly Entry[] {
     const range = rangeOf(entry);
     if (range === undefined) return [];
@@ -132,7 +132,7 @@ function widestOf(ranges: AddressRange[]): readonly AddressRange[] {
   return widest;
 }
 
-/** A place in `ranges`, which are disjoint and in order; their number if all end before the address. */
+/** An index into `ranges`, which are disjoint and ordered; their number if all end before the address. */
 function firstEndingAtOrAfter(ranges: readonly AddressRange[], address: string): number {
   let low = 0;
   let high = ranges.length;

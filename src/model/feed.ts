@@ -1,8 +1,8 @@
-// The vocabulary of feeds: what was read from one, and what counts until a newer content passes the guards.
+// The vocabulary of feeds: the content that was read, and the content that is used until newer content passes the guards.
 import type { Entry } from "./entry.ts";
 
 export interface FeedCounts {
-  /** Lines, rows or values that should be an entry: `valid`, `invalid` and `duplicates` together. */
+  /** Lines, rows or values that were parsed as entries: the sum of `valid`, `invalid` and `duplicates`. */
   readonly total: number;
   /** Different entries. */
   readonly valid: number;
@@ -10,11 +10,11 @@ export interface FeedCounts {
   readonly duplicates: number;
 }
 
-/** A line, row or value that is no entry. */
+/** An invalid line, row or value. */
 export interface InvalidLine {
-  /** Of the line in the text, from 1. Of JSON: the position among the values that the path selects. */
+  /** The line number, starting at 1. For JSON: the position among the selected values. */
   readonly line: number;
-  /** Shortened, and fit for one line of output. */
+  /** Truncated and sanitized for one line of output. */
   readonly text: string;
   readonly message: string;
 }
@@ -23,11 +23,11 @@ export interface InvalidLine {
 export interface FeedContent {
   /** Canonical, without duplicates, in the order of the feed. */
   readonly entries: readonly Entry[];
-  /** Entries that end by themselves. */
+  /** Entries that expire. */
   readonly expiresAtMs: ReadonlyMap<Entry, number>;
 }
 
-/** What one text of a feed says. */
+/** The parsed content of a feed. */
 export interface FeedReading {
   readonly content: FeedContent;
   readonly counts: FeedCounts;

@@ -5,7 +5,7 @@ import type { Entry } from "./entry.ts";
 import type { ResourceMeta } from "./resource.ts";
 import type { WorkloadSight } from "./workload.ts";
 
-/** One `addressesFrom` item: the text of the ConfigMap's key, the entries of a feed, or why it cannot be had. */
+/** One `addressesFrom` item: the text of the ConfigMap's key, the entries of a feed, or why it is unavailable. */
 export type AddressText =
   | { readonly state: "Read"; readonly source: string; readonly text: string }
   | { readonly state: "Listed"; readonly source: string; readonly entries: readonly Entry[] }
@@ -13,18 +13,18 @@ export type AddressText =
       readonly state: "Missing";
       readonly source: string;
       readonly problem: string;
-      /** It exists, and is more than the instance takes. */
+      /** It exists, but exceeds the limits of the instance. */
       readonly isTooLarge?: true;
     };
 
-/** How a change of a text is noticed: at once, within half a minute, or at the next resync. */
+/** How changes of a text are noticed: immediately, within half a minute, or at the next resync. */
 export type TextRefresh = "Watched" | "Polled" | "Resync";
 
 export interface GatheredRule {
   readonly rule: DeclaredRule;
   /** One for each of its `addressesFrom`. */
   readonly texts: readonly AddressText[];
-  /** Of each text; absent where files are the users' own. */
+  /** For each text; absent in directory mode. */
   readonly refresh?: readonly TextRefresh[];
 }
 
@@ -33,14 +33,14 @@ export type GatheredKey =
   | { readonly state: "Present"; readonly key: ApiKey }
   | { readonly state: "Missing"; readonly problem: string };
 
-/** A rule or an origin that is attached nowhere. */
+/** A rule or an origin that is not attached to an instance. */
 export interface BrokenReference {
   readonly declared: DeclaredRule | DeclaredOrigin;
-  /** What is wrong with its reference to the instance. */
+  /** The fault of its reference to the instance. */
   readonly problem: string;
   /** File and line of the reference; empty in a cluster. */
   readonly place: string;
-  /** It refers to the instance that this one continues, which it was attached to. */
+  /** It refers to the instance that this one continues, to which it was attached. */
   readonly isOfFormer?: true;
 }
 
@@ -48,8 +48,8 @@ export interface BrokenReferences {
   /** Every rule and origin whose reference names an instance that does not exist, by `resourceKey`. */
   readonly objects: ReadonlyMap<string, BrokenReference>;
   /**
-   * The `resourceKey` of every object that exists. Only in a directory, where a typing error in `metadata.namespace` makes
-   * an object vanish and another one appear.
+   * The `resourceKey` of every object that exists. Only in a directory, where a typo in `metadata.namespace` looks like the
+   * deletion of one object and the creation of another.
    */
   readonly existing: ReadonlySet<string> | undefined;
 }
@@ -58,24 +58,24 @@ export interface Gathered {
   readonly instance: DeclaredInstance;
   readonly key: GatheredKey;
   /**
-   * All that refer to the instance. In a cluster, those of namespaces that it grants nothing to are left out; elsewhere they
-   * are here, and refused.
+   * All objects that refer to the instance. In a cluster, objects of namespaces without access are excluded; elsewhere they are
+   * included and rejected.
    */
   readonly rules: readonly GatheredRule[];
   readonly origins: readonly DeclaredOrigin[];
   readonly cacheClears: readonly DeclaredCacheClear[];
   /** The labels of every namespace that a rule or origin above lives in. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
-  /** Why the picture may be incomplete, one sentence each. Any of them holds all removals, unless they are approved. */
+  /** Why the state may be incomplete, one sentence each. Each of them puts all removals on hold, unless they are approved. */
   readonly brokenSources: readonly string[];
-  /** Why what is declared could not be read where it lives, in one sentence. No removal is done then, whoever approved it. */
+  /** Why the declared state could not be read from its source, in one sentence. Prevents all removals, even approved ones. */
   readonly unconfirmed?: string;
   /**
-   * Rules and origins that this version of wafsync does not understand, by `resourceKey`, with what is wrong: what they
-   * owned is not removed. Absent if there are none.
+   * Rules and origins that this version of wafsync does not understand, by `resourceKey`, with their faults: their entries are
+   * not removed. Absent if there are none.
    */
   readonly invalidObjects?: ReadonlyMap<string, string>;
-  /** Objects that may be attached to no instance by mistake: what they owned is not removed. Absent if there are none. */
+  /** Objects that may be unattached by mistake: their entries are not removed. Absent if there are none. */
   readonly brokenReferences?: BrokenReferences;
   /** Other instances with the same base URL and key. */
   readonly sameKey: readonly ResourceMeta[];
@@ -88,13 +88,13 @@ export type ConfirmedGathering =
   | {
       readonly state: "Read";
       readonly gathered: Gathered | undefined;
-      /** Objects may be missing because they are being replaced: nothing may be removed on the strength of this read. */
+      /** Objects may be missing because they are being replaced: nothing may be removed based on this read. */
       readonly isUnsettled?: true;
     }
   | { readonly state: "Failed"; readonly problem: string };
 
 export interface ConfirmOptions {
-  /** Waits, if need be, until what is missing counts as deleted. */
+  /** Waits, if necessary, until missing objects count as deleted. */
   readonly beforeRemovals?: boolean;
   /** Ends the wait. */
   readonly signal?: AbortSignal;

@@ -1,10 +1,10 @@
-// What happened to the entries and origins of one WAF, for people: never read for a decision. Bounded by number, age and size,
-// so that the oldest events are forgotten first.
+// The history of the entries and origins of one WAF, for people: never used for decisions. Limited by number, age and size; the
+// oldest events are dropped first.
 import type { ListName } from "./declared.ts";
 import type { EntryOwners } from "./entry-owners.ts";
 
 /**
- * `Drifted`: another writer changed it against what is declared. `Refused`: the API did not accept the write. `OutcomeUnknown`: no
+ * `Drifted`: another writer changed it contrary to the declared state. `Refused`: the API rejected the write. `OutcomeUnknown`: no
  * answer says whether the write took effect; `Added` or `Removed` follows once the list shows that it did. `Approved`: a person
  * approved its removal.
  */
@@ -25,11 +25,11 @@ export interface HistoryEvent {
   readonly atMs: number;
   readonly kind: HistoryKind;
   readonly target: HistoryTarget;
-  /** Entries, or the hosts of origins: never an empty array. */
+  /** Entries, or the hosts of origins; never empty. */
   readonly values: readonly string[];
-  /** Who wanted them at that time. */
+  /** Their owners at that time. */
   readonly owners: EntryOwners;
-  /** What the API said, who approved, or what another writer did; empty where there is nothing to add. */
+  /** The API's error, who approved, or what another writer did; may be empty. */
   readonly note: string;
 }
 
@@ -40,10 +40,10 @@ export interface HistoryLimits {
   readonly bytesMax: number;
 }
 
-/** Events with more values are divided, so that dropping the oldest one never drops much at once. */
+/** Events with more values are split, so that dropping the oldest event never drops much. */
 export const valuesOfEventMax = 500;
 
-/** Joins what happened within the same second for the same owners, and divides what has become too long. In order of time. */
+/** Merges events of the same second and owners, and splits events that are too long. Ordered by time. */
 export function joinEvents(events: readonly HistoryEvent[]): HistoryEvent[] {
   const joined = new Map<string, { readonly event: HistoryEvent; readonly values: string[] }>();
   for (const event of events) {
@@ -64,7 +64,7 @@ function divided(event: HistoryEvent): HistoryEvent[] {
   return parts;
 }
 
-/** The newest lines that fit. `timeOf` gives the time of a line; undefined for one that cannot be read, which is dropped. */
+/** The newest lines that fit. `timeOf` returns the time of a line, or undefined for an invalid line, which is dropped. */
 export function keepNewest(
   lines: readonly string[],
   limits: HistoryLimits,

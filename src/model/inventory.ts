@@ -5,19 +5,19 @@ import type { EntryOwners } from "./entry-owners.ts";
 import type { Entry } from "./entry.ts";
 import type { RolloutRecord } from "./workload.ts";
 
-/** `Adopted`: it was on the list before, and a rule made it managed. */
+/** `Adopted`: it was already on the list, and a rule adopted it. */
 export type Manner = "Added" | "Adopted";
 
-/** Many entries share one of these objects, so none of them is ever changed. */
+/** Shared by many entries, therefore immutable. */
 export interface OwnedEntry {
-  /** Who last wanted it. */
+  /** Its last owners. */
   readonly owners: EntryOwners;
-  /** Since when it is managed; undefined where nobody recorded that. */
+  /** Since when it is managed; undefined if not recorded. */
   readonly sinceMs: number | undefined;
   readonly manner: Manner;
   /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
-  /** When nobody wanted it any more and a read first did not show it: another read decides whether it is given up. */
+  /** When a read first did not contain the undeclared entry: a second read decides whether to drop it. */
   readonly missingSinceMs?: number;
 }
 
@@ -25,7 +25,7 @@ export interface OwnedOrigin {
   readonly type: OriginType;
   /** When the API accepted it; undefined while that is not known (recorded ahead of the call). */
   readonly addedAtMs: number | undefined;
-  /** Who last wanted it. */
+  /** Its last owners. */
   readonly owners: EntryOwners;
   readonly manner: Manner;
   /** `namespace/name` of its WafOrigin if that has `deletionPolicy: Retain`. */
@@ -68,7 +68,7 @@ export interface Approval {
   readonly removals: Readonly<Record<ListName, ReadonlySet<Entry>>>;
   /** The hosts of origins whose removal was approved. */
   readonly origins: ReadonlySet<string>;
-  /** The keys of the holds that it overrides for these removals. One that comes later holds them again. */
+  /** The keys of the holds that the approval overrides. Later holds put these removals on hold again. */
   readonly holds: ReadonlySet<string>;
 }
 
@@ -79,7 +79,7 @@ export interface Managed {
   readonly origins: ReadonlyMap<string, OwnedOrigin>;
 }
 
-/** Which WAF is recorded, beyond its domain: to recognize it when its domain or its instance gets another name. */
+/** Identifies the WAF in addition to its domain, to recognize it when its domain or its instance is renamed. */
 export interface WafIdentity {
   readonly baseUrl: string;
   /** `ApiKey.markFor` the recorded domain. */
@@ -91,16 +91,16 @@ export interface Inventory extends Managed {
   readonly domain: string | undefined;
   /** Undefined before the first sync. */
   readonly waf: WafIdentity | undefined;
-  /** `namespace/name` of the instance whose record this one took over last; undefined if it took over none. */
+  /** `namespace/name` of the instance whose record this one last took over; undefined if none. */
   readonly continued: string | undefined;
-  /** What is managed on the WAFs of other domains, which the instance named before; by domain. */
+  /** The managed entries on the WAFs of former domains of the instance, by domain. */
   readonly otherDomains: ReadonlyMap<string, Managed>;
   readonly refusals: readonly Refusal[];
   readonly disputes: readonly Dispute[];
   readonly handledTriggers: readonly HandledTrigger[];
   readonly rollouts: readonly RolloutRecord[];
   readonly approval: Approval | undefined;
-  /** How many approvals were used so far: a hash depends on it, so that none acts twice. */
+  /** The number of used approvals, which is part of each hash, so that no hash works twice. */
   readonly approvals: number;
 }
 
@@ -133,7 +133,7 @@ export type SavedInventory =
   | { readonly state: "Conflict"; readonly problem: string }
   | { readonly state: "Failed"; readonly problem: string };
 
-/** How many entries and origins are managed, on the WAF of the instance only. */
+/** The number of managed entries and origins on the current WAF. */
 export function countManaged({ entries, origins }: Managed): number {
   return entries.blocklist.size + entries.allowlist.size + origins.size;
 }

@@ -1,4 +1,4 @@
-// A value as one line of JSON that may be shown on a terminal, whoever wrote the texts in it.
+// Formats a value as one line of JSON that is safe to show on a terminal.
 import { visibleText } from "./visible-text.ts";
 
 /** Without the line feed at its end. The same value comes out of it as out of `JSON.stringify`. */

@@ -1,7 +1,7 @@
 // Label selectors, evaluated as Kubernetes does.
 import type { LabelSelector } from "./declared.ts";
 
-/** All terms must hold; a selector without terms matches everything. */
+/** All terms must match; a selector without terms matches everything. */
 export function matchesSelector(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   const labelsHold = Object.entries(selector.matchLabels).every(([key, value]) => labels[key] === value);
   return labelsHold && selector.matchExpressions.every((term) => matchesTerm(term, labels));

@@ -1,9 +1,9 @@
-// Finds every place of a text in another, in time that is proportional to both (Knuth, Morris and Pratt). The search of the
-// language is faster on most texts, and on some that are made for it slower by the length of what it looks for.
+// Finds all occurrences of a string in linear time (Knuth–Morris–Pratt). The built-in search is faster on most strings, but has
+// quadratic cost on crafted ones.
 
 export class LinearSearch {
   readonly #wanted: string;
-  /** For each prefix, the length of its longest proper part that it begins and ends with. */
+  /** For each prefix, the length of its longest proper prefix that is also a suffix. */
   readonly #borders: Uint16Array;
 
   constructor(wanted: string) {
@@ -15,7 +15,7 @@ export class LinearSearch {
     }
   }
 
-  /** Where it begins, in order; places may overlap. */
+  /** The start positions, in order; occurrences may overlap. */
   *in(text: string): Generator<number, void> {
     if (this.#wanted === "") return;
     for (let index = 0, matched = 0; index < text.length; index += 1) {
@@ -26,7 +26,7 @@ export class LinearSearch {
     }
   }
 
-  /** How much is matched after one more character. */
+  /** The matched length after one more character. */
   #extend(matched: number, code: number): number {
     let length = matched;
     while (length > 0 && this.#wanted.charCodeAt(length) !== code) length = this.#borders[length] ?? 0;

@@ -69,8 +69,7 @@ export function readNetwork(text: string, mode: "strict" | "lenient"): Network |
 }
 
 /**
- * Takes a canonical text apart, many times faster than a full check does: the guards read every entry in every run. Not for
- * any other text.
+ * Parses a canonical string much faster than a full check, because the guards parse every entry in every run. Not for other strings.
  */
 export function readCanonical(text: string): Network {
   const slash = text.indexOf("/");
@@ -95,7 +94,7 @@ function canonicalOctets(text: string, end: number): number[] {
   return octets;
 }
 
-/** Groups are read from the front; those behind `::` then move to the back. */
+/** Groups are parsed from the front; groups after `::` are then moved to the end. */
 function canonicalGroups(text: string, end: number): number[] {
   const groups = [0, 0, 0, 0, 0, 0, 0, 0];
   let place = 0;
@@ -108,7 +107,7 @@ function canonicalGroups(text: string, end: number): number[] {
       continue;
     }
     const isGap = text.charCodeAt(index + 1) === colonCode;
-    // A text that begins with `::` has no group in front of it.
+    // There is no group before a leading `::`.
     if (index > 0) groups[place++] = group;
     group = 0;
     if (!isGap) continue;
@@ -167,7 +166,7 @@ export function lastAddress(network: Network): number[] {
   return network.parts.map((part, position) => part | hostMask(network, position));
 }
 
-/** The two networks that a network without host bits consists of; undefined for a single address. */
+/** The two halves of a network without host bits; undefined for a single address. */
 export function halvesOf({ family, parts, prefixLength }: Network): readonly [Network, Network] | undefined {
   if (prefixLength === prefixLengthMax(family)) return undefined;
   const { bitsPerPart } = shapes[family];

@@ -5,10 +5,10 @@ import type { Entry } from "./entry.ts";
 /** Each entry with the spellings that the list shows for it: nearly always one. */
 export type ObservedEntries = ReadonlyMap<Entry, readonly string[]>;
 
-/** What a list shows, without the spellings. */
+/** The entries of a list, without spellings. */
 export type ShownEntries = Pick<ReadonlySet<Entry>, "has"> & { keys(): Iterable<Entry> };
 
-/** What the lists showed at the end of a run: what is gone by the next one was removed by another writer. */
+/** The lists at the end of a run: entries that are missing in the next run were removed by another writer. */
 export interface SeenLists {
   /** A different domain is another WAF. */
   readonly domain: string;
@@ -19,6 +19,6 @@ export interface Observed {
   readonly domain: string;
   readonly primaryOrigin: string;
   readonly lists: Readonly<Record<ListName, ObservedEntries>>;
-  /** When the read of each list began: what it shows may be older, and is no newer than its answer. */
+  /** When the read of each list started: its content may be older. */
   readonly readAtMs: Readonly<Record<ListName, number>>;
 }

@@ -22,7 +22,7 @@ export type Operation =
   | { readonly kind: "AddOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string }
   | { readonly kind: "RemoveOrigin"; readonly host: string; readonly type: OriginType; readonly reason: string };
 
-/** An entry that becomes managed without a call, since the list shows it already. */
+/** An entry that becomes managed without a call, because it is already on the list. */
 export interface Adoption {
   readonly list: ListName;
   readonly entry: Entry;

@@ -1,19 +1,19 @@
-// Takes all API keys that the process knows, former ones too, out of a text: the last thing that happens to a text before it
-// leaves the process. A text is searched for the few keys alone of which it has a part.
+// Redacts all API keys that the process knows, including former ones, as the last step before a string leaves the process. For
+// speed, a string is searched only for keys of which it contains a fragment.
 import { type ApiKey, redactedKey } from "./api-key.ts";
 import { DecodedText } from "./decoded-text.ts";
 import { replaceRanges } from "./secret-finder.ts";
 
 /** More keys than this are never held; those not seen for longest go first. */
 export const redactorKeysMax = 2000;
-/** Of the part of a key by which it is found. */
+/** The length of the fragment of a key. */
 const gramLength = 4;
 
 export class Redactor {
   readonly #keys = new Map<string, ApiKey>();
-  /** The keys that have a part of this name in each of their spellings without escapes. */
+  /** The keys by their fragments, for each spelling without escapes. */
   readonly #byGram = new Map<string, Set<ApiKey>>();
-  /** Keys without such a part: searched in every text. */
+  /** Keys without a fragment, which are searched in every string. */
   readonly #always = new Set<ApiKey>();
 
   /** From now on the key is redacted. Adding it again keeps it from being forgotten. */
@@ -68,7 +68,7 @@ export class Redactor {
   }
 }
 
-/** One part of each spelling: its end, because keys often begin alike. Undefined if a spelling is too short for one. */
+/** One fragment of each spelling: its end, because keys often have a common prefix. Undefined if a spelling is too short. */
 function gramsOf(key: ApiKey): readonly string[] | undefined {
   const runs = key.runs();
   if (runs.some((run) => run.length < gramLength)) return undefined;

@@ -30,9 +30,9 @@ export interface ResourceMeta extends ResourceRef {
   /** Milliseconds since 1970; undefined in a directory, where age cannot be told. */
   readonly createdAtMs: number | undefined;
   readonly annotations: Readonly<Record<string, string>>;
-  /** True from the moment that somebody asked for the deletion. */
+  /** True as soon as the deletion is requested. */
   readonly deleting: boolean;
-  /** Who approved removals by the annotation for it, as far as Kubernetes records that. */
+  /** Who approved removals with the annotation, as recorded by Kubernetes. */
   readonly approver?: FieldSetter;
   /** Where a person finds it, for example `rules/office.yaml:12`; empty in a cluster. */
   readonly location: string;

@@ -1,6 +1,5 @@
-// Finds a secret in a text, in every spelling in which a server may repeat it, in any letter case, and in base64 at any of its
-// three alignments. Whoever chooses both the secret and the text can't make this slow: it is one search for each layer of
-// the decoded text.
+// Finds a secret in a string, in every spelling in which a server may echo it, case-insensitively, and in base64 at any of the
+// three alignments. Even crafted secrets and strings can't make this slow: there is one linear search per decoded layer.
 import { DecodedText, type TextRange, decode, foldCase } from "./decoded-text.ts";
 import { LinearSearch } from "./linear-search.ts";
 
@@ -8,29 +7,29 @@ import { LinearSearch } from "./linear-search.ts";
 export const distinctiveLengthMin = 8;
 /** A secret of fewer characters is not looked for in base64: three letters of base64 are in every other word. */
 const base64LengthMin = 4;
-/** How often escapes that the secret itself seems to have are undone. */
+/** How often apparent escapes in the secret itself are decoded. */
 const formsMax = 4;
-/** Of the part that is looked for first, by the fast search of the language. */
+/** The length of the fragment that the fast built-in search looks for first. */
 const hintLength = 8;
 
 const letterOrDigit = /^[\p{L}\p{N}]$/u;
 const base64Digit = /^[A-Za-z0-9+/]$/;
 
-/** One spelling that is looked for in a layer. */
+/** One spelling to search for in a layer. */
 interface Search {
   readonly wanted: string;
-  /** A part of it: where that is missing, so is the whole. */
+  /** A fragment of it, for fast exclusion. */
   readonly hint: string;
-  /** The longest part, in lower case, of what are ASCII letters and digits in the secret: encoders leave those as they are. */
+  /** The longest fragment of ASCII letters and digits in the secret, in lower case: encoders do not change these. */
   readonly run: string;
   readonly places: LinearSearch;
 }
 
 export interface SecretFinder {
-  /** For each spelling without escapes, a part of it; an empty one if there is none. */
+  /** A fragment for each spelling without escapes; empty if there is none. */
   readonly runs: readonly string[];
   occursIn(text: DecodedText): boolean;
-  /** The parts of the text that show the secret; they may overlap. */
+  /** The ranges of the string that contain the secret; they may overlap. */
   findIn(text: DecodedText): readonly TextRange[];
 }
 
@@ -41,7 +40,7 @@ export function createSecretFinder(secret: string): SecretFinder {
     secret.length >= base64LengthMin ? base64Of(secret).map((part) => searchFor(part, longestRun(part))) : [];
   const findIn = function* (text: DecodedText): Generator<TextRange, void> {
     const { plain: outermost, hidesLetters } = text;
-    // Nearly every text ends here. A secret that looks escaped can lose its letters by being decoded.
+    // The fast path for nearly all strings. A secret that looks escaped can lose its letters by decoding.
     const isPossible = (folded: string, { run }: Search): boolean => hidesLetters || folded.includes(run);
     const possible = plain.length > 1 || plain.some((search) => isPossible(outermost.folded, search)) ? plain : [];
     const possiblyEncoded = encoded.filter((search) => isPossible(outermost.text, search));
@@ -51,12 +50,12 @@ export function createSecretFinder(secret: string): SecretFinder {
       for (const found of base64In(layer, possiblyEncoded)) yield text.originOf(found, depth);
     }
   };
-  // A secret that looks escaped may be shown by what its escapes stand for.
+  // A secret that looks escaped may appear in decoded form.
   const runs = plain.length > 1 ? [""] : [...plain, ...encoded].map(({ run }) => run);
   return { runs, occursIn: (text) => findIn(text).next().done !== true, findIn: (text) => [...findIn(text)] };
 }
 
-/** The parts of the text are replaced; those that overlap or touch, as one. */
+/** Replaces the ranges; overlapping or adjacent ones are merged. */
 export function replaceRanges(text: string, ranges: readonly TextRange[], by: string): string {
   if (ranges.length === 0) return text;
   let replaced = "";
@@ -69,8 +68,7 @@ export function replaceRanges(text: string, ranges: readonly TextRange[], by: st
 }
 
 /**
- * The secret, and what becomes of it when escapes are undone that it only seems to have: an encoder may leave them as they
- * are, and escape the rest.
+ * The secret, and its variants after decoding apparent escapes: an encoder may keep these, and escape the rest.
  */
 function formsOf(secret: string): readonly string[] {
   const forms: string[] = [];
@@ -88,7 +86,7 @@ function longestRun(text: string): string {
   return text.split(/[^A-Za-z0-9]+/).reduce((longest, run) => (run.length > longest.length ? run : longest), "");
 }
 
-/** The part with the most different characters. */
+/** The fragment with the most distinct characters. */
 function hintOf(text: string): string {
   let best = text.slice(0, hintLength);
   for (let start = 1; start + hintLength <= text.length; start += 1) {
@@ -107,7 +105,7 @@ function* plainIn(folded: string, searches: readonly Search[], layer: string): G
   }
 }
 
-/** Places that overlap become one: a text of equal signs has one at each of them. */
+/** Overlapping occurrences are merged, because a repetitive string has one at every position. */
 function* placesOf(starts: Iterable<number>, length: number): Generator<TextRange, void> {
   let open: { start: number; end: number } | undefined;
   for (const start of starts) {
@@ -120,12 +118,12 @@ function* placesOf(starts: Iterable<number>, length: number): Generator<TextRang
   if (open !== undefined) yield open;
 }
 
-/** A short secret counts only where no letter or digit touches it. */
+/** A short secret matches only without an adjacent letter or digit. */
 function isWord(text: string, { start, end }: TextRange): boolean {
   return !continues(text, start, -1) && !continues(text, end - 1, 1);
 }
 
-/** Whether a letter or digit is followed, in that direction, by another one. */
+/** Whether a letter or digit is adjacent to another one in that direction. */
 function continues(text: string, index: number, step: 1 | -1): boolean {
   return letterOrDigit.test(text.charAt(index)) && letterOrDigit.test(text.charAt(index + step));
 }
@@ -141,12 +139,12 @@ function base64Of(secret: string): readonly string[] {
 
 function* base64In(layer: string, searches: readonly Search[]): Generator<TextRange, void> {
   if (searches.length === 0) return;
-  // The alphabet of URLs has other signs for two digits, and a form makes a space of one.
+  // The URL alphabet has different characters for two digits, and forms convert one of them to a space.
   const digits = layer.replaceAll(/[- ]/g, "+").replaceAll("_", "/");
   for (const { wanted, hint, places } of searches) {
     if (!digits.includes(hint)) continue;
     for (const { start: place, end: placeEnd } of placesOf(places.in(digits), wanted.length)) {
-      // The digits on both sides have bits of it, too.
+      // The adjacent digits also contain bits of it.
       const start = base64Digit.test(layer.charAt(place - 1)) ? place - 1 : place;
       let end = placeEnd;
       if (base64Digit.test(digits.charAt(end)) && layer.charAt(end) !== " ") end += 1;

@@ -16,7 +16,7 @@ export function listed(names: readonly string[], shownMax: number): string {
   return `${names.slice(0, shownMax).join(", ")}${more}`;
 }
 
-/** A number as people read it: `250,000`. */
+/** A readable number: `250,000`. */
 export function inThousands(count: number): string {
   // Plans say thousands of numbers, most of them small, and the formatter takes a microsecond for each.
   return Number.isInteger(count) && count >= 0 && count < 1000 ? String(count) : count.toLocaleString("en-US");

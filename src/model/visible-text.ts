@@ -1,18 +1,18 @@
-// Texts from outside for people: nothing in them commands a terminal, hides a part of them or turns the direction of writing.
-// Such characters become the escapes of JSON, so that JSON stays what it is.
+// Sanitizes external strings: they must not control a terminal, hide parts of themselves or change the text direction. Such
+// characters are replaced by JSON escapes, so that JSON stays valid.
 
 const plain = /^[\x20-\x7e]*$/;
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu;
-/** What wafsync itself puts into a text of several lines: line feeds, tabs, and the colours of a terminal. */
+/** Characters that wafsync itself uses in multi-line output: line feeds, tabs, and terminal colors. */
 const ownOrUnseen = new RegExp(String.raw`\n|\t|${"\u001b"}\[[0-9;]{0,16}m|${unseen.source}`, "gu");
 
-/** One line, in which every character is seen. */
+/** A single line without invisible characters. */
 export function visibleText(text: string): string {
-  // Nearly all texts are plain, and there may be a million of them.
+  // Nearly all strings are plain, and there may be a million of them.
   return plain.test(text) ? text : text.replaceAll(unseen, escaped);
 }
 
-/** Lines that wafsync has composed and coloured, of texts that are one line each. */
+/** Lines that wafsync has composed and colored from sanitized strings. */
 export function visibleLines(text: string): string {
   return text.replaceAll(ownOrUnseen, (found) => (isOwn(found) ? found : escaped(found)));
 }

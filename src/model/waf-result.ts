@@ -19,12 +19,12 @@ export const wafFaultCodes = [
  * - `BadApiKey`: 403, the key is wrong. `MissingApiKey`: 403, no key arrived.
  * - `Rejected`: 400, nothing was changed; `message` is the API's own text.
  * - `NotFound`: 404, for the logs of an account without a WAF.
- * - `RateLimited`: 429, nothing was changed; `retryAfterMs` if the API told.
+ * - `RateLimited`: 429, nothing was changed; `retryAfterMs` if the API sent it.
  * - `Unavailable`: a read failed with 5xx or on the network, or a write failed before anything was sent.
  * - `TimedOut`: a read took too long.
- * - `OutcomeUnknown`: a write was sent and no valid answer came: it may have taken effect.
- * - `ContractBroken`: a read got an answer that is not the documented one.
- * - `TooLarge`: a read got an answer beyond the limits that this process was started with.
+ * - `OutcomeUnknown`: a write was sent without a valid response: it may have taken effect.
+ * - `ContractBroken`: a read got a response without the documented format.
+ * - `TooLarge`: a read got a response above the limits of this process.
  * - `Aborted`: the caller stopped waiting before anything was sent.
  * - `NotPermitted`: a write was stopped here: dry run, lost lease, or the process is ending. Nothing was sent.
  */
@@ -34,7 +34,7 @@ export interface WafFault {
   readonly code: WafFaultCode;
   /** One sentence for a person, with the key redacted. */
   readonly message: string;
-  /** Why the connection failed, where the message does not say it: for the log, and never for a status or an event. */
+  /** The cause of a failed connection if the message does not contain it: for the log, never for a status or an event. */
   readonly cause?: string;
   /** The HTTP status, if an answer came. */
   readonly status?: number;

@@ -1,12 +1,12 @@
-// Which addresses are on the public Internet: what a URL that a user chose may lead to. Everything that is not known to be
-// public counts as inner, so this table is stricter than the one for entries of a WAF's lists. An address that contains an
-// IPv4 address, as NAT64 and 6to4 write them, is judged by that one.
-// Node's own lists do the arithmetic: commands that never ask load no library for it.
+// Determines which addresses are on the public Internet and may be the target of a URL from a user. Everything that is not known
+// to be public is internal, so this table is stricter than the one for entries of a WAF's lists. An address that contains an IPv4
+// address, as in NAT64 and 6to4, is classified by that address. It uses Node's block lists, so that commands that do not need it
+// load no library.
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 type Network = readonly [first: string, prefixLength: number];
 
-/** IPv4 networks of the IANA registry of special-purpose addresses, and one address that only looks public. */
+/** IPv4 networks of the IANA registry of special-purpose addresses, and one address that only appears to be public. */
 const innerIpv4: readonly Network[] = [
   ["0.0.0.0", 8],
   ["10.0.0.0", 8],
@@ -25,10 +25,10 @@ const innerIpv4: readonly Network[] = [
   ["224.0.0.0", 3], // Multicast and reserved.
 ];
 
-/** The only IPv6 addresses that are routed publicly, as the IANA registry of the IPv6 address space says. */
+/** The only publicly routed IPv6 addresses, according to the IANA registry of the IPv6 address space. */
 const globalUnicast: readonly Network[] = [["2000::", 3]];
 
-/** Exceptions from it. 2001::/23 has Teredo and other protocols; none of them has a web server. */
+/** Exceptions. 2001::/23 contains Teredo and other protocols, but no web servers. */
 const innerIpv6: readonly Network[] = [
   ["2001::", 23],
   ["2001:db8::", 32],
@@ -43,7 +43,7 @@ const endsInIpv4: readonly Network[] = [
 
 const sixToFour: readonly Network[] = [["2002::", 16]];
 
-/** Whether the address is on the public Internet. False for a text that is no address, and for one with a zone. */
+/** Whether the address is on the public Internet. False for a string that is not an address, and for an address with a zone. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !isIn(innerIpv4, address, "ipv4");
   if (address.includes("%") || !isIPv6(address)) return false;
@@ -52,7 +52,7 @@ export function isPublicAddress(address: string): boolean {
   return isIn(globalUnicast, address, "ipv6") && !isIn(innerIpv6, address, "ipv6");
 }
 
-/** The IPv4 address that an IPv6 address leads to; undefined if it leads to none. */
+/** The IPv4 address that an IPv6 address contains; undefined if it contains none. */
 function embeddedIpv4(address: string): string | undefined {
   if (isIn(endsInIpv4, address, "ipv6")) return ipv4Of(groupsOf(address).slice(6));
   return isIn(sixToFour, address, "ipv6") ? ipv4Of(groupsOf(address).slice(1, 3)) : undefined;

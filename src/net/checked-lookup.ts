@@ -1,12 +1,12 @@
-// Resolves the host of a connection once and checks every address of the answer. The socket connects to one of these
-// addresses, so a DNS answer that changes after the check has no effect. Node.js looks up names only: whoever opens
-// connections must also ask `refusedLiteral`, for hosts that are addresses.
+// Resolves the host of a connection once and checks every returned address. The socket connects to one of these addresses, so a
+// DNS response that changes after the check has no effect. Node.js looks up only names: callers that open connections must also
+// call `refusedLiteral` for hosts that are addresses.
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 
-/** The code of the error for a connection that the policy refuses. */
+/** The error code of a connection that the policy rejects. */
 export const addressRefused = "ADDRESS_REFUSED";
 
 export type AllowAddress = (address: string) => boolean;
@@ -18,7 +18,7 @@ export type ResolveHost = (
   callback: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
 ) => void;
 
-/** The `lookup` option of `net.connect` and `tls.connect`. One refused address refuses the host as a whole. */
+/** The `lookup` option of `net.connect` and `tls.connect`. One rejected address rejects the host. */
 export function createCheckedLookup(isAllowed: AllowAddress, resolve: ResolveHost = lookup): LookupFunction {
   return (host, { all, family }, callback) => {
     resolve(host, { all: true }, (error, addresses) => {
@@ -32,7 +32,7 @@ export function createCheckedLookup(isAllowed: AllowAddress, resolve: ResolveHos
   };
 }
 
-/** The error for a host that is an address which the policy refuses. Undefined for names, which the lookup checks. */
+/** The error for a host that is a rejected address. Undefined for names, which the lookup checks. */
 export function refusedLiteral(host: string, isAllowed: AllowAddress): NodeJS.ErrnoException | undefined {
   const address = host.replace(/^\[(.*)\]$/, "$1");
   return isIP(address) !== 0 && !isAllowed(address) ? refusal() : undefined;

@@ -9,7 +9,7 @@ const rfc850Date = /^[a-z]{6,9}, (?<day>\d{2})-(?<month>[a-z]{3})-(?<year>\d{2})
 const asctimeDate = /^[a-z]{3} (?<month>[a-z]{3}) (?<day>[ \d]\d) (?<time>\d{2}:\d{2}:\d{2}) (?<year>\d{4})$/;
 
 /**
- * How long to wait, between 0 and the most that the caller waits; undefined if the header is missing or means nothing.
+ * How long to wait, between 0 and the most that the caller waits; undefined if the header is missing or invalid.
  * A date in the past is 0.
  */
 export function parseRetryAfter(
@@ -32,7 +32,7 @@ function parseHttpDate(text: string, nowMs: number): number | undefined {
   // Second 60 is a leap second, which a Date rolls into the next minute.
   if (month < 0 || hour > 23 || minute > 59 || second > 60) return undefined;
   const dateMs = Date.UTC(fullYear(parts["year"] ?? "", nowMs), month, day, hour, minute, second);
-  // A day that the month does not have would roll over into the next one.
+  // An invalid day would roll over into the next month.
   return day >= 1 && new Date(dateMs - second * 1000).getUTCDate() === day ? dateMs : undefined;
 }
 

@@ -1,23 +1,22 @@
-// Which entries a run added and removed, in groups of the rules that they were for. Counts all of them, and keeps the first
-// few of each group.
+// The entries that a run added and removed, grouped by rule. Counts all of them, and keeps the first few of each group.
 import type { ListName } from "../model/declared.ts";
 import type { EntryOwners } from "../model/entry-owners.ts";
 import { readOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../model/entry.ts";
 
-/** How many entries of a group are kept. */
+/** The number of entries kept per group. */
 export const entriesKeptMax = 10;
 
 export interface EntryChange {
   readonly change: "Added" | "Removed";
   readonly list: ListName;
   /**
-   * `namespace/name` of the rules: for an addition the one that it was made for, for a removal those that wanted the entries
-   * last. Empty where nothing is recorded of that.
+   * `namespace/name` of the rules: for an addition its rule, for a removal the rules that last declared the entries. Empty if
+   * nothing is recorded.
    */
   readonly rules: readonly string[];
   readonly count: number;
-  /** The first of them, at most `entriesKeptMax`. */
+  /** The first entries, at most `entriesKeptMax`. */
   readonly entries: readonly Entry[];
 }
 
@@ -29,7 +28,7 @@ interface Group extends EntryChange {
 export class EntryChanges {
   readonly #groups = new Map<string, Group>();
 
-  /** `rule` is the `namespace/name` of the rule that the addition was made for. */
+  /** `rule` is the `namespace/name` of the rule of the addition. */
   added(list: ListName, entry: Entry, rule: string | undefined): void {
     this.#note(`Added ${list} ${rule ?? ""}`, entry, () => ({
       change: "Added",

@@ -31,7 +31,7 @@ export interface Pace {
   readonly perSecond: number | undefined;
 }
 
-/** Fewer writes than this say nothing about the pace. */
+/** Fewer writes are not enough to compute the rate. */
 const paceFrom = 5;
 
 export function paceOf(writes: WritesDone, left: number, tookMs: number): Pace {
@@ -55,9 +55,9 @@ export interface RunFacts {
   readonly done: WritesDone;
   /** The entries that were added and removed, by rule. */
   readonly changes: readonly EntryChange[];
-  /** Declared entries that were on the lists when there was no record yet: they count as foreign. */
+  /** Declared entries that were on the lists before there was a record: they count as foreign. */
   readonly unrecorded: number;
-  /** What another writer had changed against the declared state when the run began. */
+  /** Differences from the declared state that another writer caused before the run. */
   readonly drift: readonly DriftedEntry[];
   readonly pace: Pace | undefined;
   /** Why the run is waiting at the moment. */

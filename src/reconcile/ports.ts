@@ -16,7 +16,7 @@ export interface SourcePort {
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   /** The same, read afresh where it lives: before removals, so that a stale cache cannot unblock anyone. */
   confirm(instance: ObjectName, options: ConfirmOptions): Promise<ConfirmedGathering>;
-  /** False while what is missing may only be in the middle of a replacement. Absent where changes are atomic. */
+  /** False while missing objects may only be in the middle of a replacement. Absent if changes are atomic. */
   isSettled?(): boolean;
   /** Grows whenever what `gather` would answer may have changed. Cheap: asked before every call. */
   version(instance: ObjectName): number;
@@ -67,15 +67,15 @@ export interface ObjectEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: string;
   readonly message: string;
-  /** What the message says, for programs. */
+  /** The message in machine-readable form. */
   readonly details?: EventDetails;
-  /** The same was emitted for the instance: an event of the object, and nothing new for those who see all of them. */
+  /** The same event was emitted for the instance: relevant for the object, but redundant for viewers of all events. */
   readonly isRepeated?: true;
 }
 
-/** Which entries an event is about. */
+/** The entries of an event. */
 export interface EventDetails {
-  /** `namespace/name` of the WafIpRule; absent where it is not known. */
+  /** `namespace/name` of the WafIpRule; absent if unknown. */
   readonly rule?: string;
   /** The first of them. */
   readonly entries: readonly string[];
@@ -109,13 +109,13 @@ export interface ReconcileObserver {
   orphaned?(instance: ObjectName, count: number | undefined): void;
 }
 
-/** How much one run has done since it began. */
+/** The work of a run so far. */
 export interface Turn {
   readonly writes: number;
   readonly elapsedMs: number;
 }
 
-/** Where people look up later what happened. Nothing waits for it, and nothing depends on it. Must not throw. */
+/** The history for people. Nothing waits for it or depends on it. Must not throw. */
 export interface HistoryPort {
   note(instance: ObjectName, events: readonly HistoryEvent[]): void;
   /** The instance has taken over the record of `former`, whose history is the beginning of its own from now on. */
@@ -130,13 +130,13 @@ export interface ReconcilePorts {
   readonly lifecycle: LifecyclePort;
   readonly openWaf: OpenWaf;
   readonly status: StatusPort;
-  /** Absent where nothing is kept for people. */
+  /** Absent if no history is kept. */
   readonly history?: HistoryPort | undefined;
   readonly clock: Clock;
   /** A number from 0 to below 1. */
   readonly random: () => number;
   readonly observer: ReconcileObserver;
-  /** Whether the run has to let others go first; asked after each write. Absent where there are no others. */
+  /** Whether the run must yield to others; called after each write. Absent if there are no others. */
   readonly isTurnOver?: (turn: Turn) => boolean;
   /** Aborts when the process is to end: no new call is begun. */
   readonly stopping: AbortSignal;

@@ -23,7 +23,7 @@ export type RunResult =
   | { readonly kind: "Unsettled" }
   /** The instance now names another WAF or key, or is being deleted: a new run starts at once. */
   | { readonly kind: "Outdated" }
-  /** Its turn is over, and others wait: it continues as soon as they had theirs. */
+  /** Its time slice is over and others are waiting: it continues after them. */
   | { readonly kind: "Yielded" }
   | { readonly kind: "Failed"; readonly fault: WafFault }
   | { readonly kind: "Blocked"; readonly blocker: Blocker; readonly message: string }
@@ -42,7 +42,7 @@ export function isTransient(result: RunResult): boolean {
   );
 }
 
-/** True if the run was cut off: another one follows, or nothing is left, so it has nothing to report. */
+/** True if the run was interrupted: another run follows, or nothing is left, so it has nothing to report. */
 export function isCutOff({ kind }: RunResult): boolean {
   return kind === "Interrupted" || kind === "Outdated" || kind === "Yielded" || kind === "Gone";
 }

@@ -1,4 +1,4 @@
-// The ways in which an answer goes out, or doesn't. Whoever waits for the end of the request is told before the first
+// The ways in which a response is sent, or not. The waiter for the end of the request is notified before the first
 // byte leaves, so that the client's next request can't be taken for an overlapping one.
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";

@@ -76,7 +76,7 @@ function endpoint(required: readonly string[], handle: Handler, optional: readon
   return { required, optional, handle };
 }
 
-/** A segment that is not well encoded is no key of ours, so it can stay as it is. */
+/** A malformed segment is not a valid key, so it can stay unchanged. */
 function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);

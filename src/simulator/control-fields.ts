@@ -4,7 +4,7 @@ import { knownPaths } from "./api-contract.ts";
 import { faultKinds } from "./fault-rule.ts";
 import type { FaultEffect, FaultMatch, FaultRule } from "./fault-rule.ts";
 
-/** A mistake of whoever uses the control port; told by its code. */
+/** An error of the user of the control port, identified by its code. */
 export class ControlProblem extends Error {
   readonly code = "ControlProblem";
 }

@@ -5,31 +5,31 @@ import { spellingModes } from "./spelling.ts";
 
 export const controlHelp = `wafsync simulator: control port
 
-GET    /state[?lists=false]   lists, origins, counters, overlaps, settings, faults to come
+GET    /state[?lists=false]   lists, origins, counters, overlaps, settings, pending faults
 GET    /requests[?limit=100]  the latest requests, without their keys
-GET    /faults                the faults to come
+GET    /faults                the pending faults
 POST   /faults                one rule or an array: {"match": {"method", "path", "ip", "domain", "nth"}, "times": 1, "effect": {"kind", ...}}
-DELETE /faults                no more faults
-POST   /entries               an edit behind the API's back: {"domain", "list": "blocklist", "entries": ["192.0.2.1"]}
+DELETE /faults                removes all faults
+POST   /entries               a change without the API: {"domain", "list": "blocklist", "entries": ["192.0.2.1"]}
 DELETE /entries               the same, to remove
 POST   /latency               {"latencyMs": 20}
 POST   /spelling              {"spelling": "Expanded", "deletionSpelling": "Shown" or "Any"}
 POST   /overlap               {"overlap": "Refuse" or "Record"}
-POST   /primary               {"domain", "origin"}: another primary origin
-POST   /domain                {"domain", "newDomain"}: the key answers with another domain
-POST   /key                   {"domain", "newKey"}: the key until now becomes wrong
-POST   /logs                  {"domain", "entries": [...], "visibleInMs": 0}: more rows of logs
-POST   /log-settings          {"domain", "rowsPerDay", "lateMsMax", "emptyLastPage", "scenario", "plan"}: other logs from now on
-POST   /log-faults            {"percent": 33, "pages": [2, 5], "kinds": [...], "seed": 1}: pages of logs go wrong from now on
-DELETE /log-faults            no more of them
+POST   /primary               {"domain", "origin"}: changes the primary origin
+POST   /domain                {"domain", "newDomain"}: the key belongs to a different domain
+POST   /key                   {"domain", "newKey"}: the previous key becomes invalid
+POST   /logs                  {"domain", "entries": [...], "visibleInMs": 0}: adds log rows
+POST   /log-settings          {"domain", "rowsPerDay", "lateMsMax", "emptyLastPage", "scenario", "plan"}: changes the logs
+POST   /log-faults            {"percent": 33, "pages": [2, 5], "kinds": [...], "seed": 1}: pages of logs fail from now on
+DELETE /log-faults            removes these faults
 DELETE /scrolls               {"domain"}: every scroll id becomes invalid
-POST   /reset                 everything as it was started
+POST   /reset                 resets everything to the initial state
 
 Kinds of fault: ${faultKinds.join(", ")}
-Of pages of logs: ${logFaultKinds.join(", ")}
-Add "afterEffect": true or false to choose whether the request does its work first.
+For pages of logs: ${logFaultKinds.join(", ")}
+Add "afterEffect": true or false to choose whether the request takes effect first.
 Spellings: ${spellingModes.join(", ")}
-Bodies are JSON. "domain" can be left out where there is only one WAF.
+Bodies are JSON. "domain" is optional if there is only one WAF.
 
 curl -d '{"match": {"method": "POST"}, "effect": {"kind": "Timeout", "afterEffect": true}}' CONTROL/faults
 `;

@@ -5,7 +5,7 @@ import { spellEntry } from "./spelling.ts";
 import type { SpellingMode } from "./spelling.ts";
 
 const listEntriesMax = 500_000;
-/** Of earlier changes nothing is known any more: they are always shown. */
+/** Earlier changes are no longer tracked: they are always visible. */
 const changesMax = 1_000;
 
 /** Why the list was not changed, if it was not. */

@@ -1,5 +1,5 @@
 // All that the API port and the control port share: the WAFs by key, the settings that can be changed while it runs, the
-// faults to come, and the requests that were seen. Keys are kept here and leave it only to be compared.
+// pending faults, and the requests that were seen. Keys are kept here and leave it only to be compared.
 import { FaultQueue } from "./fault-queue.ts";
 import type { FaultKind } from "./fault-rule.ts";
 import { LogFaults } from "./log-faults.ts";

@@ -1,5 +1,5 @@
-// What is remembered of a feed, as text: a small state as JSON, and the entries, one a line with the second in which it ends,
-// if it does. Kept apart, because the state changes at each fetch and the entries do not.
+// Encodes the stored data of a feed: a small state as JSON, and the entries, one per line with their expiry in seconds, if any.
+// They are separate, because the state changes at every fetch and the entries do not.
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import type { Entry } from "../model/entry.ts";
@@ -30,11 +30,11 @@ const good = z.strictObject({
   facts: facts.optional(),
   changedAtMs: z.number(),
   confirmedAtMs: z.number(),
-  /** Of the text of the entries: which text belongs to this state. */
+  /** The digest of the entries' text that belongs to this state. */
   contentDigest: z.string().regex(/^[0-9a-f]{32}$/u),
 });
 
-/** Whatever the codes are: they only decide what a status says until the next fetch. */
+/** The codes are not validated: they only affect the status until the next fetch. */
 const held = z.strictObject({
   reason: z.string(),
   message: z.string(),
@@ -97,7 +97,8 @@ export type DecodedState =
 /** The state without its content: `withContent` adds it. */
 export function decodeFeedState(stateText: string): DecodedState {
   const parsed = stored.safeParse(parseJson(stateText));
-  if (!parsed.success) return { ok: false, problem: "the state of the feed is damaged, or a newer wafsync wrote it" };
+  if (!parsed.success)
+    return { ok: false, problem: "the state of the feed is damaged, or was written by a newer version of wafsync" };
   const { format: _format, good, ...rest } = parsed.data;
   const state = { ...emptyState, ...rest } as FeedState;
   if (good === undefined) return { ok: true, state, contentDigest: undefined };
@@ -117,7 +118,7 @@ const emptyState = {
   seenAcceptance: undefined,
 };
 
-/** Undefined if the text is not the one that the state names: nothing of it may be used then. */
+/** Undefined if the text does not match the digest in the state: it must not be used then. */
 export function withContent(state: FeedState, contentDigest: string, text: string): FeedState | undefined {
   if (state.good === undefined || digestOf(text) !== contentDigest) return undefined;
   const entries: Entry[] = [];

@@ -1,15 +1,15 @@
-// The history as text that people can read, one event a line:
+// Encodes the history as readable text, one event per line:
 //
 //   2026-11-22T09:30:00Z Added blocklist 192.0.2.7,192.0.2.8 WafIpRule:shop/scanners - the%20note
 //
-// A line that cannot be read is skipped: the history is for people, and the rest of it stays useful.
+// Invalid lines are skipped: the history is only informational, and the rest is still useful.
 import type { HistoryEvent, HistoryKind, HistoryTarget } from "../model/history.ts";
 import { historyKinds } from "../model/history.ts";
 import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import { shortened } from "../model/sentence.ts";
 
-/** In the place of owners or of a note that there are none of. */
+/** The placeholder for missing owners or notes. */
 const none = "-";
 const noteLengthMax = 200;
 const targets: readonly HistoryTarget[] = ["blocklist", "allowlist", "origins"];
@@ -21,7 +21,7 @@ export function encodeEvent({ atMs, kind, target, values, owners, note }: Histor
   return `${time} ${kind} ${target} ${words} ${by} ${note === "" ? none : encodeWord(shortened(note, noteLengthMax))}`;
 }
 
-/** Undefined if it is no event. */
+/** Undefined if it is not an event. */
 export function decodeEvent(line: string): HistoryEvent | undefined {
   const [time, kind, target, words = "", by = none, noteWord = none, ...more] = line.split(" ");
   const atMs = timeOfEvent(`${time ?? ""} `);
@@ -33,7 +33,7 @@ export function decodeEvent(line: string): HistoryEvent | undefined {
   return { atMs, kind, target, values, owners, note };
 }
 
-/** Without reading the rest of the line. */
+/** Does not parse the rest of the line. */
 export function timeOfEvent(line: string): number | undefined {
   const atMs = Date.parse(line.slice(0, line.indexOf(" ")));
   return Number.isNaN(atMs) ? undefined : atMs;

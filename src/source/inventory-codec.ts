@@ -1,7 +1,6 @@
-// Encodes an inventory as named sections of plain text, as a WafRecord has it, so that people can read and grep it.
+// Encodes an inventory as named sections of plain text, as stored in WafRecords, so that it is readable and searchable.
 // Every section is present, even if it is empty, and consists of sorted lines: equal inventories give equal text, and
-// truncated text is detected. Invalid text is rejected as a whole, because with a partial inventory wafsync would forget
-// which entries it manages.
+// truncated text is detected. Invalid text is rejected as a whole, because a partial inventory would orphan entries.
 import type { ListName } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
@@ -30,7 +29,7 @@ import type {
 
 /** The format version that this program writes, and the newest one that it reads. */
 export const inventoryFormat = 2;
-/** Since this format there are owners and other domains; the entries of earlier records have unknown owners. */
+/** The first format with owners and other domains; entries of earlier records have unknown owners. */
 const ownersSince = 2;
 const sectionsSinceOwners = new Set<string>(["owners", "other-domains"]);
 
@@ -174,7 +173,7 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     otherDomains: new Map(),
   };
   const identity = decodeIdentity(record["waf"] ?? "");
-  if (identity === undefined) return { ok: false, problem: "The inventory is damaged: section waf is not understood." };
+  if (identity === undefined) return { ok: false, problem: "The inventory is damaged: section waf is invalid." };
   for (const section of lineSections) {
     for (const [index, line] of (record[section] ?? "").split(/\r?\n/).entries()) {
       if (line.trim() === "" || lineReaders[section](line, into)) continue;

@@ -1,5 +1,5 @@
-// Which WAF an inventory belongs to, and what is managed on the WAFs of other domains: one line for each entry and origin, as in
-// the sections of the WAF itself, behind the domain and the name of that section.
+// Encodes the WAF of an inventory, and the managed entries on the WAFs of other domains: one line per entry and origin, in the
+// format of the main sections, prefixed with the domain and the section name.
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import type { Entry } from "../model/entry.ts";
 import type { Inventory, Managed, OwnedEntry, OwnedOrigin } from "../model/inventory.ts";
@@ -42,7 +42,7 @@ export function* otherDomainLines(others: ReadonlyMap<string, Managed>, writer: 
   }
 }
 
-/** Adds what one line records; false if the line is invalid. */
+/** Adds the record of one line; false if the line is invalid. */
 export function readOtherDomainLine(line: string, others: Map<string, MutableManaged>, reader: EntryReader): boolean {
   const { domainWord, section, rest } = partsOf(line);
   const domain = decodeWord(domainWord);
@@ -54,18 +54,18 @@ export function readOtherDomainLine(line: string, others: Map<string, MutableMan
   return reader.readEntry(rest, managed.entries[section]);
 }
 
-/** The line of the entry in a line of another domain; undefined if it is about an origin. */
+/** The entry's line within a line of another domain; undefined for an origin. */
 export function entryLineOf(line: string): string | undefined {
   const { section, rest } = partsOf(line);
   return section === "origins" ? undefined : rest;
 }
 
-/** What the line is about: the domain, the section, and the entry or host. */
+/** The subject of the line: the domain, the section, and the entry or host. */
 export function otherDomainKey(line: string): string {
   return line.split(" ", 3).join(" ");
 }
 
-/** Of two lines about the same, what is to be kept after a crash between two shards. */
+/** Merges two lines about the same subject after a crash between two shards. */
 export function mergeOtherDomainLines(a: string, b: string): string {
   const { domainWord, section, rest } = partsOf(a);
   if (section === "origins") return a.length >= b.length ? a : b;

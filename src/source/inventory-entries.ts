@@ -1,8 +1,8 @@
-// The managed entries as lines, and the table of their owners that these lines point to: `203.0.113.7 1f0x3k9a2b` names the row
+// The managed entries as lines, and the table of their owners to which these lines refer: `203.0.113.7 1f0x3k9a2b` refers to the row
 // `1f0x3k9a2b Added 2026-05-01T12:00:00.000Z WafIpRule:shop/scanners`.
 //
-// A row's ID is derived from its content and never counted: whatever is left of two versions after a crash, an ID means the
-// same in both. An entry whose row is missing has unknown owners, which is the safe side: any hold holds it.
+// A row's ID is derived from its content, not numbered, so that it has the same meaning in mixed versions after a crash. An entry
+// whose row is missing has unknown owners, which is safe: every hold applies to it.
 import { createHash } from "node:crypto";
 import { decodeWord, encodeWord } from "../model/encoded-word.ts";
 import { parseOwners, unknownOwners } from "../model/entry-owners.ts";
@@ -12,7 +12,7 @@ import { decodeTime, encodeTime } from "./inventory-lines.ts";
 
 const idLength = 10;
 const noTime = "-";
-/** What may follow an entry on its line. */
+/** The optional suffix of an entry's line. */
 const suffixPattern =
   /^(?: (?<id>[0-9a-z]{10}))?(?: retained-by=(?<retainedBy>\S+))?(?: missing-since=(?<missing>\S+))?$/;
 
@@ -20,11 +20,11 @@ type Provenance = Pick<OwnedEntry, "owners" | "sinceMs" | "manner">;
 
 const unknownProvenance: Provenance = { owners: unknownOwners, sinceMs: undefined, manner: "Added" };
 
-/** Turns entries into lines, and collects the rows that these need. */
+/** Encodes entries as lines, and collects the rows to which they refer. */
 export class EntryWriter {
   /** By ID. */
   readonly #rows = new Map<string, string>();
-  /** What follows the entry on its line. Entries share their records, so this is worked out a few times only. */
+  /** The suffix of an entry's line. Entries share their records, so it is computed only a few times. */
   readonly #suffixes = new Map<OwnedEntry, string>();
 
   *lines(entries: ReadonlyMap<Entry, OwnedEntry>): Iterable<string> {
@@ -48,7 +48,7 @@ export class EntryWriter {
     return suffix;
   }
 
-  /** Undefined where nothing is known; also, should two rows ever share an ID, for the second one. */
+  /** Undefined if nothing is known, or for the second of two rows with the same ID. */
   #idOf(record: OwnedEntry): string | undefined {
     const { owners, sinceMs, manner } = record;
     if (owners === unknownOwners && sinceMs === undefined && manner === "Added") return undefined;
@@ -59,13 +59,13 @@ export class EntryWriter {
   }
 }
 
-/** Reads the rows first, and then the lines that point to them. */
+/** Parses the rows first, and then the lines that refer to them. */
 export class EntryReader {
   readonly #rows = new Map<string, Provenance>();
-  /** By what follows the entry; null is not understood. */
+  /** By suffix; null for an invalid one. */
   readonly #records = new Map<string, OwnedEntry | null>();
 
-  /** Takes in one line of the table; false if it is not understood. */
+  /** Adds one line of the table; false if it is invalid. */
   readRow(line: string): boolean {
     const [id = "", manner, time, ...words] = line.split(" ");
     const sinceMs = time === noTime ? undefined : decodeTime(time);
@@ -76,7 +76,7 @@ export class EntryReader {
     return true;
   }
 
-  /** Takes in the line of an entry; false if it is not understood. */
+  /** Adds the line of an entry; false if it is invalid. */
   readEntry(line: string, into: Map<Entry, OwnedEntry>): boolean {
     const space = line.indexOf(" ");
     const entry = decodeEntry(space === -1 ? line : line.slice(0, space));
@@ -114,8 +114,8 @@ export function rowIdOf(line: string): string | undefined {
 }
 
 /**
- * Of two lines about one entry, which a crash between two shards leaves, what is sure: who retains the entry, and its row if
- * only one names a row or both name the same.
+ * Merges two lines about one entry after a crash between two shards: keeps the retaining rule, and the row if only one line has a
+ * row or both have the same.
  */
 export function mergeEntryLines(a: string, b: string): string {
   if (a === b) return a;
@@ -125,7 +125,7 @@ export function mergeEntryLines(a: string, b: string): string {
   return [a.split(" ", 1)[0], id, retained[0]].filter((word) => word !== undefined).join(" ");
 }
 
-/** Addresses and networks, and what the WAF shows in their place although it is neither. */
+/** Addresses, networks, and opaque entries of the WAF. */
 export function decodeEntry(word: string | undefined): Entry | undefined {
   const text = decodeWord(word);
   if (typeof text !== "string") return undefined;

@@ -1,7 +1,7 @@
-// Splits the text of an inventory into shards for stores of limited size (WafRecords), and joins them again. Rendezvous
-// hashing assigns lines to shards: an additional shard only receives lines, and a removed last shard only gives lines away.
-// Each shard has the rows of owners that its entries need. So a crash between the writes loses nothing if the writer keeps
-// one order: write the shards from the last to the first, and only then delete those that are no longer needed.
+// Splits the text of an inventory into shards for stores of limited size (WafRecords), and joins them again. Rendezvous hashing
+// assigns lines to shards: an additional shard only receives lines, and a removed last shard only loses lines. Each shard
+// contains the owner rows of its entries. A crash between the writes therefore loses nothing if the writer follows this order:
+// write the shards from the last to the first, and only then delete those that are no longer needed.
 import { checkFormat, joinLines, joinSorted, scalarsOf, sectionLines, sectionsOf } from "./inventory-codec.ts";
 import type { LineSection } from "./inventory-codec.ts";
 import { entryLineOf, mergeOtherDomainLines, otherDomainKey } from "./inventory-domains.ts";
@@ -82,11 +82,11 @@ function join(
   return { ok: true, record };
 }
 
-/** Of two lines about the same, what is to be kept after a crash. */
+/** Merges two lines about the same subject after a crash. */
 function mergeLines(section: LineSection, a: string, b: string): string {
   if (isListSection(section)) return mergeEntryLines(a, b);
   if (section === "other-domains") return mergeOtherDomainLines(a, b);
-  // The longer of the two says who retains the origin: keeping it is safer.
+  // The longer line contains the retaining object: keeping it is safer.
   return a.length >= b.length ? a : b;
 }
 

@@ -34,7 +34,7 @@ export function logValue(value: unknown, redact: Redact, depth = 0): unknown {
 
 /** Truncates after redaction, so that no part of a secret remains at the end. */
 function text(value: string, redact: Redact): string {
-  // Line feeds and the like are left to JSON; some viewers of logs obey the others.
+  // JSON escapes line feeds and similar characters; some log viewers interpret the others.
   const redacted = visibleLines(redact(value));
   if (redacted.length <= logTextLengthMax) return redacted;
   return `${redacted.slice(0, logTextLengthMax)}… (${redacted.length} characters)`;

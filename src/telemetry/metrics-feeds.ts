@@ -1,5 +1,5 @@
-// Metrics of feeds. The results of fetches are the reasons of the condition `Fetched`, which are a limited set; no label has
-// anything of what a feed says.
+// Metrics of feeds. The results of fetches are the reasons of the condition `Fetched`, which are a limited set. No label contains
+// data from a feed.
 import type { Registry } from "prom-client";
 import { InstanceSeries } from "./metrics-instances.ts";
 
@@ -17,14 +17,14 @@ export const fetchResults = [
 export type FetchResult = (typeof fetchResults)[number];
 
 export interface FeedFigures {
-  /** What rules get now. */
+  /** The entries that rules currently get. */
   readonly entries: number;
-  /** When the source last confirmed the content; undefined if it never did. */
+  /** The time at which the source last confirmed the content; undefined if never. */
   readonly confirmedAtMs: number | undefined;
   readonly isStale: boolean;
 }
 
-/** Feeds are named by `namespace/name`. */
+/** Feeds are identified by `namespace/name`. */
 export interface FeedMetrics {
   feedFetched(feed: string, result: FetchResult): void;
   /** Creates the series of a feed if they do not exist. */
@@ -39,7 +39,7 @@ export function makeFeedMetrics(registry: Registry): FeedMetrics {
   const entries = gauge("wafsync_feed_entries", "Entries that rules get from the feed.");
   const lastGood = gauge(
     "wafsync_feed_last_good_timestamp_seconds",
-    "When the source last confirmed the content of the feed, as a Unix time; 0 if it never did.",
+    "Unix time at which the source last confirmed the content of the feed; 0 if never.",
   );
   const stale = gauge(
     "wafsync_feed_stale",
@@ -47,7 +47,7 @@ export function makeFeedMetrics(registry: Registry): FeedMetrics {
   );
   const fetches = feeds.counter({
     name: "wafsync_feed_fetches_total",
-    help: "Fetches by result: the reason of the condition Fetched.",
+    help: "Number of fetches by result, which is the reason of the condition Fetched.",
     labelNames: ["result"],
     initial: fetchResults.map((result) => ({ result })),
   });

@@ -1,9 +1,9 @@
-// Series that belong to one object: a WafInstance, or a WafFeed. They exist from `add` until `forget`, so that a deleted object
-// leaves no series behind. Figures of an unknown object are ignored.
+// Series that belong to one object: a WafInstance, or a WafFeed. They exist from `add` until `forget`, so that no series of
+// deleted objects remain. Values for unknown objects are ignored.
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** Further objects are not measured. */
+/** Objects above this limit have no metrics. */
 export const instancesMax = 5_000;
 
 /** Not `instance`: Prometheus uses that label for the scraped process and would rename ours. */

@@ -1,6 +1,6 @@
 // What each operation makes of a documented answer, and how it keeps the key out of what it hands on. Texts for people are
 // redacted. Data that decides what is written (domains, hosts, entries) must not be altered, so an answer that shows the key
-// there is refused. Log entries decide nothing, and show the key when somebody sent it to the protected site: redacted.
+// there is refused. Log entries affect no decisions, and contain the key if a client sent it to the protected site: it is redacted.
 import type { ApiKey } from "../model/api-key.ts";
 import { logEntryFields } from "../model/log-entry.ts";
 import type { LogEntry, LogPage } from "../model/log-entry.ts";
@@ -10,7 +10,7 @@ import { logAnswer } from "./log-wire.ts";
 import { listAnswer, originsAnswer, parseAnswer, writeAnswer } from "./wire.ts";
 import type { Parsed } from "./wire.ts";
 
-/** @param redact takes further keys out of texts for people */
+/** @param redact redacts further keys in messages */
 export type AnswerReader<T> = (text: string, key: ApiKey, redact: (text: string) => string) => Parsed<T>;
 
 const documentedFields: ReadonlySet<string> = new Set(logEntryFields);
@@ -42,7 +42,7 @@ function showsKey(text: string, key: ApiKey): boolean {
   return key.isDistinctive && key.occursIn(text);
 }
 
-/** Names of fields that are not documented may hold the key too. How deep an entry is was limited before. */
+/** Names of undocumented fields may contain the key too. The depth of an entry has already been limited. */
 function redactEntry(entry: LogEntry, key: ApiKey): LogEntry {
   return redactValue(entry, key) as LogEntry;
 }

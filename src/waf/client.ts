@@ -21,14 +21,14 @@ import type { Exchange } from "./request.ts";
 export const writeTimeoutMsMax = 10_000;
 export const readBodyBytesMax = 64 * 1_048_576;
 
-/** What one answer may have at most: a WAF must not take the memory of the others. */
+/** The limits of a response, so that one WAF can't exhaust the memory. */
 export interface AnswerLimits {
   readonly listEntriesMax: number;
   /** Of lists and pages of logs. */
   readonly bodyBytesMax: number;
 }
 
-/** Nobody else is harmed where a person works on WAFs of his own. */
+/** No limits for a person who uses their own WAFs. */
 const widestLimits: AnswerLimits = { listEntriesMax: listLengthMax, bodyBytesMax: readBodyBytesMax };
 export const writeBodyBytesMax = 1_048_576;
 
@@ -53,7 +53,7 @@ export interface WafClientOptions {
   /** Must have passed `normalizeBaseUrl`; otherwise an error with the code `InvalidBaseUrl` is thrown. */
   readonly baseUrl: string;
   readonly key: ApiKey;
-  /** Takes former keys out of the API's words, too; the current key is taken out in any case. */
+  /** Also redacts former keys in the API's messages; the current key is always redacted. */
   readonly redact?: ((text: string) => string) | undefined;
   /** From the start of the turn to the last byte of the answer; of a write at most `writeTimeoutMsMax`. */
   readonly requestTimeoutMs: number;
@@ -62,7 +62,7 @@ export interface WafClientOptions {
   readonly permit: (operation: WriteName) => Permission;
   readonly limits?: AnswerLimits | undefined;
   readonly clock: Clock;
-  /** Whether faults keep the cause of a failed connection from whoever reads them: see `ExchangeContext`. */
+  /** Whether faults hide the cause of a failed connection from their readers: see `ExchangeContext`. */
   readonly hidesCause?: boolean | undefined;
   /** Must not throw. */
   readonly onCall?: ((call: CallRecord) => void) | undefined;
@@ -218,12 +218,12 @@ class Caller {
 
 function longList(list: ListName, entriesMax: number): WafFault {
   const most = entriesMax.toLocaleString("en-US");
-  const message = `The ${list} has more than ${most} entries, which is the most that wafsync reads (--max-list-entries).`;
+  const message = `The ${list} has more entries than the limit of ${most} (--max-list-entries).`;
   return { code: "TooLarge", message, status: 200 };
 }
 
 function busyFault(by: string): WafFault {
-  const message = `Another wafsync on this machine uses the same API key and does not let go of it: ${by}. Nothing was sent.`;
+  const message = `Another wafsync process on this machine is using the same API key and has not released it: ${by}. Nothing was sent.`;
   return { code: "Unavailable", message };
 }
 

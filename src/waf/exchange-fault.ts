@@ -20,8 +20,8 @@ export interface ExchangeContext {
   /** `https://host`, for messages. */
   readonly origin: string;
   /**
-   * If true, a connection that fails is described by the same sentence whatever the cause: one that differs would tell
-   * whoever may write a base URL which hosts and ports exist in the network of the operator.
+   * If true, all failed connections have the same message: different messages would reveal to the author of a base URL which
+   * hosts and ports exist in the network of the operator.
    */
   readonly hidesCause: boolean;
   /** Of a successful read. */
@@ -75,7 +75,7 @@ function notSent({ body }: Exchange, { effect, origin, timeoutMs, hidesCause }: 
 
 /** The same sentence for every cause. */
 function withoutConnection(origin: string, cause: string): WafFault {
-  const inner = "Inner addresses need --allowed-base-urls or --allow-private-networks.";
+  const inner = "Internal addresses require --allowed-base-urls or --allow-private-networks.";
   const message = `wafsync cannot connect to ${origin}. Check the host, its certificate and the network; the cause is in the log of wafsync. ${inner}`;
   return { code: "Unavailable", message, cause };
 }
@@ -109,10 +109,10 @@ function noBody(exchange: Exchange, context: ExchangeContext): WafFault {
       return unclear("TimedOut", `no whole answer came within ${context.timeoutMs} ms`, exchange, context);
     case "TooLarge": {
       if (context.effect === "Write" || !isSuccess(exchange.status)) {
-        return unclear("ContractBroken", "the answer is larger than any that is documented", exchange, context);
+        return unclear("ContractBroken", "the response is larger than any documented response", exchange, context);
       }
       const most = `${Math.round(context.bodyBytesMax / 1_048_576)} MiB`;
-      const what = `the answer has more than ${most}, which is the most that wafsync reads (--max-response-mib)`;
+      const what = `the response is larger than the limit of ${most} (--max-response-mib)`;
       return unclear("TooLarge", what, exchange, context);
     }
     case "NotText":

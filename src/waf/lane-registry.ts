@@ -1,5 +1,5 @@
-// All lanes of the process. Two holders of the same key get the same lane, whatever objects they belong to and however they
-// spell the URL: one WAF can have many. A lane that nobody holds is closed as soon as its last turn has ended, and not before.
+// All lanes of the process. All holders of the same key get the same lane, whatever their objects and the spelling of their URL,
+// because one WAF can have several URLs. A lane without holders is closed when its last turn has finished.
 import type { Clock } from "../async/clock.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import { requireBaseUrl } from "./base-url.ts";
@@ -22,9 +22,9 @@ export interface LaneRequest {
 
 /** A share in a lane. */
 export interface HeldLane extends Lane {
-  /** Asks for another least time between two calls, from now on. */
+  /** Changes the minimum time between two calls. */
   pace(minRequestIntervalMs: number): void;
-  /** Refuses what still waits. Resolves when what runs has ended and, if nobody else holds the lane, its connection is closed. */
+  /** Rejects waiting turns. Resolves when the running turn has finished and, if there is no other holder, the connection is closed. */
   release(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface LaneRegistryOptions {
   readonly waitingMax?: number;
   /** How to reach an origin: by default one undici client; a proxy or own certificates would come in here. */
   readonly open?: OpenTransport;
-  /** How to take turns with other processes of the machine; undefined where none can have the same key. */
+  /** Coordinates with other processes on this machine; undefined if no other process can have the same key. */
   readonly locks?: KeyLocks | undefined;
 }
 
@@ -98,7 +98,7 @@ export class LaneRegistry {
   }
 
   async #closeIfIdle(name: string, lane: SerialLane): Promise<void> {
-    // While the last turn ended, somebody else may have come to hold the lane.
+    // While the last turn finished, a new holder may have acquired the lane.
     if (lane.holders > 0) return;
     if (this.#lanes.get(name) === lane) this.#lanes.delete(name);
     await lane.close();

@@ -1,6 +1,6 @@
-// One lane for each key: the API wants one call at a time, whoever asks. A lane runs one turn after the other, keeps the least
-// time between two starts, and can be held as a whole. A turn that was not begun can always be withdrawn.
-// Holders may spell the URL of the API in different ways. Each spelling has a connection, and no two are used at once.
+// One lane per key, because the API accepts one call at a time. A lane runs one turn after the other, keeps the minimum time
+// between two starts, and can be paused as a whole. A turn that has not started can always be withdrawn. Holders may spell the
+// URL of the API differently. Each spelling has a connection, but only one is used at a time.
 import type { Clock } from "../async/clock.ts";
 import { LaneConnection } from "./connection.ts";
 import type { Connection, OpenTransport } from "./connection.ts";
@@ -14,13 +14,13 @@ export interface Turn {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `QueueFull`: too many turns wait already. `Closed`: the lane was released or closed. In all cases nothing was done. */
+/** `QueueFull`: too many turns are already waiting. `Closed`: the lane was released or closed. In all cases nothing was done. */
 export type TurnRefusal = "Aborted" | "QueueFull" | "Closed";
 
 export type TurnResult<T> =
   | { readonly ran: true; readonly value: T }
   | { readonly ran: false; readonly refusal: TurnRefusal }
-  /** Another process of the machine uses the key and does not let go. `by` names it. */
+  /** Another process on this machine uses the key and does not release it. `by` describes it. */
   | { readonly ran: false; readonly refusal: "Busy"; readonly by: string };
 
 /** What callers see of a lane. */
@@ -31,10 +31,10 @@ export interface Lane {
   pauseUntil(timeMs: number): void;
 }
 
-/** Who uses a lane. */
+/** A user of a lane. */
 export interface LaneHolder {
   readonly origin: string;
-  /** Between the starts of two calls; the longest that any holder of the lane asks for counts for all. */
+  /** Between the starts of two calls; the lane uses the maximum of all its holders. */
   minRequestIntervalMs: number;
 }
 
@@ -50,7 +50,7 @@ export interface LaneOptions {
   readonly open: OpenTransport;
   readonly clock: Clock;
   readonly waitingMax: number;
-  /** For the turns of other processes; undefined where no other one can have the key. */
+  /** For the turns of other processes; undefined if no other process can have the key. */
   readonly lock?: KeyLock | undefined;
 }
 
@@ -65,7 +65,7 @@ export class SerialLane {
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   #isAwake = true;
-  /** Aborting it looks again whose turn it is. */
+  /** Aborting it re-evaluates whose turn it is. */
   #sleeping: AbortController | undefined;
   #bulkHasYielded = false;
   #lastStartMs = Number.NEGATIVE_INFINITY;
@@ -86,12 +86,12 @@ export class SerialLane {
     this.#holders.add(holder);
   }
 
-  /** A holder asks for another interval, which counts at once, also for a turn that waits. */
+  /** Changes the interval of a holder, with immediate effect, even for a waiting turn. */
   reconsider(): void {
     this.#sleeping?.abort();
   }
 
-  /** Refuses what the holder has waiting. Resolves when nothing that it began still runs, and its connection is closed. */
+  /** Rejects the waiting turns of the holder. Resolves when its running turns have finished and its connection is closed. */
   async removeHolder(holder: LaneHolder): Promise<void> {
     this.#holders.delete(holder);
     for (const turn of this.#queue.removeAll((queued) => queued.holder === holder)) turn.refuse("Closed");
@@ -134,7 +134,7 @@ export class SerialLane {
     return await promise;
   }
 
-  /** Refuses all that waits, waits for the turn that runs, and closes the connections. */
+  /** Rejects all waiting turns, waits for the running turn, and closes the connections. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const turn of this.#queue.removeAll(() => true)) turn.refuse("Closed");
@@ -186,7 +186,7 @@ export class SerialLane {
     void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
   }
 
-  /** Whoever makes one call after the other asks for the next when the last is done: bulk turns let that come first. */
+  /** A caller with sequential calls requests the next one when the last is done: bulk turns yield to it. */
   #yieldBulk(): void {
     this.#isAwake = false;
     setImmediate(() => {

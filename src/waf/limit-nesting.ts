@@ -1,15 +1,15 @@
-// Cuts what lies too deep in a value that came from outside: code that walks it later, such as JSON.stringify, takes a part of
-// the stack for each level, and a body of a few hundred kilobytes can have more levels than there is stack.
+// Truncates deeply nested external values: code that walks them later, such as JSON.stringify, uses stack for each level, and a
+// body of a few hundred kilobytes can exhaust the stack.
 
-/** What stands where something was cut. */
+/** The placeholder for a truncated value. */
 export const cutMark = "[nested too deep]";
 
-/** The value itself if nothing in it lies deeper than `depthMax`; otherwise a copy of what lies above. */
+/** The value itself if it is not nested deeper than `depthMax`; otherwise a truncated copy. */
 export function limitNesting<T>(value: T, depthMax: number): T {
   return isDeeper(value, depthMax) ? (cut(value, depthMax) as T) : value;
 }
 
-/** Copies nothing: there are tens of thousands of rows, and hardly any has a level at all. */
+/** Copies nothing, because there are tens of thousands of rows, and hardly any is nested. */
 function isDeeper(value: unknown, depthMax: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (depthMax === 0) return true;

@@ -7,7 +7,7 @@ import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";
 /** Of one page; the API's own limit is 10,000. */
 export const logPageLengthMax = 100_000;
 const scrollIdLengthMax = 65_536;
-/** Documented entries are flat: nobody counts on what lies deeper than this. */
+/** Documented entries are flat, so nothing depends on deeper levels. */
 export const logEntryDepthMax = 20;
 
 export const logAnswer = z
@@ -33,7 +33,7 @@ function sortOut(items: readonly unknown[]): Pick<LogPage, "entries" | "broken">
     const problem = entryProblem(item);
     return problem === undefined ? [] : [{ position, problem }];
   });
-  // The list is a level of its own.
+  // The list itself is one level.
   const shallow = limitNesting(items, logEntryDepthMax + 1);
   if (broken.length === 0) return { entries: shallow as readonly LogEntry[], broken };
   const positions = new Set(broken.map(({ position }) => position));

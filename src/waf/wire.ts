@@ -5,13 +5,13 @@ import { visibleText } from "../model/visible-text.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 
 export const listLengthMax = 1_000_000;
-/** Of one item of a list. The longest network has 43 characters; the rest is room for spellings nobody thought of. */
+/** Of one item of a list. The longest network has 43 characters; the rest allows for unexpected spellings. */
 export const listItemLengthMax = 512;
 export const hostsMax = 10_000;
 
 /** Of a domain and a host: the limit of DNS, and of `status.domain`. */
 const hostLengthMax = 253;
-/** A name of any alphabet, an address, a port: no control character, invisible mark or white space that a terminal could obey. */
+/** A name in any script, an address, a port: no control characters, invisible marks or white space that a terminal could interpret. */
 const hostPattern = /^[-\p{L}\p{M}\p{N}_.:*[\]]+$/u;
 
 const host = z.string().max(hostLengthMax).regex(hostPattern, "is not a host");
@@ -25,7 +25,7 @@ export const originsAnswer = z
     primary: (typeof origin === "string" ? origin : origin[0]) ?? "",
   }));
 
-/** Nearly all entries are like this. */
+/** The fast path for nearly all entries. */
 const plainItem = /^[\x20-\x7e]*$/;
 
 /** A bare array. Checked by hand, so that a long list of wrong items makes one complaint and not a million. */
@@ -40,12 +40,12 @@ export const listAnswer = z
     return z.NEVER;
   });
 
-/** White space around an entry is a way to spell it; what is hidden inside could hide a part of a plan. */
+/** White space around an entry is a spelling variant; hidden characters inside an entry could hide a part of a plan. */
 function itemProblem(item: unknown): string | undefined {
   if (typeof item !== "string" || item.length > listItemLengthMax)
     return `is not a string of at most ${listItemLengthMax} characters`;
   if (plainItem.test(item)) return undefined;
-  return visibleText(item.trim()) === item.trim() ? undefined : "has a character that is not shown";
+  return visibleText(item.trim()) === item.trim() ? undefined : "contains an invisible character";
 }
 
 export const writeAnswer = z

@@ -128,12 +128,12 @@ describe("what surrounds the spec is checked, too:", () => {
   const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed";
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   test.each<[string, unknown, string[]]>([
-    ["a list", [], [": must be a mapping with apiVersion, kind, metadata and spec, and is a list"]],
-    ["nothing", null, [": must be a mapping with apiVersion, kind, metadata and spec, and is empty"]],
+    ["a list", [], [": must be an object with apiVersion, kind, metadata and spec, but is a list"]],
+    ["nothing", null, [": must be an object with apiVersion, kind, metadata and spec, but is empty"]],
     [
       "a wrong version",
       { ...ruleDocument(), apiVersion: "wafsync.dev/v1" },
-      ['apiVersion: must be wafsync.dev/v1alpha1, and is "wafsync.dev/v1"'],
+      ['apiVersion: must be wafsync.dev/v1alpha1, but is "wafsync.dev/v1"'],
     ],
     [
       "no version",
@@ -151,8 +151,8 @@ describe("what surrounds the spec is checked, too:", () => {
       [`kind: unknown kind "Firewall"; known are ${kinds}`],
     ],
     ["no kind", { ...ruleDocument(), kind: undefined }, [`kind: is missing: write one of ${kinds}`]],
-    ["no metadata", { ...ruleDocument(), metadata: undefined }, ["metadata: is missing: write a mapping with a name"]],
-    ["no name", { ...ruleDocument(), metadata: {} }, ["metadata.name: is missing: write a text"]],
+    ["no metadata", { ...ruleDocument(), metadata: undefined }, ["metadata: is missing: write an object with a name"]],
+    ["no name", { ...ruleDocument(), metadata: {} }, ["metadata.name: is missing: write a string"]],
     ["a name in capitals", { ...ruleDocument(), metadata: { name: "Office" } }, [`metadata.name: ${name}`]],
     [
       "a namespace with a dot",
@@ -162,7 +162,7 @@ describe("what surrounds the spec is checked, too:", () => {
     [
       "an annotation that is no text",
       { ...ruleDocument(), metadata: { name: "office", annotations: { "wafsync.dev/adopt": true } } },
-      ['metadata.annotations["wafsync.dev/adopt"]: must be a text, and is true or false: put it in quotes'],
+      ['metadata.annotations["wafsync.dev/adopt"]: must be a string, but is true or false: put it in quotes'],
     ],
     [
       "a misspelt field of the metadata",
@@ -174,16 +174,16 @@ describe("what surrounds the spec is checked, too:", () => {
       { ...ruleDocument(), specs: {} },
       ["specs: unknown field; did you mean spec?"],
     ],
-    ["no spec", { ...ruleDocument(), spec: undefined }, ["spec: is missing: write a mapping with instanceRef, action"]],
+    ["no spec", { ...ruleDocument(), spec: undefined }, ["spec: is missing: write an object with instanceRef, action"]],
     [
       "faults everywhere, all said at once",
       { apiVersion: "v1", kind: "WafOrigin", metadata: { name: "A" }, spec: { instanceRef: {}, hots: "x", type: 1 } },
       [
-        'apiVersion: must be wafsync.dev/v1alpha1, and is "v1"',
+        'apiVersion: must be wafsync.dev/v1alpha1, but is "v1"',
         `metadata.name: ${name}`,
-        "spec.instanceRef.name: is missing: write a text",
-        "spec.host: is missing: write a text",
-        "spec.type: must be one of Alternate, Backup, and is a number",
+        "spec.instanceRef.name: is missing: write a string",
+        "spec.host: is missing: write a string",
+        "spec.type: must be one of Alternate, Backup, but is a number",
         "spec.hots: unknown field; did you mean host?",
       ],
     ],

@@ -115,7 +115,7 @@ test("a selector is handed on with its lists filled in", () => {
   });
 });
 
-test("a grant gives little unless it says so", () => {
+test("a grant gives few permissions by default", () => {
   const document = instanceDocument({ access: [{ namespaces: { names: ["team-a"] } }] });
   expect(toDeclaredInstance(resourceOf(document, "WafInstance")).access).toEqual([
     {
@@ -214,7 +214,7 @@ test("a cache clear declares its limits in milliseconds", () => {
 });
 
 describe("a feed", () => {
-  test("with nothing but what it needs declares the defaults of a list", () => {
+  test("with only the required fields declares the defaults of a list", () => {
     expect(toDeclaredFeed(resourceOf(feedDocument(), "WafFeed"), "feeds.yaml:3")).toEqual({
       meta: expect.objectContaining({ kind: "WafFeed", location: "feeds.yaml:3" }),
       source: {

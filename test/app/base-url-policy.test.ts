@@ -22,10 +22,10 @@ const innerUrls = [
 ];
 
 describe("A base URL that names an inner address", () => {
-  test.each(innerUrls)("%s has an objection that says how to allow it", (url) => {
+  test.each(innerUrls)("%s is rejected with a message that says how to allow it", (url) => {
     const { origin } = new URL(url);
     expect(baseUrlObjection(strict, url)).toBe(
-      `spec.baseUrl ${url} is an address of an inner network: set the public URL of the WAF's API, or start wafsync with --allowed-base-urls ${origin} or --allow-private-networks.`,
+      `spec.baseUrl ${url} is an internal address: set the public URL of the WAF's API, or start wafsync with --allowed-base-urls ${origin} or --allow-private-networks.`,
     );
   });
 

@@ -102,7 +102,7 @@ test("70 WAFs that hang do not delay another instance, with fewer places than th
   expect(waf.lists.blocklist).toHaveLength(1);
 });
 
-test("a long run lets others go first after its writes, and continues behind them without a report of its own", async () => {
+test("a long run yields to others after its writes, and continues after them without a separate report", async () => {
   const { clock, declare, wake, runs } = stage({ workers: 1 });
   const long = declare("tenant/long", 1_000, 5);
   wake("tenant/long");
@@ -119,7 +119,7 @@ test("a long run lets others go first after its writes, and continues behind the
   expect(long.calls.filter(({ name }) => name === "AddEntry")).toHaveLength(1_000);
 });
 
-test("a run that nobody waits for does all its writes in one go", async () => {
+test("a run without waiting instances does all its writes without a break", async () => {
   const { clock, declare, wake, runs } = stage({ workers: 1 });
   const waf = declare("owner/waf", 1_000, 5);
   wake("owner/waf");

@@ -41,7 +41,7 @@ describe("The keeper of the history", () => {
     expect(batches.flat().flatMap(({ values }) => values)).toHaveLength(300);
   });
 
-  test("keeps what could not be stored for the next batch, and says why", async () => {
+  test("keeps unstored events for the next batch, and reports the reason", async () => {
     const { clock, batches, problems, keeper, fail } = aKeeper();
     fail("The disk is full.");
     keeper.note(instanceName, [anEvent("192.0.2.1", clock.nowMs())]);

@@ -199,7 +199,7 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     await deleteManifest(cluster, declared);
   });
 
-  test("an inner address is not called without being allowed, whoever resolves it", async () => {
+  test("an internal address is not called unless it is allowed, whoever resolves it", async () => {
     const namespace = await createNamespace(cluster, "inner");
     const requests = simulator.wafs()[0]?.counters.requests;
     const declared = instance(namespace, simulator.baseUrl);

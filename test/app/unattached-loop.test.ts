@@ -65,7 +65,7 @@ test("a flood of one namespace delays the status of another by one write, and is
   await running;
 });
 
-test("what is new during a flood comes to its turn within seconds", async () => {
+test("new objects during a flood get their turn within seconds", async () => {
   const { clock, loop, add, written, changed } = stage();
   for (let index = 0; index < 3_000; index += 1) add(`flood/rule-${index}`);
   const stop = new AbortController();

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { FairGate } from "../../src/async/fair-gate.ts";
 
-test("groups take turns, so many actions run at once, and a failure frees its place", async () => {
+test("groups take turns, concurrency is limited, and a failure frees its slot", async () => {
   const gate = new FairGate(2);
   const begun: string[] = [];
   let [running, most] = [0, 0];

@@ -238,7 +238,7 @@ async function compare(seed: number): Promise<void> {
   if (time.pendingTimers !== 0) throw new Error(`seed ${seed}: a timer is left behind`);
 }
 
-test("random schedules give what a plain reference queue gives", async () => {
+test("random schedules give the same results as a simple reference queue", async () => {
   for (let seed = 0; seed < caseCount(10_000); seed += 1) await compare(seed);
 });
 

@@ -144,7 +144,7 @@ test("a key that failed with a backoff of its own runs again at that time, and c
   await ended;
 });
 
-test("work that parks gives up its place, and takes it back when it continues", async () => {
+test("parked work releases its worker, and takes one again when it continues", async () => {
   const begun: string[] = [];
   const continued = Promise.withResolvers<void>();
   const { time, clock, queue, stop, ended } = start(async (key, _reasons, _signal, park) => {

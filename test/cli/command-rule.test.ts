@@ -23,7 +23,7 @@ const fields = {
 } as const;
 
 describe("The rule of an address", () => {
-  test("has a valid name of its own", () => {
+  test("has a unique valid name", () => {
     expect(ruleName("shop", "Block", entry("192.0.2.7"))).toBe("shop-block-192-0-2-7");
     expect(ruleName("shop", "Block", entry("198.51.100.0/24"))).toBe("shop-block-198-51-100-0-24");
     expect(ruleName("shop", "Allow", entry("2001:db8::a"))).toBe("shop-allow-2001-db8-0-0-0-0-0-a");
@@ -59,7 +59,7 @@ describe("To unblock an address", () => {
     });
   });
 
-  test("cuts the address out of a network, and leaves all others in it", () => {
+  test("cuts the address out of a network, and keeps all others", () => {
     const network = entry("198.18.0.0/24");
     const { put } = plan(entry("198.18.0.7"), commandRule(fields, network));
     const index = new NetworkIndex(put.flatMap(({ addresses }) => addresses));

@@ -28,7 +28,7 @@ test.each([
 
 test("A warning names both spellings, once", () => {
   expect(rename("logs --to today --to today").warnings).toEqual([
-    "--to is now --until; the next version no longer takes --to here",
+    "--to is now --until; the next version does not accept --to here",
   ]);
 });
 

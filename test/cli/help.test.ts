@@ -55,7 +55,7 @@ describe("--help", () => {
     const { code, stdout } = await runWafsync(["--help"]);
     expect(code).toBe(0);
     for (const command of commands) expect(stdout).toMatch(new RegExp(`^  ${command} `, "mu"));
-    expect(stdout).toContain("Exit codes of plan: 0 nothing to do, 1 there are changes, 2 something is wrong.");
+    expect(stdout).toContain("Exit codes of plan: 0 nothing to do, 1 there are changes, 2 error.");
     const examples = stdout.split("\n").filter((line) => line.startsWith("  $ "));
     for (const example of examples) expect(await complaintOf(example)).toBe(`error: unknown option '${unknownOption}'`);
   });

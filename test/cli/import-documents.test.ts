@@ -54,7 +54,7 @@ describe("An import", () => {
     expect(plan.operations).toEqual([]);
   });
 
-  test("divides a list that one rule can't hold", () => {
+  test("splits a list that is too long for one rule", () => {
     const made = content(addresses(20_001));
     const built = buildImport(names, made);
     const file = built.files.find(({ name }) => name === "main-blocklist.yaml");
@@ -62,7 +62,7 @@ describe("An import", () => {
     expect(planAfter(built, made).adoptions).toHaveLength(20_001);
   });
 
-  test("sets the guards so that they let through what is there, and says which", () => {
+  test("sets the guards so that they allow the current entries, and reports which", () => {
     const made = content(["0.0.0.0/4", "10.0.0.1"], ["203.0.0.0/8"]);
     const built = buildImport(names, made);
     expect(built.skipped).toEqual([]);
@@ -74,7 +74,7 @@ describe("An import", () => {
     expect(planAfter(built, made).operations).toEqual([]);
   });
 
-  test("leaves out what can't be declared without a call, and says why", () => {
+  test("skips entries that can't be declared without a call, and reports the reason", () => {
     const made = content(["192.0.2.1", "no address", "198.51.100.0/24"], ["192.0.2.1"], "198.51.100.9");
     const built = buildImport(names, made);
     expect(built.skipped.map(({ list, spelling: shown }) => `${list} ${shown}`)).toEqual([

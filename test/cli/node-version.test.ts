@@ -34,7 +34,7 @@ describe("the bundle", () => {
     });
   });
 
-  test("imports nothing by a name that an old Node.js lacks before it looks at the version", async () => {
+  test("imports no name that an old Node.js lacks before it checks the version", async () => {
     expect(await readFile(program(), "utf8")).not.toMatch(/import\{[^}]*enableCompileCache/);
   });
 });

@@ -47,7 +47,7 @@ describe("wafsync version", () => {
     const { code, stdout, stderr } = await run([]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toBe(`wafsync      ${version}
-Commit       unknown: run from the sources
+Commit       unknown: running from source
 Node.js      ${process.versions.node} (${process.platform}-${process.arch})
 `);
     expect(paths).toEqual([]);
@@ -77,13 +77,13 @@ Node.js      ${process.versions.node} (${process.platform}-${process.arch})
     const unnamed = await run([], { KUBECONFIG: gone });
     expect(unnamed).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^warning: the API server does not answer: /u),
+      stderr: expect.stringMatching(/^warning: the API server does not respond: /u),
     });
-    expect(unnamed.stdout).toMatch(/^API server {3}does not answer$/mu);
+    expect(unnamed.stdout).toMatch(/^API server {3}does not respond$/mu);
     const named = await run(["--kubeconfig", gone]);
     expect(named).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^error: the API server does not answer: /u),
+      stderr: expect.stringMatching(/^error: the API server does not respond: /u),
     });
     expect(named.stdout).toContain(`wafsync      ${version}`);
     const missing = await run(["--kubeconfig", join(scratch.path, "missing.yaml")]);

@@ -186,7 +186,7 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
         "a selector of namespaces that is not used",
         "WafInstance",
         { access: [{ namespaces: { from: "All", selector: {} } }] },
-        /spec\.access\[0\]\.namespaces: .*write selector together with from: Selector/,
+        /spec\.access\[0\]\.namespaces: .*write selector only together with from: Selector/,
       ],
       [
         "a guard that is no network",

@@ -155,7 +155,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(installation.problems).toBe("");
     });
 
-    test("is asked for everything by a new leader, whatever the one before was told and could not store", async () => {
+    test("is read completely by a new leader, whatever the previous one received and could not store", async () => {
       await server.add({ value: "203.0.113.1", seconds: 600 }, { value: "203.0.113.2", seconds: 600 });
       await installation.pull();
       await server.add({ value: "203.0.113.3", seconds: 600 });
@@ -183,7 +183,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(await installation.pull()).toEqual([]);
     });
 
-    test("loses its table: nothing goes, neither then nor when an empty table has taken its place", async () => {
+    test("loses its table: nothing is removed, neither then nor after an empty table replaced it", async () => {
       const all = addresses(50);
       await server.add(...all.map((value) => ({ value, seconds: 600 })));
       expect(await installation.pull()).toEqual(all.toSorted());
@@ -192,7 +192,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(await installation.pull()).toEqual(all.toSorted());
       installation.newLeader();
       expect(await installation.pull()).toEqual(all.toSorted());
-      expect(installation.problems).toContain("answered 500");
+      expect(installation.problems).toContain("responded with status 500");
       await server.kill();
       await server.start();
       expect(await installation.pull()).toEqual(all.toSorted());
@@ -209,7 +209,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       installation.haste = 60;
       server.pause();
       expect(await installation.pull()).toEqual(["203.0.113.1"]);
-      expect(installation.problems).toContain("No complete answer");
+      expect(installation.problems).toContain("did not send a complete response");
       server.resume();
       installation.haste = 1;
       // It still works on the request that was given up, and answers others with 403 while its database is locked.
@@ -221,7 +221,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       expect(installation.entries).toEqual(["203.0.113.1", "203.0.113.2"]);
     });
 
-    test("is told every half an hour how many decisions are applied", async () => {
+    test("receives the number of applied decisions every half hour", async () => {
       await server.add({ value: "203.0.113.1", seconds: 7200 }, { value: "2001:db8::1", seconds: 7200 });
       await installation.pull();
       expect(server.usage()).toEqual([]);
@@ -290,7 +290,7 @@ await describeWithCrowdsec("CrowdSec", async (program) => {
       await world().eventually(what, () => [...waf.view.blocklist].sort().join(" ") === wanted, 150_000);
     }
 
-    test("has two thousand decisions on the WAF, and takes off those that end while the server is down", async () => {
+    test("has two thousand decisions on the WAF, and removes those that expire while the server is down", async () => {
       const guards = { maxRemovals: 100_000, maxRemovalPercent: 100 };
       const { namespace, waf } = await world().newInstance("crowdsec", { guards });
       const secret: Manifest = {

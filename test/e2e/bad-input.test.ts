@@ -42,7 +42,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "wrong-version.yaml": {
     content: rule("wrong-version").replace("v1alpha1", "v1beta1"),
-    lines: ['error: wrong-version.yaml:2: apiVersion: must be wafsync.dev/v1alpha1, and is "wafsync.dev/v1beta1"'],
+    lines: ['error: wrong-version.yaml:2: apiVersion: must be wafsync.dev/v1alpha1, but is "wafsync.dev/v1beta1"'],
   },
   "missing-instance.yaml": {
     content: rule("missing-instance").replace("name: main", "name: mian"),
@@ -79,7 +79,7 @@ const cases: Readonly<Record<string, Case>> = {
   "missing-secret.yaml": {
     content: instanceDocument("https://waf.example.com", { name: "missing-secret" }).replace("waf-key", "lost"),
     lines: [
-      "error: missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL.",
+      "error: missing-secret.yaml:2: WafInstance shop/missing-secret: Secret shop/lost (spec.apiKeySecretRef) is not in the directory, part of which cannot be read: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL.",
     ],
   },
   "empty-key.yaml": {
@@ -111,7 +111,7 @@ stringData: {apiKey: ""}
     content: rule("too-wide", "10.0.0.0/7"),
     lines: [
       "  too-wide.yaml:2: WafIpRule shop/too-wide: GuardRejected, 1 entry is not applied",
-      "    too-wide.yaml:8: spec.addresses[1]: 10.0.0.0/7 is wider than /8, the widest that spec.guards.minPrefixLength.ipv4 of the instance lets through: write narrower networks.",
+      "    too-wide.yaml:8: spec.addresses[1]: 10.0.0.0/7 is wider than /8, the limit in spec.guards.minPrefixLength.ipv4 of the instance: write narrower networks.",
     ],
   },
   "bad-line.yaml": {
@@ -208,7 +208,7 @@ describe("What is wrong with the command itself", () => {
     [
       "a base URL that is not among the allowed ones",
       ["plan", "-f", ".", "--allow-insecure-http", "--allowed-base-urls", "https://waf.example.com"],
-      "is not among the base URLs that wafsync was started with",
+      "is not one of the allowed base URLs",
       "--allowed-base-urls https://waf.example.com",
     ],
     [

@@ -67,10 +67,10 @@ test.each([
   expect(planned.stdout).toContain("3 on hold");
   const applied = await example.run("apply");
   expect(applied.code).toBe(2);
-  expect(applied.stdout).toMatch(/3 removals from the blocklist \(.*\) are on hold because a reference is broken: /);
+  expect(applied.stdout).toMatch(/3 removals from the blocklist \(.*\) are on hold because of an invalid reference: /);
   expect(applied.stdout).toContain(`WafIpRule ${name} (scanners.yaml:`);
   expect(applied.stdout).toContain(hint);
-  expect(applied.stdout).toContain("They were last wanted by WafIpRule shop/scanners.");
+  expect(applied.stdout).toContain("They were last declared by WafIpRule shop/scanners.");
   expectBlocked(example);
 
   await example.edit("scanners.yaml", /namespace: shpo/, "namespace: shop");
@@ -79,7 +79,7 @@ test.each([
   expectBlocked(example);
 });
 
-test("what a broken reference holds is removed once a person approves it, origins too", async () => {
+test("removals on hold because of a broken reference are done after an approval, including origins", async () => {
   await using example = await appliedExample();
   await example.edit("scanners.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
   await example.edit("origins.yaml", /(instanceRef:\n {4}name:) shop/, "$1 shpo");
@@ -99,7 +99,7 @@ test("what a broken reference holds is removed once a person approves it, origin
   expect(example.waf.origins).toEqual([]);
 });
 
-test("a rule that names another instance of the folder was moved on purpose, and holds nothing", async () => {
+test("a rule that refers to another instance in the folder was moved, and puts nothing on hold", async () => {
   await using example = await appliedExample();
   const other = [
     "---\napiVersion: v1\nkind: Secret\nmetadata: {name: blog-key, namespace: shop}\nstringData: {apiKey: KEY}\n".replace(

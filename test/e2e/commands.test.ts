@@ -99,14 +99,14 @@ test("plan ends with 1 while there are changes and with 0 when there are none; i
   expect(await runWafsync(["plan", ...from])).toMatchObject({
     code: 0,
     stderr: "",
-    stdout: expect.stringContaining("Nothing to do: the WAF is as declared.") as unknown,
+    stdout: expect.stringContaining("Nothing to do: the WAF matches the declared state.") as unknown,
   });
   const again = await runWafsync(["run", ...from, "--once", "-o", "json"]);
   expect(again).toMatchObject({ code: 0, stderr: "" });
   expect(instanceIn(again.stdout)).toMatchObject({ added: 0, removed: 0 });
 });
 
-test("an annotation without quotes is an error that says so, and the instance still counts as declared", async () => {
+test("an annotation without quotes is reported as an error, and the instance still counts as declared", async () => {
   await using folder = await folderWithRule();
   expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
   const main = instanceDocument(folder.simulator.baseUrl);
@@ -116,7 +116,7 @@ test("an annotation without quotes is an error that says so, and the instance st
   );
   const { code, stderr } = await runWafsync(["plan", ...folder.from]);
   expect(code).toBe(2);
-  expect(stderr).toContain("must be a text, and is a number: put it in quotes");
+  expect(stderr).toContain("must be a string, but is a number: put it in quotes");
   expect(stderr).not.toContain("no longer declared");
 });
 

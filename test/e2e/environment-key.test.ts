@@ -49,7 +49,7 @@ describe("The API key of the environment", () => {
     expect((await runWafsync([...plan, "--allowed-base-urls", mine.baseUrl], { environment })).code).toBe(1);
   });
 
-  test("is sent to nobody if a second instance would take it", async () => {
+  test("is not sent if a second instance would use it", async () => {
     await using mine = await startSimulatorFor();
     await using files = await folderWith(mine.baseUrl, {
       "second.yaml": instanceDocument(mine.baseUrl, { name: "second" }),

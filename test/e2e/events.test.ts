@@ -46,7 +46,7 @@ test("events.ndjson names the entries, the rule and their number, of additions a
   expect(status).toContain("sources:\n    - configMap: feed\n      key: list\n      entries: 1\n");
 });
 
-test("the table says of a rule that it is empty or expired, and counts rejected entries", async () => {
+test("the table shows that a rule is empty or expired, and counts rejected entries", async () => {
   await using folder = await wafFolder();
   folder.simulator.waf(testKey).add("blocklist", ["192.0.2.9"]);
   await folder.files.write("empty.yaml", ruleDocument("empty", { addresses: [] }));

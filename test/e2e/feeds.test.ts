@@ -66,7 +66,7 @@ function applied(what: string, list: readonly string[]): object {
 
 /** The list on the WAF stays this one, and the status says why. */
 function kept(what: string, list: readonly string[], reason: string, message: string): object {
-  const stays = `The last good content stays in use: ${countOf(list)} entries.`;
+  const stays = `Rules continue to use the last good content: ${countOf(list)} entries.`;
   return {
     what,
     code: expect.anything(),
@@ -126,7 +126,7 @@ class FeedWorld {
   }
 }
 
-test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken in every way, and gone", async () => {
+test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken in every way, and deleted", async () => {
   await using folder = await wafFolder({}, noGuards);
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
@@ -169,7 +169,7 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
   const half = whole.slice(0, Math.floor(whole.length / 2));
   const halfGzip = gzipSync(text(half)).subarray(0, -100);
   const broken: readonly [string, reason: string, message: string, () => void][] = [
-    ["emptied", "NotAList", "empty text", () => server.serves("")],
+    ["emptied", "NotAList", "empty response", () => server.serves("")],
     ["only comments", "ContentOnHold", "has 0 entries", () => server.serves("# Nothing today\n")],
     [
       "a challenge page with 200",
@@ -180,22 +180,22 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
     [
       "a page that is only called one",
       "ContentOnHold",
-      "calls the text text/html",
+      "content type text/html",
       () => server.serves(text(list), page),
     ],
     ["cut in half", "ContentOnHold", `shrank from ${countOf(whole)} to`, () => server.serves(text(half))],
     [
       "cut off in the middle",
       "Unavailable",
-      "ended before it was complete",
+      "is incomplete",
       () =>
         server.answers((_, response) => {
           response.writeHead(200, { "content-length": text(whole).length });
           response.write(text(half), () => response.destroy());
         }),
     ],
-    ["gzip that ends too soon", "Unavailable", "ended before it was complete", () => server.serves(halfGzip)],
-    ["not found", "Unavailable", "answered 404", () => server.fails(404)],
+    ["gzip that ends too soon", "Unavailable", "is incomplete", () => server.serves(halfGzip)],
+    ["not found", "Unavailable", "responded with status 404", () => server.fails(404)],
     [
       "redirected to a page",
       "NotAList",
@@ -214,15 +214,15 @@ test("a list on the web: fetched, unchanged, changed, on hold, accepted, broken 
 
   server.answers((_, response) => void response.writeHead(200).write(text(half)));
   world.haste = 30;
-  expect(await world.seen("slow")).toEqual(kept("slow", whole, "Unavailable", "No complete answer"));
+  expect(await world.seen("slow")).toEqual(kept("slow", whole, "Unavailable", "did not send a complete response"));
   world.haste = 1;
 
   await server.stop();
-  expect(await world.seen("gone")).toEqual(kept("gone", whole, "Unavailable", "No connection to"));
+  expect(await world.seen("gone")).toEqual(kept("gone", whole, "Unavailable", "Cannot connect to"));
   for (const laterMs of [minuteMs * 10, minuteMs * 61, minuteMs * 60 * 26]) {
     world.laterMs = laterMs;
     expect(await world.seen(`gone for ${laterMs} ms`)).toEqual(
-      kept(`gone for ${laterMs} ms`, whole, "Unavailable", "No connection to"),
+      kept(`gone for ${laterMs} ms`, whole, "Unavailable", "Cannot connect to"),
     );
   }
   expect(conditionOf(await world.status(), "Stale")).toMatchObject({ status: "True", reason: "NotConfirmed" });
@@ -277,7 +277,7 @@ test("two feeds on one list: while one fails, what the other no longer lists is 
   await Promise.all([one.stop(), other.stop()]);
 });
 
-test("a feed with networks that nobody may block: refused one by one, and the rest is applied", async () => {
+test("a feed with networks that must not be blocked: they are rejected one by one, and the rest is applied", async () => {
   await using folder = await wafFolder({}, "  guards: {neverBlock: [198.51.100.7]}\n");
   const server = await FeedServer.start();
   const world = new FeedWorld(folder, server);
@@ -302,7 +302,7 @@ test("a feed with networks that nobody may block: refused one by one, and the re
   });
   const planned = await runWafsync(["plan", ...folder.from, "--allow-private-feeds"]);
   expect(planned).toMatchObject({ code: 0, stdout: expect.stringContaining("2 entries of feeds are not applied") });
-  expect(planned.stdout).toContain("Nothing to do: the WAF is as declared.");
+  expect(planned.stdout).toContain("Nothing to do: the WAF matches the declared state.");
   await server.stop();
 });
 
@@ -336,7 +336,7 @@ test("a plan fetches feeds and stores nothing; without the flag, inner addresses
   await server.stop();
 });
 
-test("what is remembered of a feed goes with the feed, and stays while a file cannot be read", async () => {
+test("the stored content of a feed is deleted with the feed, and kept while a file can't be read", async () => {
   await using folder = await wafFolder({}, noGuards);
   const server = await FeedServer.start();
   server.serves("192.0.2.1\n");
@@ -370,7 +370,7 @@ test("a header from a Secret reaches the server, and no output or file", async (
   await folder.files.write("rule.yaml", feedRule("feed", ["threats"]));
   const applied = await runWafsync(["apply", ...folder.from, "--allow-private-feeds"]);
   expect(server.requests[0]?.headers.authorization).toBe("Bearer t0ken-of-feeds");
-  expect(applied.stderr).toContain("answered 403");
+  expect(applied.stderr).toContain("responded with status 403");
   const state = (await folder.everyFile()).replaceAll(/http: \{url:.*\n/g, "");
   expect(`${applied.stdout}${applied.stderr}${state}`).not.toMatch(/t0ken/);
   await server.stop();

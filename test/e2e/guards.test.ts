@@ -35,7 +35,7 @@ describe("Special-purpose networks", () => {
     const planned = await runWafsync(["plan", ...folder.from]);
     expect(planned.code).toBe(2);
     expect(planned.stdout).toContain(
-      "  block.yaml:2: WafIpRule shop/block: GuardRejected, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), from which no request comes over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
+      "  block.yaml:2: WafIpRule shop/block: GuardRejected, 1 entry is not applied\n    block.yaml:8: spec.addresses[1]: 10.0.0.0/8 overlaps 10.0.0.0/8 (private use, RFC 1918), which never sends requests over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.\n",
     );
     expect(planned.stdout).toContain("fd00:1::/48 overlaps fc00::/7 (unique local, RFC 4193)");
     const applied = await runWafsync(["apply", ...folder.from]);
@@ -44,7 +44,7 @@ describe("Special-purpose networks", () => {
     expect([waf.blocklist, waf.allowlist]).toEqual([["192.0.2.1"], []]);
   });
 
-  test("are written if the instance allows it, and removed when it no longer does, unless a guard holds that", async () => {
+  test("are written if the instance allows it, and removed when it no longer does, unless a guard puts this on hold", async () => {
     await using folder = await wafFolder({}, special);
     await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["192.0.2.1", "10.0.0.0/8"] }));
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
@@ -59,7 +59,7 @@ describe("Special-purpose networks", () => {
 
     await writeInstance(folder, "");
     const planned = await runWafsync(["plan", ...folder.from]);
-    expect(planned.stdout).toContain("  - blocklist  10.0.0.0/8  added by wafsync, and no rule wants it any more");
+    expect(planned.stdout).toContain("  - blocklist  10.0.0.0/8  added by wafsync, and no rule declares it any longer");
     expect(planned.stdout).toContain("GuardRejected, 1 entry is not applied");
     await runWafsync(["apply", ...folder.from]);
     expect(waf.blocklist).toEqual(["192.0.2.1"]);
@@ -72,7 +72,7 @@ test("An Allow entry has its own width, and the message names its field", async 
   await folder.files.write("block.yaml", ruleDocument("block", { addresses: ["203.0.0.0/15"] }));
   const { stdout } = await runWafsync(["plan", ...folder.from]);
   expect(stdout).toContain(
-    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the widest that spec.guards.allowMinPrefixLength.ipv4 of the instance lets through: write narrower networks.",
+    "allow.yaml:8: spec.addresses[0]: 198.18.0.0/15 is wider than /16, the limit in spec.guards.allowMinPrefixLength.ipv4 of the instance: write narrower networks.",
   );
   expect(stdout).toContain("  + blocklist  203.0.0.0/15");
 });
@@ -88,7 +88,7 @@ describe("A Block entry around a protected address", () => {
     expect(stdout).toContain("or set spec.guards.onNeverBlock of the instance to Carve.");
   });
 
-  test("is carved if the instance says so: plan and apply say it, and then there is nothing to do", async () => {
+  test("is carved if the instance is configured so: plan and apply report it, and then there is nothing to do", async () => {
     await using folder = await wafFolder({}, carve);
     await folder.files.write("wide.yaml", rule);
     await folder.files.write("origin.yaml", originDocument("origin", "198.51.100.1"));
@@ -119,10 +119,10 @@ describe("A Block entry around a protected address", () => {
     const again = await runWafsync(["plan", ...folder.from]);
     expect(again.code).toBe(0);
     expect(again.stdout).toContain(note);
-    expect(again.stdout).toContain("Nothing to do: the WAF is as declared.");
+    expect(again.stdout).toContain("Nothing to do: the WAF matches the declared state.");
   });
 
-  test("is replaced by what is left of it when the address becomes protected: additions go first", async () => {
+  test("is replaced by its remaining networks when the address becomes protected: additions are first", async () => {
     await using folder = await wafFolder();
     await folder.files.write("wide.yaml", rule);
     expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);

@@ -16,7 +16,7 @@ import type { WafFolder } from "../support/worlds/waf-folder.ts";
 import { addresses as testAddresses } from "../support/builders/declare.ts";
 
 const program = builtProgram();
-const nothing = "Nothing to do: the WAF is as declared.";
+const nothing = "Nothing to do: the WAF matches the declared state.";
 
 async function run({ from }: WafFolder, command: string, ...more: string[]): Promise<FinishedProcess> {
   return await runWafsync([...command.split(" "), ...from, ...more], { program: program() });
@@ -71,7 +71,7 @@ describe("Drift", () => {
     expect((await run(folder, "apply")).code).toBe(0);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses: all.slice(0, 3) }));
     const plan = await run(folder, "plan");
-    expect(plan.stdout).toContain("wanted by WafIpRule shop/feed (2 to add)");
+    expect(plan.stdout).toContain("declared by WafIpRule shop/feed (2 to add)");
     expect(plan.stdout).not.toContain("another writer");
   });
 
@@ -159,7 +159,9 @@ describe("An entry that another writer added", () => {
     const plan = await run(folder, "plan");
     expect(plan.code).toBe(1);
     expect(plan.stdout).toContain(`* blocklist  ${address}  ${said}`);
-    expect(plan.stdout).toContain("warning: There is no record of earlier runs, and 1 declared entry is on the lists");
+    expect(plan.stdout).toContain(
+      "warning: There is no record of earlier runs, and 1 declared entry is already on the lists",
+    );
     const applied = await run(folder, "apply");
     expect(applied.code).toBe(0);
     expect(applied.stdout).toContain(`note: blocklist ${address}: ${said}`);
@@ -183,7 +185,7 @@ describe("An entry that another writer added", () => {
 });
 
 describe("Everything else that is not as declared", () => {
-  test("is in a plan that ends with 1 or 2: adoption, conflict, hold, cache clear, suspension", async () => {
+  test("is in a plan that exits with 1 or 2: adoption, conflict, hold, cache clear, suspension", async () => {
     await using folder = await wafFolder({}, "  guards: {maxRemovals: 0}\n");
     const addresses = testAddresses(4);
     await folder.files.write("rule.yaml", ruleDocument("feed", { addresses }));
@@ -193,7 +195,7 @@ describe("Everything else that is not as declared", () => {
     const plan = await run(folder, "plan");
     expect(plan.code).toBe(1);
     expect(plan.stdout).toMatch(
-      /! blocklist {2}198\.18\.0\.0 {2}on hold, last wanted by WafIpRule shop\/feed: the guards/,
+      /! blocklist {2}198\.18\.0\.0 {2}on hold, last declared by WafIpRule shop\/feed: the guards/,
     );
     expect(plan.stdout).toContain(
       "Plan: 0 to add, 0 to remove, 1 on hold, one call each, and one that clears the cache.",
@@ -212,7 +214,7 @@ describe("Everything else that is not as declared", () => {
     await folder.files.remove("allow.yaml");
     await folder.files.write("more.yaml", ruleDocument("more", { addresses: ["192.0.2.99"] }));
     await folder.files.write("main.yaml", instanceDocument(folder.simulator.baseUrl, { spec: "  suspend: true\n" }));
-    expect((await run(folder, "plan")).stdout).toContain("(1 to add); not written, since the instance is suspended");
+    expect((await run(folder, "plan")).stdout).toContain("(1 to add); not written, because the instance is suspended");
   });
 
   test("while a ConfigMap is missing, the table shows how many entries still count", async () => {

@@ -58,7 +58,7 @@ describe("A text that commands a terminal is shown, and not obeyed,", () => {
       [list, message, domain] = [["192.0.2.9", hostile], "done", "shop.example"];
       const printed = await output(command);
       expect(printed).not.toMatch(harmful);
-      expect(printed).toContain("has a character that is not shown");
+      expect(printed).toContain("contains an invisible character");
     },
   );
 

@@ -73,7 +73,7 @@ describe("An urgent address", () => {
     await waitFor("the first entries", 30_000, async () => waf.blocklist.length > 510 || undefined);
 
     const blocked = await run(folder, `block ${urgent} --for 2h --reason scans -o json`);
-    expect([blocked.code, blocked.stderr]).toEqual([0, expect.stringContaining("another process works with")]);
+    expect([blocked.code, blocked.stderr]).toEqual([0, expect.stringContaining("another process is using")]);
     expect(waf.has("blocklist", urgent)).toBe(true);
     expect(jsonOf(blocked)).toMatchObject({ instance: "shop/main", state: "Settled" });
     expect([0, 1, 2]).toContain(await callsBefore(folder, urgent));
@@ -117,7 +117,7 @@ describe("An urgent address", () => {
     const blocked = await run(folder, `block ${urgent} --for 2h`);
     expect(blocked.code).toBe(0);
     expect(blocked.stdout).toContain(`To undo it: wafsync unblock ${urgent} -f ${folder.path}`);
-    expect(blocked.stderr).toContain("nothing follows this folder now");
+    expect(blocked.stderr).toContain("no process is watching this folder");
     expect(waf.blocklist).toEqual([urgent]);
     const file = await readFile(join(folder.path, "main-block-203-0-113-9.yaml"), "utf8");
     expect((parse(file) as { spec: { expiresAt: string } }).spec.expiresAt).toMatch(/^\d{4}-.*Z$/);
@@ -160,7 +160,7 @@ describe("An urgent address", () => {
   });
 });
 
-describe("A list that was made by hand", () => {
+describe("A manually maintained list", () => {
   test("is taken over by import and apply without a call that writes", async () => {
     await using folder = await wafFolder();
     const waf = folder.simulator.waf(testKey);
@@ -212,7 +212,7 @@ describe("A list that was made by hand", () => {
     const start = async (): Promise<FinishedProcess> =>
       await runWafsync([...words, "--out", join(scratch.path, "waf")], { program: program(), environment });
     const changed = await start();
-    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining("changes while it is read")]);
+    expect([changed.code, changed.stderr]).toEqual([2, expect.stringContaining("the WAF changed during the import")]);
     folder.simulator.addFaults({
       match: { method: "GET", path: "/api/allowlist_ips" },
       effect: { kind: "TruncatedBody" },
@@ -241,7 +241,7 @@ describe("Removals on hold", () => {
     expect([status.code, status.stdout]).toEqual([
       1,
       expect.stringMatching(
-        /38 removals from the blocklist, last wanted by WafIpRule shop\/feed[^]*wafsync approve -f/,
+        /38 removals from the blocklist, last declared by WafIpRule shop\/feed[^]*wafsync approve -f/,
       ),
     ]);
     const asked = await run(folder, "approve");

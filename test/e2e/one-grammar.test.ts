@@ -119,7 +119,7 @@ describe("The options of all commands", () => {
     expect([then.code, then.stdout]).toEqual([0, now.stdout]);
     expect(then.stderr).toBe(
       ["--directory is now --from", "--from is now --since", "--to is now --until", "--format is now --output"]
-        .map((text) => `warning: ${text}; the next version no longer takes ${text.split(" ")[0] ?? ""} here\n`)
+        .map((text) => `warning: ${text}; the next version does not accept ${text.split(" ")[0] ?? ""} here\n`)
         .join(""),
     );
     expect(await run("report", ...former, "--output", "old.html")).toMatchObject({ code: 0 });

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { instanceDocument, ruleDocument, wafFolder } from "../support/worlds/waf-folder.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
 
-test("two instances with one key and two spellings of its URL: the first works, the other one says why it does not", async () => {
+test("two instances with one key and two spellings of its URL: the first is active, the other reports why it is not", async () => {
   await using folder = await wafFolder({ overlap: "Record", latencyMs: 5 });
   const addresses = Array.from({ length: 12 }, (_, index) => `192.0.2.${index}`);
   await folder.files.write("rule.yaml", ruleDocument("many", { addresses }));

@@ -63,7 +63,7 @@ describe("The comment", () => {
     expect(stdout).toContain("<details open><summary>1 to remove</summary>");
     expect(stdout).toContain("\n- 192.0.2.1\n");
     expect(stdout.match(/^\+ 198\./gm)).toHaveLength(1_413);
-    expect(stdout).toContain("blocklist: wanted by WafIpRule shop/feed (1,413 to add)");
+    expect(stdout).toContain("blocklist: declared by WafIpRule shop/feed (1,413 to add)");
   });
 
   test("has at most 60,000 characters, and says how many lines are left out", async () => {
@@ -76,7 +76,7 @@ describe("The comment", () => {
     const shown = stdout.match(/^\+ 198\./gm)?.length ?? 0;
     const left = (9_000 - shown).toLocaleString("en-US");
     expect(stdout).toContain(
-      `\n${left} lines are left out, since this comment has at most 60,000 characters. \`wafsync plan -o json\` prints them all.\n`,
+      `\n${left} lines are omitted, because the comment is limited to 60,000 characters. \`wafsync plan -o json\` prints them all.\n`,
     );
     expect(stdout.match(/<details/g)).toHaveLength(stdout.match(/<\/details>/g)?.length ?? 0);
   });
@@ -86,7 +86,7 @@ describe("The comment", () => {
     const synced = await comment(folder);
     expect([synced.code, synced.stdout]).toEqual([
       0,
-      expect.stringContaining("Nothing to do: the WAF is as declared."),
+      expect.stringContaining("Nothing to do: the WAF matches the declared state."),
     ]);
     expect(synced.stdout).not.toContain("<details");
     await folder.files.remove("main.yaml");
@@ -101,7 +101,7 @@ describe("The comment", () => {
     await folder.files.write("bad.yaml", "a: [");
     const { code, stdout } = await comment(folder);
     expect(code).toBe(2);
-    expect(stdout).toContain("<summary>1 problem of the files</summary>");
+    expect(stdout).toContain("<summary>1 problem in the files</summary>");
     expect(stdout).toContain("error: bad.yaml:1: this is not valid YAML");
     expect(textOf(stdout)).toContain("WafIpRule shop/feed: InvalidEntries, 1 entry is not applied");
     folder.simulator.replaceKey(testKey, "another-key-0123456789");
@@ -160,7 +160,7 @@ describe("The script of the page about pipelines", () => {
     const failed = await job(folder);
     expect(failed.code).toBe(1);
     expect(failed.comment).toContain("**No plan: the WAF cannot be reconciled.**");
-    expect(failed.comment).toContain("is not among the base URLs that wafsync was started with");
+    expect(failed.comment).toContain("is not one of the allowed base URLs");
   });
 });
 

@@ -23,14 +23,14 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   const without = await runWafsync(["plan", ...folder.from]);
   expect(without.code).toBe(1);
   expect(without.stdout).toContain(
-    "warning: There is no record of earlier runs, and 2 declared entries are on the lists already",
+    "warning: There is no record of earlier runs, and 2 declared entries are already on the lists",
   );
 
   await folder.files.write("rule.yaml", adopting("office", addresses));
   const planned = await runWafsync(["plan", ...folder.from]);
   expect(planned.code).toBe(1);
   expect(planned.stdout).toContain(
-    "= blocklist  192.0.2.1  on the list already, adopted for WafIpRule shop/office without a call",
+    "= blocklist  192.0.2.1  already on the list, adopted for WafIpRule shop/office without a call",
   );
   expect(planned.stdout).toContain("2 to adopt without a call");
   const applied = await runWafsync(["apply", ...folder.from]);
@@ -41,7 +41,7 @@ test("adoption is planned, counted and recorded, without a write to the WAF", as
   expect(record).toMatch(/^ {2}[0-9a-z]{10} Adopted \S+ WafIpRule:shop\/office$/m);
 });
 
-test("1,413 foreign entries are adopted by one plan that says so, without a write to the WAF", async () => {
+test("1,413 foreign entries are adopted by one plan that shows this, without a write to the WAF", async () => {
   await using folder = await wafFolder();
   const waf = folder.simulator.waf(testKey);
   const addresses = publicBlocklist();
@@ -86,9 +86,7 @@ test("a new Allow rule does not lift a block that stands, whatever its name", as
   await folder.files.write("zz.yaml", ruleDocument("a-partner", { action: "Allow", addresses: ["192.0.2.17"] }));
   const applied = await runWafsync(["apply", ...folder.from]);
   expect(applied.code).toBe(1);
-  expect(applied.stdout).toContain(
-    "WafIpRule shop/scanners with action Block already holds 192.0.2.17 on the blocklist",
-  );
+  expect(applied.stdout).toContain("WafIpRule shop/scanners with action Block already has 192.0.2.17 on the blocklist");
   expect(folder.simulator.waf(testKey).blocklist).toEqual(["192.0.2.17"]);
   expect(folder.simulator.waf(testKey).allowlist).toEqual([]);
 });
@@ -126,7 +124,7 @@ test("an instance renamed and moved to another namespace keeps 1,413 entries and
   const planned = await runWafsync(["plan", ...folder.from]);
   expect(planned).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining("Nothing to do: the WAF is as declared."),
+    stdout: expect.stringContaining("Nothing to do: the WAF matches the declared state."),
     stderr: expect.not.stringContaining("no longer declared"),
   });
   const applied = await runWafsync(["apply", ...folder.from]);

@@ -42,7 +42,7 @@ describe("Carving", () => {
     expect(carved("192.0.2.0/24", "192.0.2.0/25", "192.0.2.128/25")).toEqual([]);
   });
 
-  test("gives up when there are more pieces than allowed, and not before", () => {
+  test("fails if and only if there are more parts than allowed", () => {
     const without = [entry("2001:db8::1")];
     expect(carve(entry("2001:db8::/64"), without, 64)).toHaveLength(64);
     expect(carve(entry("2001:db8::/64"), without, 63)).toBeUndefined();
@@ -119,7 +119,7 @@ const casesOf = (networks: fc.Arbitrary<WrittenNetwork>) =>
     ),
   );
 
-describe("What is left of a network without others", () => {
+describe("The rest of a network without others", () => {
   test.each([
     ["IPv4", ipv4Network],
     ["IPv6", ipv6Network],

@@ -52,7 +52,7 @@ await describeOperator("the life of a WAF", (world) => {
     });
   });
 
-  test("what the guards carve and reject is in the status of the rule, and the rest is on the WAF", async () => {
+  test("entries that the guards carve and reject are in the status of the rule, and the rest is on the WAF", async () => {
     const guards = { neverBlock: ["203.0.113.5"], onNeverBlock: "Carve" };
     const { namespace, waf } = await world().newInstance("guarded", { guards });
     await world().apply(rule(namespace, "wide", ["203.0.113.0/29", "10.0.0.0/8"]));
@@ -112,7 +112,7 @@ await describeOperator("the life of a WAF", (world) => {
     await world().eventually("the rest is on hold", async () => (await heldBy())?.reason === "SourceBroken");
     const message = (await heldBy())?.message ?? "";
     expect(message).toContain(
-      `WafIpRule ${namespace}/scanners is attached to no instance. There is no WafInstance ${namespace}/wav; did you mean waf? Correct spec.instanceRef`,
+      `WafIpRule ${namespace}/scanners is not attached to an instance. There is no WafInstance ${namespace}/wav; did you mean waf? Correct spec.instanceRef`,
     );
     const hash = /approve-removals=([0-9a-f]{12})/.exec(message)?.[1] ?? "";
     await world().patch(other, { metadata: { annotations: { "wafsync.dev/approve-removals": hash } } });

@@ -101,7 +101,7 @@ await describeOperator("feeds", (world) => {
     );
   });
 
-  test("a rule elsewhere gets nothing unless the feed allows its namespace, and loses nothing when the feed goes", async () => {
+  test("a rule in another namespace gets nothing unless the feed allows it, and loses nothing when the feed is deleted", async () => {
     const home = await world().newNamespace("lists");
     const { namespace, waf } = await world().newInstance("users", unguarded);
     server.serves("192.0.2.1\n");
@@ -168,7 +168,7 @@ await describeOperator("feeds", (world) => {
       await crowdsec.stop();
     });
 
-    test("decisions arrive and go, also by their durations while the server is away", async () => {
+    test("decisions arrive and expire, even while the server is unavailable", async () => {
       const { namespace, waf } = await world().newInstance("crowdsec", unguarded);
       const secret: Manifest = {
         apiVersion: "v1",

@@ -79,7 +79,7 @@ await describeOperator("a WAF with guests", (world) => {
     expect(told).not.toContain(`${namespace}/scanners`);
   });
 
-  test("a guest adopts nothing that people added, so nothing of theirs goes with its rule", async () => {
+  test("a guest does not adopt unmanaged entries, so they are not removed with its rule", async () => {
     const { guest, waf, of } = await shared("adopting", {});
     waf.view.add("blocklist", ["203.0.113.50"]);
     const greedy = rule(guest, "greedy", ["203.0.113.50"], of);
@@ -130,7 +130,7 @@ await describeOperator("a WAF with guests", (world) => {
     expect((callsOf(waf)["GET /clear"] ?? 0) + (callsOf(waf)["POST /clear"] ?? 0)).toBe(1);
   });
 
-  test("a guest has no more entries than its quota, and leaves none behind", async () => {
+  test("a guest has no more entries than its quota, and orphans none", async () => {
     const { guest, waf, of } = await shared("quota", { maxEntries: 10 });
     const first = rule(guest, "first", addresses(8), { ...of, deletionPolicy: "Retain" });
     const second = rule(guest, "second", addresses(8, 100), of);

@@ -181,7 +181,10 @@ await describeOperator("the commands of an incident", (world) => {
       return events.join(" ") === "Added Removed";
     });
     const refused = await call(responder, "history");
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafrecords")]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("you are not allowed to get wafrecords"),
+    ]);
   });
 
   test("a responder sees what is on hold and approves exactly that", async () => {
@@ -193,7 +196,7 @@ await describeOperator("the commands of an incident", (world) => {
     const status = await call(responder, "status");
     expect([status.code, status.stdout]).toEqual([
       1,
-      expect.stringMatching(/290 removals from the blocklist, last wanted by WafIpRule \S+\/big[^]*wafsync approve/),
+      expect.stringMatching(/290 removals from the blocklist, last declared by WafIpRule \S+\/big[^]*wafsync approve/),
     ]);
     const approved = await call(responder, "approve", "--yes");
     expect([approved.code, approved.stdout]).toEqual([0, expect.stringContaining("Approved on WafInstance")]);
@@ -228,13 +231,16 @@ await describeOperator("the commands of an incident", (world) => {
     expect((await world().events(taken)).map(({ reason }) => reason)).toContain("EntriesAdopted");
   });
 
-  test("who may not write rules is told which right is missing, and nothing is written", async () => {
+  test("a user who can't write rules learns which permission is missing, and nothing is written", async () => {
     const { cluster } = world();
     const other = await world().newNamespace("elsewhere");
     await cluster.expectKubectl(["create", "serviceaccount", "nobody", "-n", other]);
     const kubeconfig = await cluster.kubeconfigFor(other, "nobody");
     const refused = await call(kubeconfig, "block", urgent, "--instance", `${namespace}/waf`);
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("you may not get wafinstances")]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("you are not allowed to get wafinstances"),
+    ]);
     expect(waf.view.has("blocklist", urgent)).toBe(false);
   });
 });

@@ -263,7 +263,7 @@ await describeOperator("what wafsync remembers", (world) => {
       });
     }
 
-    test("it is ignored without the option, an event says so, and its commands remove it", async () => {
+    test("it is ignored without the option, an event reports it, and the commands in the event remove it", async () => {
       const { namespace } = await syncedInstance("obsolete");
       await world().operator.end();
       await backToConfigMaps(namespace);

@@ -65,7 +65,7 @@ await describeOperator("what the operator tells", (world) => {
     });
     await world().apply(rule(namespace, "feed", addresses(10)));
     const resumed = await told(namespace, "WafInstance", "waf", "RemovalsResumed");
-    expect(resumed).toMatchObject({ type: "Normal", message: "No removal is on hold any more." });
+    expect(resumed).toMatchObject({ type: "Normal", message: "No removal is on hold any longer." });
   });
 
   test("kubectl shows which rule has no entries, which has expired, and how many entries were rejected", async () => {
@@ -92,7 +92,7 @@ await describeOperator("what the operator tells", (world) => {
     expect(waf.view.blocklist.toSorted()).toEqual(["203.0.113.1", "203.0.113.9"]);
   });
 
-  test("a ConfigMap without the label is followed within half a minute, and the status says so", async () => {
+  test("a change of a ConfigMap without the label is noticed within half a minute, as shown in the status", async () => {
     const { namespace, waf } = await world().newInstance("polled", { resyncInterval: "1h" });
     const from = { addressesFrom: [{ configMapKeyRef: { name: "feed", key: "list.txt" } }] };
     await world().apply(configMap(namespace, "feed", "203.0.113.1\n"), rule(namespace, "feed", [], from));
@@ -110,7 +110,7 @@ await describeOperator("what the operator tells", (world) => {
     });
   });
 
-  test("a rule for an instance that is being deleted says so", async () => {
+  test("a rule for an instance that is being deleted reports this", async () => {
     const { namespace } = await world().newInstance("leaving", { deletionPolicy: "Delete" });
     await world().apply(rule(namespace, "old", ["203.0.113.1"]));
     await world().allReady(namespace);

@@ -243,7 +243,7 @@ describe("the text of an inventory", () => {
 
   test.each([
     ["format", "", "format"],
-    ["waf", "https://api.example.com", "section waf is not understood"],
+    ["waf", "https://api.example.com", "section waf is invalid"],
     ["other-domains", "a.example blocklist nonsense\n", "other-domains, line 1"],
     ["other-domains", "a.example refused 192.0.2.1\n", "other-domains, line 1"],
     ["blocklist", "192.0.2.1\nnonsense\n", 'blocklist, line 2 is not understood: "nonsense"'],

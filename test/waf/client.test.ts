@@ -100,7 +100,7 @@ describe("an answer beyond the limits of the process", () => {
     server.answer(json(200, ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"]));
     expect(faultIn(await read(waf))).toMatchObject({
       code: "TooLarge",
-      message: "The blocklist has more than 3 entries, which is the most that wafsync reads (--max-list-entries).",
+      message: "The blocklist has more entries than the limit of 3 (--max-list-entries).",
     });
   });
 
@@ -108,7 +108,7 @@ describe("an answer beyond the limits of the process", () => {
     const { waf } = await start(text(200, `["${"x".repeat(3 * 1_048_576)}"]`), { limits });
     expect(faultIn(await read(waf))).toMatchObject({
       code: "TooLarge",
-      message: "The answer has more than 2 MiB, which is the most that wafsync reads (--max-response-mib).",
+      message: "The response is larger than the limit of 2 MiB (--max-response-mib).",
     });
   });
 });

@@ -33,7 +33,7 @@ describe("a list", () => {
   });
 
   test.each(["1.2.3.4\u001b[2J", "\u009b31m", "1\n+ 2", "1\u202e2", "1\u200b", "\ud800"])("has no %j in it", (item) => {
-    expect(problemOf(listAnswer, ["1", item])).toBe("1: has a character that is not shown");
+    expect(problemOf(listAnswer, ["1", item])).toBe("1: contains an invisible character");
   });
 
   test.each([" 192.0.2.1\t", "\n192.0.2.1", "münchen", ""])(

@@ -1,5 +1,5 @@
 -- The health of a WafInstance, WafIpRule, WafOrigin, WafCacheClear or WafFeed, read from its conditions as kstatus reads them:
---   Progressing  not looked at yet, at work, or tried again by itself
+--   Progressing  not processed yet, in progress, or being retried
 --   Suspended    somebody paused it, or removals wait for an approval or for a source that can't be read
 --   Degraded     only a person can help
 --   Healthy      as declared
@@ -13,10 +13,10 @@ end
 
 local status = obj.status
 if status == nil or status.conditions == nil then
-  return health("Progressing", "wafsync has not looked at it yet.")
+  return health("Progressing", "wafsync has not processed the object yet.")
 end
 if obj.metadata.generation ~= nil and status.observedGeneration ~= obj.metadata.generation then
-  return health("Progressing", "wafsync has not looked at the last change yet.")
+  return health("Progressing", "wafsync has not processed the last change yet.")
 end
 
 local found = {}
@@ -43,7 +43,7 @@ if isTrue("Stalled") then
   return health("Degraded", told("Stalled"))
 end
 if found.Ready == nil then
-  return health("Progressing", "wafsync has not said yet whether it is ready.")
+  return health("Progressing", "wafsync has not reported yet whether the object is ready.")
 end
 if isTrue("RemovalsHeld") then
   return health("Suspended", told("RemovalsHeld"))

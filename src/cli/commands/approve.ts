@@ -6,7 +6,9 @@ import { withTargetOptions } from "./target-options.ts";
 export function addApproveCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("approve"))
     .option("-y, --yes", "do not ask", false)
-    .description("Show removals on hold by who wanted the entries last, and let exactly these through.")
+    .description(
+      "Show the removals on hold, grouped by the rule that last declared the entries, and approve exactly these.",
+    )
     .addHelpText(
       "after",
       `

@@ -35,7 +35,7 @@ export function addClearCacheCommand(program: Command, setExitCode: SetExitCode)
     .option("--retries <n>", "retries after a failed attempt", wholeNumber(0, 20), 3)
     .option("--timeout <seconds>", "give up after this time", wholeNumber(1, 3600), 300)
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"));
+    .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json"]).default("table"));
   withClusterOptions(command)
     .addHelpText(
       "after",

@@ -8,7 +8,7 @@ const shells = ["bash", "zsh", "fish"] as const;
 export function addCompletionCommand(program: Command, setExitCode: SetExitCode): void {
   program
     .command("completion")
-    .description("Print the script that lets a shell complete commands, options, files and names.")
+    .description("Print a shell completion script for commands, options, files and names.")
     .addArgument(new Argument("<shell>", "the shell").choices(shells))
     .addHelpText(
       "after",

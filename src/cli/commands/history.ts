@@ -5,10 +5,10 @@ import { withTargetOptions } from "./target-options.ts";
 
 export function addHistoryCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("history"), ["table", "json", "markdown"])
-    .argument("[address]", "only what happened to entries that cover this address or network")
-    .option("--since <time>", "the oldest moment: a span such as 24h, a day, or a moment", "7d")
-    .option("--until <time>", "the end, which is left out (default: now)")
-    .description("Show what was added, removed, adopted, refused and approved, and for which rule.")
+    .argument("[address]", "show only changes of entries that cover this address or network")
+    .option("--since <time>", "start of the period: a duration such as 24h, a day, or a time", "7d")
+    .option("--until <time>", "end of the period, exclusive (default: now)")
+    .description("Show what was added, removed, adopted, rejected and approved, and for which rule.")
     .addHelpText(
       "after",
       `
@@ -17,7 +17,7 @@ Examples:
   $ wafsync history 192.0.2.1 -f waf/ --since 30d
   $ wafsync history --instance shop/shop --since 2026-11-20 -o markdown
 
-Exit codes: 0 something happened, 1 nothing did, 2 something is wrong.
+Exit codes: 0 there are changes in the period, 1 there are none, 2 error.
 `,
     )
     .action(async (address, options) => {

@@ -11,15 +11,13 @@ export function addImportCommand(program: Command, setExitCode: SetExitCode): vo
     .requiredOption("--instance <name>", "name of the WafInstance to write")
     .option("--key-file <file>", "file that holds the API key (default: the environment variable WAFSYNC_API_KEY)")
     .option("-n, --namespace <name>", "namespace of the objects", "default")
-    .option("--secret <name>", "name of the Secret that the instance refers to (default: NAME-waf-key)")
-    .option("--out <directory>", "new folder for the files (default: print them)")
+    .option("--secret <name>", "name of the Secret with the API key (default: NAME-waf-key)")
+    .option("--out <directory>", "new folder for the files (default: print them to stdout)")
     .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
-    .addOption(
-      new Option("-o, --output <format>", "how to print what was found").choices(["table", "json"]).default("table"),
-    )
+    .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json"]).default("table"))
     .description(
-      "Write an instance and its rules from what a WAF has, marked for adoption. Changes nothing on the WAF.",
+      "Write an instance and rules for the current lists of a WAF, marked for adoption. Changes nothing on the WAF.",
     )
     .addHelpText(
       "after",
@@ -28,7 +26,7 @@ Examples:
   $ WAFSYNC_API_KEY=… wafsync import --base-url https://waf.example.com --instance shop -n shop --out waf/
   $ wafsync import --base-url https://waf.example.com --key-file key.txt --instance shop | kubectl apply --server-side -f -
 
-Exit codes: 0 everything is declared, 1 some entries were left out, 2 something is wrong and no file was written, 130 stopped.
+Exit codes: 0 all entries are declared, 1 some entries were skipped, 2 error (no file was written), 130 stopped.
 `,
     )
     .action(async (options) => {

@@ -28,21 +28,25 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
   const command = program
     .command("logs")
     .description("Print the requests that the WAF blocked, or write them to a file.")
-    .option("--since <time>", "from when on (default: yesterday, with --follow today)")
-    .option("--until <time>", "up to when (default: today)")
+    .option("--since <time>", "start of the period (default: yesterday, with --follow today)")
+    .option("--until <time>", "end of the period (default: today)")
     .addOption(
       new Option(
         "-o, --output <format>",
-        "how to print (default: by the name of the file, table on a terminal, or else ndjson)",
+        "output format (default: by file name; otherwise table on a terminal, ndjson elsewhere)",
       ).choices(formats),
     )
     .option("--out <file>", "write the rows to a file that must not exist")
     .option("--resume", "continue an unfinished file", false)
-    .option("--country <codes>", "only of these countries, for example CN,RU", collectList)
-    .option("--reason <text>", "only with this in the block reason; repeatable", collect)
-    .option("--client <addresses>", "only of these IP addresses or networks", collectList)
-    .option("--status <codes>", "only with these HTTP statuses, for example 403 or 4xx", collectList)
-    .option("--path <text>", "only with this in the path; with *, the whole path; repeatable", collect)
+    .option("--country <codes>", "only requests from these countries, for example CN,RU", collectList)
+    .option("--reason <text>", "only requests whose block reason contains this; repeatable", collect)
+    .option("--client <addresses>", "only requests from these IP addresses or networks", collectList)
+    .option("--status <codes>", "only requests with these HTTP statuses, for example 403 or 4xx", collectList)
+    .option(
+      "--path <text>",
+      "only requests whose path contains this, or matches it as a whole if it has a *; repeatable",
+      collect,
+    )
     .option("--follow", "keep printing new rows until stopped", false)
     .option("--interval <seconds>", "with --follow: how often to poll", wholeNumber(5, 86_400), 60)
     .option("--lookback <days>", "with --follow: how late rows may arrive", wholeNumber(0, 30), 2)

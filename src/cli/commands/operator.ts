@@ -7,23 +7,31 @@ import type { SetExitCode } from "./option-groups.ts";
 export function addOperatorCommand(program: Command, setExitCode: SetExitCode): void {
   withClusterOptions(program.command("operator"))
     .description("Keep every WAF of a cluster in the state that its custom resources declare.")
-    .option("-n, --namespace <name>", "manage only this namespace, for which Roles suffice (default: all namespaces)")
+    .option(
+      "-n, --namespace <name>",
+      "manage only this namespace, for which a Role is sufficient (default: all namespaces)",
+    )
     .option("--leader-elect", "reconcile only while holding a Lease, so that several replicas can run", false)
     .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
-    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
+    .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas")
     .option("--allow-insecure-http", "allow base URLs and feeds with http://, for trials", false)
-    .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
+    .option("--allow-private-feeds", "allow feeds whose addresses are not on the public Internet", false)
     .option(
       "--allow-private-networks",
-      "allow base URLs that lead to loopback, private and link-local addresses without --allowed-base-urls",
+      "allow base URLs that resolve to loopback, private and link-local addresses without --allowed-base-urls",
       false,
     )
-    .option("--max-list-entries <n>", "entries that a list of one WAF may have", wholeNumber(1000, 1_000_000), 100_000)
-    .option("--max-response-mib <n>", "size of one answer of a WAF", wholeNumber(1, 64), 16)
+    .option(
+      "--max-list-entries <n>",
+      "maximum number of entries in a list of one WAF",
+      wholeNumber(1000, 1_000_000),
+      100_000,
+    )
+    .option("--max-response-mib <n>", "maximum size of a response from a WAF", wholeNumber(1, 64), 16)
     .option(
       "--migrate-config-map-records",
-      "for one start after version 0.1: move its records from ConfigMaps into WafRecords",
+      "for the first start after an upgrade from 0.1: move the records from ConfigMaps into WafRecords",
       false,
     )
     .addOption(

@@ -4,9 +4,8 @@ import type { Command } from "commander";
 import { logPlans } from "../../plan/logs/retention.ts";
 import { CommandError } from "../describe-error.ts";
 
-/** What `--since` and `--until` take. */
-export const timeHelp = `Times are those of UTC: a day such as 2026-11-21, today, yesterday or 7d for seven days ago, which is included
-as a whole; or a moment such as 2026-11-21T09:30 or 24h for 24 hours ago.`;
+/** The formats of `--since` and `--until`. */
+export const timeHelp = `All times are UTC. Write a day such as 2026-11-21, today, yesterday or 7d (seven days ago), which is included as a whole, or a time such as 2026-11-21T09:30 or 24h (24 hours ago).`;
 
 /** Receives the exit code of a command. */
 export type SetExitCode = (code: number) => void;
@@ -19,7 +18,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Collects the values of a repeatable option; without a default, which the help would print. */
+/** Collects the values of a repeatable option. Has no default, because the help would print it. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
@@ -27,13 +26,13 @@ export function collect(text: string, before: readonly string[] = []): readonly 
 /** Adds the options that `withSession` reads. */
 export function withDirectoryOptions(command: Command, formats: readonly string[] = ["table", "json"]): Command {
   return command
-    .argument("[directory]", "the folder, if it is not given with -f")
+    .argument("[directory]", "the folder, as an alternative to -f")
     .option("-f, --from <directory>", "folder with the YAML files (WafInstance, WafIpRule, …, Secret, ConfigMap)")
     .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
     .option("--allow-insecure-http", "allow base URLs with http://, for trials on a laptop", false)
-    .option("--allow-private-feeds", "allow feeds at addresses that are not on the public Internet", false)
-    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(formats).default("table"));
+    .option("--allow-private-feeds", "allow feeds whose addresses are not on the public Internet", false)
+    .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas")
+    .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("table"));
 }
 
 /** The options of a command on a folder, which may be given with `-f` or as an argument. @throws CommandError without one */
@@ -59,12 +58,12 @@ export function withLogSourceOptions(command: Command): Command {
     .option("--instance <name>", "which WafInstance of the folder, if there are several")
     .option("--timeout <seconds>", "give up on a call after this time", wholeNumber(1, 600), 60)
     .option("--allow-insecure-http", "allow a base URL with http://, for trials on a laptop", false)
-    .option("--allowed-base-urls <urls>", "only call APIs below these URLs, separated by commas");
+    .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas");
 }
 
 /** Adds the options that `readKubeConfig` reads. */
 export function withClusterOptions(command: Command): Command {
   return command
-    .option("--kubeconfig <file>", "kubeconfig (default: as kubectl does, or the pod's service account)")
+    .option("--kubeconfig <file>", "kubeconfig file (default: the same as kubectl, or the pod's service account)")
     .option("--context <name>", "context of the kubeconfig (default: the current one)");
 }

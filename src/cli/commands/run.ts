@@ -9,7 +9,7 @@ export function addRunCommand(program: Command, setExitCode: SetExitCode): void 
     .option("--once", "bring every WAF to its declared state once, and end", false)
     .addHelpText(
       "after",
-      "\nExamples:\n  $ wafsync run -f waf/\n  $ wafsync run -f waf/ --once -o json\n\nExit codes of --once: as of apply.\n",
+      "\nExamples:\n  $ wafsync run -f waf/\n  $ wafsync run -f waf/ --once -o json\n\nExit codes with --once: see apply.\n",
     )
     .action(async (directory, given) => {
       const options = onFolder(directory, given);

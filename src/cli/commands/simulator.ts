@@ -24,15 +24,15 @@ export function addSimulatorCommand(program: Command, setExitCode: SetExitCode):
     .option("--overlap <mode>", "Refuse or Record requests of one key that overlap", "Refuse")
     .option(
       "--scenario <name>",
-      "what the logs show: Uniform, or Attack for waves of attacks from few networks",
+      "scenario of the logs: Uniform, or Attack for waves of attacks from a few networks",
       "Uniform",
     )
     .option(
       "--log-rows <n>",
-      "blocked requests a day (default: 200, with --scenario Attack 5000)",
+      "blocked requests per day (default: 200, with --scenario Attack 5000)",
       wholeNumber(0, 1_000_000),
     )
-    .option("--seed <n>", "which logs are made up", wholeNumber(0, 4_294_967_295), 1)
+    .option("--seed <n>", "seed for the generated logs", wholeNumber(0, 4_294_967_295), 1)
     .addHelpText(
       "after",
       `

@@ -5,8 +5,10 @@ import { withTargetOptions } from "./target-options.ts";
 
 export function addStatusCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("status"))
-    .option("-w, --watch", "show it again whenever it changes, until you stop it", false)
-    .description("Show every instance: what is pending, what is on hold and how to approve it. Calls no WAF.")
+    .option("-w, --watch", "keep showing the status whenever it changes, until interrupted", false)
+    .description(
+      "Show for every instance what is pending, what is on hold and how to approve it. Does not call the WAF.",
+    )
     .addHelpText(
       "after",
       `
@@ -15,7 +17,7 @@ Examples:
   $ wafsync status -n shop --watch
   $ wafsync status -f waf/ -o json
 
-Exit codes: 0 everything is Ready, 1 something is not, 2 something is wrong, 130 a watch was stopped.
+Exit codes: 0 all objects are Ready, 1 some objects are not, 2 error, 130 --watch was stopped.
 `,
     )
     .action(async (options) => {

@@ -6,9 +6,9 @@ import { withClusterOptions } from "./option-groups.ts";
 
 export function addVersionCommand(program: Command, setExitCode: SetExitCode): void {
   withClusterOptions(program.command("version"))
-    .description("Print the versions of wafsync, of Node.js and, if there is a kubeconfig, of the API server.")
-    .option("--client", "do not ask the API server", false)
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json"]).default("table"))
+    .description("Print the versions of wafsync, Node.js and, if there is a kubeconfig, the API server.")
+    .option("--client", "do not contact the API server", false)
+    .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json"]).default("table"))
     .addHelpText(
       "after",
       `
@@ -16,7 +16,7 @@ Examples:
   $ wafsync version
   $ wafsync version --context staging -o json
 
-Exit codes: 0, or 2 if the API server of --kubeconfig or --context does not answer.
+Exit codes: 0, or 2 if the API server of --kubeconfig or --context does not respond.
 `,
     )
     .action(async (options) => {

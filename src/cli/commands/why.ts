@@ -5,7 +5,7 @@ import { withTargetOptions } from "./target-options.ts";
 
 export function addWhyCommand(program: Command, setExitCode: SetExitCode): void {
   withTargetOptions(program.command("why"), ["table", "json", "markdown"])
-    .argument("<address>", "an address, or a network that is to be covered as a whole")
+    .argument("<address>", "an address, or a network that an entry must cover completely")
     .description("Show what blocks or allows an address, for which rule and since when. Writes nothing.")
     .addHelpText(
       "after",
@@ -15,7 +15,7 @@ Examples:
   $ wafsync why 2001:db8::1 --instance shop/shop
   $ wafsync why 192.0.2.1 -f waf/ -o markdown > ticket.md
 
-Exit codes: 0 blocked, 1 not blocked, 2 something is wrong, 3 allowed. With several WAFs, the first of 0, 3 and 1 that fits one.
+Exit codes: 0 blocked, 1 not blocked, 2 error, 3 allowed. With several WAFs: the first of 0, 3 and 1 that applies to any of them.
 `,
     )
     .action(async (address, options) => {

@@ -1,5 +1,4 @@
-// What a command line can be completed with, found from the commands and options of the program: commands and options that
-// are added need nothing here.
+// Completes a command line from the commands and options of the program, so that new commands and options need no changes here.
 import type { Argument, Command, Option } from "commander";
 
 export interface Candidate {
@@ -9,21 +8,21 @@ export interface Candidate {
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** What the shell completes by itself, next to the candidates: names of files, of folders, or nothing. */
+  /** What the shell completes itself in addition to the candidates: files, folders, or nothing. */
   readonly paths: "Files" | "Folders" | "None";
-  /** Names that only a folder or a cluster knows; the words before say which. */
+  /** Names from a folder or a cluster, which the preceding words select. */
   readonly names?: "Instances";
 }
 
 const nothing: Completion = { candidates: [], paths: "None" };
 
-/** The placeholders of values, such as `<file>` in `--key-file <file>`, that stand for paths. */
+/** The placeholders of values that are paths, such as `<file>` in `--key-file <file>`. */
 const pathPlaceholders: ReadonlyMap<string, Completion["paths"]> = new Map([
   ["file", "Files"],
   ["directory", "Folders"],
 ]);
 
-/** @param words behind the name of the program; the last one is to be completed, and may be empty */
+/** @param words after the program name; the last one is to be completed, and may be empty */
 export function completeWords(program: Command, words: readonly string[]): Completion {
   const before = words.slice(0, -1);
   const current = words.at(-1) ?? "";
@@ -52,7 +51,7 @@ function completeCommandWord(command: Command, before: readonly string[], curren
     const prefix = current.slice(0, equals + 1);
     const values = valuesOf(option);
     const candidates = values.candidates.map(({ value, description }) => ({ value: prefix + value, description }));
-    // A path behind the equals sign is beyond what the shells complete.
+    // Shells do not complete a path after an equals sign.
     return starting({ ...values, candidates, paths: "None" }, current);
   }
   if (!isEnded && current.startsWith("-")) return starting({ ...nothing, candidates: optionsOf(command) }, current);
@@ -60,7 +59,7 @@ function completeCommandWord(command: Command, before: readonly string[], curren
   return argument === undefined ? nothing : starting(valuesOf(argument), current);
 }
 
-/** What the words before the current one have settled. */
+/** The state after the words before the current one. */
 function readWords(command: Command, before: readonly string[]) {
   let awaiting: Option | undefined;
   let positionals = 0;

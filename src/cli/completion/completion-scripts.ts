@@ -1,11 +1,11 @@
-// The scripts that let a shell ask wafsync itself what a command line can be completed with. They know no command and no option,
-// so they stay right when wafsync is upgraded.
+// The scripts with which a shell queries wafsync for completions. They contain no commands or options, so they stay correct when
+// wafsync is upgraded.
 
 export type Shell = "bash" | "zsh" | "fish";
 
 /**
- * COMP_WORDS is of no use: bash takes a colon and an equals sign for words of their own. It replaces only what comes behind the
- * last one of them, so the same is cut from the candidates.
+ * COMP_WORDS can't be used: bash treats colons and equals signs as separate words, and replaces only the part after the last one,
+ * so the script removes the same prefix from the candidates.
  */
 const bash = `# Completion of wafsync for bash 4 and newer. Made by: wafsync completion bash
 

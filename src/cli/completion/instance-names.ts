@@ -1,10 +1,10 @@
-// The names of instances, to complete `--instance`: those of the folder that the command line names, or those of the cluster.
+// The names of instances for the completion of `--instance`, from the folder on the command line or from the cluster.
 import { parseArgs } from "node:util";
 import { refuseUnsafeEnvironment } from "../unsafe-environment.ts";
 
 const namesMax = 500;
 
-/** @param words of the command line, behind the name of the program */
+/** @param words of the command line, after the program name */
 export async function instanceNames(words: readonly string[]): Promise<readonly string[]> {
   const { values } = parseArgs({
     args: words.slice(1, -1),

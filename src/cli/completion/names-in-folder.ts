@@ -1,5 +1,5 @@
-// The names of the instances that a folder declares, as far as its files can be parsed: enough to complete a word, in a fraction
-// of the time that checking the folder takes.
+// The names of the instances that the valid files of a folder declare: sufficient for completion, and much faster than a full
+// check of the folder.
 import { parseAllDocuments } from "yaml";
 import { listSourceFiles } from "../../source/directory/list-files.ts";
 import { readSourceFile } from "../../source/directory/source-file.ts";

@@ -1,5 +1,5 @@
-// What the scripts of `wafsync completion` and kubectl ask for: a candidate a line, a tab before its description, and in the last
-// line a colon and a number, as the library cobra prints them. kubectl knows this form from its own commands.
+// The output for the scripts of `wafsync completion` and for kubectl: one candidate per line, a tab before its description, and a
+// last line with a colon and a number, in the format of the library cobra, which kubectl also uses.
 import type { Command } from "commander";
 import { completeWords } from "./complete-words.ts";
 import type { Completion } from "./complete-words.ts";
@@ -7,7 +7,7 @@ import type { Completion } from "./complete-words.ts";
 /** Bits of cobra's directives: complete paths as usual, complete no paths, and complete folders only. */
 const directives: Readonly<Record<Completion["paths"], number>> = { Files: 0, None: 4, Folders: 16 };
 
-/** Never fails: whoever presses the tab key wants no message. */
+/** Never fails: completion must not print errors. */
 export async function printCompletions(program: Command, words: readonly string[]): Promise<void> {
   const completion = completeWords(program, words);
   const current = words.at(-1) ?? "";

@@ -1,4 +1,4 @@
-// Which of the rows somebody wants to see. The API has no filters, so rows are chosen after they came.
+// Filters log rows. The API has no filters, so rows are filtered after they arrive.
 import type { LogEntry } from "../../model/log-entry.ts";
 import { firstAddress, isMapped, readNetwork, unmapped } from "../../model/network.ts";
 import type { Network } from "../../model/network.ts";

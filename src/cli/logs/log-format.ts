@@ -55,7 +55,7 @@ function csvOf(entries: readonly LogEntry[]): string {
   });
 }
 
-/** Line breaks and spaces in front of a formula hide it from the check of the library, and from no spreadsheet. */
+/** Line breaks and spaces before a formula hide it from the check of the library, but not from spreadsheets. */
 const hiddenFormula = /^[\s\p{C}]+[=+\-@＝＋－＠]/u;
 
 function withoutFormulas(entry: LogEntry): LogEntry {
@@ -66,7 +66,7 @@ function withoutFormulas(entry: LogEntry): LogEntry {
   ) as LogEntry;
 }
 
-/** A tab or a carriage return at the start gets its apostrophe by the library. */
+/** The library adds the apostrophe before a leading tab or carriage return. */
 function isHiddenFormula(value: unknown): boolean {
   return typeof value === "string" && !/^[\t\r]/.test(value) && hiddenFormula.test(value);
 }
@@ -84,7 +84,7 @@ function withoutControls(entry: LogEntry): LogEntry {
 interface Column {
   readonly title: string;
   readonly width: number;
-  /** What a narrow terminal can do without. */
+  /** Columns that are omitted on a narrow terminal. */
   readonly isOptional?: boolean;
   readonly cell: (entry: LogEntry) => string;
 }
@@ -101,16 +101,16 @@ const columns: readonly Column[] = [
 const cellLengthMax = 120;
 const clientWidthMax = 39;
 const gap = "   ";
-/** A terminal that is narrower than this has no optional columns. */
+/** On a narrower terminal, the optional columns are omitted. */
 const wideFrom = 100;
-/** The reason makes room for the path, as far as this. */
+/** The reason column can shrink to this width in favor of the path. */
 const reasonWidthMin = 16;
 const pathWidthWanted = 40;
 
 /**
- * The columns are laid out before the first row, since rows are printed before the last of them is known; only the client's
- * gets wider, with the first IPv6 address. A terminal cuts longer cells, so that the columns stay aligned.
- * @param widthOfLine of the terminal at this moment; undefined where nothing is cut
+ * Column widths are fixed before the first row, because rows are printed as they arrive; only the client column grows, with the
+ * first IPv6 address. On a terminal, longer cells are truncated, so that the columns stay aligned. @param widthOfLine of the
+ * terminal at this moment; undefined to disable truncation
  */
 function createTable(widthOfLine: (() => number) | undefined): LogFormat {
   const layout = layoutFor(widthOfLine?.());
@@ -147,7 +147,7 @@ function paddedCell(cell: string, width: number, isCut: boolean): string {
   return text + " ".repeat(Math.max(0, width - cellsOf(text)));
 }
 
-/** The text in at most so many cells of a terminal, with an ellipsis if something is cut. */
+/** The string, truncated with an ellipsis to at most this number of terminal cells. */
 function fitted(text: string, width: number): string {
   if (cellsOf(text) <= width) return text;
   let kept = "";
@@ -163,7 +163,7 @@ function fitted(text: string, width: number): string {
 const wide =
   /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}/u;
 
-/** How many cells of a terminal the text takes. */
+/** The number of terminal cells of the string. */
 function cellsOf(text: string): number {
   let cells = 0;
   for (const character of text) cells += /\p{M}/u.test(character) ? 0 : wide.test(character) ? 2 : 1;

@@ -45,7 +45,7 @@ export function createStreamOutput(stream: Writable): LogOutput {
   };
 }
 
-/** The rows hold addresses of people. */
+/** The rows contain personal data (IP addresses). */
 const privateMode = 0o600;
 
 /** The file from `offset` on, truncated there; 0 creates a new file. @throws CommandError */

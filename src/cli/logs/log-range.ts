@@ -1,5 +1,5 @@
-// The requested range of time, validated by the rules of the API before any call. The API knows whole days; where a moment was
-// given, the rows outside it are left out after they came.
+// The requested range of time, validated by the rules of the API before any call. The API supports only whole days; if a time was
+// given, rows outside the range are filtered afterwards.
 import type { DayRange } from "../../plan/logs/cursor.ts";
 import { firstKeptDay, logRetentionDays } from "../../plan/logs/retention.ts";
 import type { LogPlan } from "../../plan/logs/retention.ts";
@@ -11,7 +11,7 @@ export const rangeDaysMax = 365;
 
 const hourMs = 3_600_000;
 
-/** Undefined where whole days were given. Milliseconds since 1970; `untilMs` itself is left out. */
+/** Undefined if whole days were given. Milliseconds since 1970; `untilMs` is exclusive. */
 export interface Moments {
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
@@ -21,11 +21,11 @@ export interface LogRange extends Moments {
   readonly days: DayRange;
 }
 
-/** A day as a whole, or a moment. */
+/** A whole day, or a time. */
 type Bound = { readonly day: number } | { readonly timeMs: number };
 
 const timeHint =
-  "Write a day as YYYY-MM-DD, 7d for seven days ago, today or yesterday, or a moment as YYYY-MM-DDTHH:MM or 24h for 24 hours ago. Times are those of UTC.";
+  "Write a day as YYYY-MM-DD, 7d (seven days ago), today or yesterday, or a time as YYYY-MM-DDTHH:MM or 24h (24 hours ago). All times are UTC.";
 
 /** @throws CommandError that says what to write instead */
 export function parseRange(since: string, until: string, nowMs: number): LogRange {
@@ -38,20 +38,20 @@ export function parseRange(since: string, until: string, nowMs: number): LogRang
   if (firstDay > lastDay || (sinceMs !== undefined && untilMs !== undefined && sinceMs >= untilMs)) {
     throw new CommandError(
       `--since ${describeBound(since, from)} is not before --until ${describeBound(until, to)}`,
-      "--since is the older of the two.",
+      "--since must be the earlier of the two.",
     );
   }
   const days = lastDay - firstDay + 1;
   if (days > rangeDaysMax) {
     throw new CommandError(
       `${formatDay(firstDay)} to ${formatDay(lastDay)} is ${days} days, and the WAF allows at most ${rangeDaysMax}`,
-      `Set --since ${formatDay(lastDay - rangeDaysMax + 1)}, and read the earlier days with another command.`,
+      `Set --since ${formatDay(lastDay - rangeDaysMax + 1)}, and read the earlier days with a second command.`,
     );
   }
   return { days: { firstDay, lastDay }, sinceMs, untilMs };
 }
 
-/** Whether the string always means the same time: `7d` is another day tomorrow. */
+/** Whether the string is absolute: `7d` is a different day tomorrow. */
 export function isAbsoluteTime(text: string): boolean {
   return parseDay(text) !== undefined || parseMoment(text) !== undefined;
 }
@@ -63,7 +63,7 @@ export function isWithin({ sinceMs, untilMs }: Moments, timestamp: string): bool
   return timeMs >= (sinceMs ?? -Infinity) && timeMs < (untilMs ?? Infinity);
 }
 
-/** `2026-11-15 to 2026-11-21`, or with the moments that were given. */
+/** `2026-11-15 to 2026-11-21`, or with the given times. */
 export function describeRange({ days, sinceMs, untilMs }: LogRange): string {
   const words = (timeMs: number | undefined, day: number): string =>
     timeMs === undefined
@@ -93,7 +93,7 @@ function parseBound(option: string, text: string, nowMs: number): Bound {
   if (word === "yesterday") return { day: today - 1 };
   const ago = /^(?<count>\d{1,5})(?<unit>[dh])$/.exec(word)?.groups;
   if (ago?.["unit"] === "d") return { day: today - Number(ago["count"]) };
-  // To the second, as times are printed.
+  // Truncated to seconds, as times are printed.
   if (ago !== undefined) return { timeMs: Math.floor((nowMs - Number(ago["count"]) * hourMs) / 1000) * 1000 };
   const day = parseDay(word);
   if (day !== undefined) return { day };
@@ -103,7 +103,7 @@ function parseBound(option: string, text: string, nowMs: number): Bound {
   throw new CommandError(`${option} ${JSON.stringify(text)} is not a time`, timeHint);
 }
 
-/** A moment of UTC, to the minute or the second; the Z may be left out. */
+/** A UTC time with minutes or seconds; the Z is optional. */
 function parseMoment(text: string): number | undefined {
   const parts = /^(\d{4}-\d{2}-\d{2})t([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?z?$/i.exec(text.trim());
   if (parts === null) return undefined;

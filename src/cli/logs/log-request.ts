@@ -29,7 +29,7 @@ export interface LogsOptions extends LogSourceOptions, LogFilterTexts {
 
 export interface LogRequest {
   readonly range: LogRange;
-  /** Whether the times were given by date, so that they must equal those of a resumed download. */
+  /** Whether the times were given as dates, so that they must match those of a resumed download. */
   readonly isFixed: { readonly since: boolean; readonly until: boolean };
   readonly filter: LogFilter;
   readonly filters: LogFilterTexts;
@@ -114,7 +114,7 @@ export function resumeQuestion(request: LogRequest, baseUrl: string, before: Log
   );
 }
 
-/** The rows that were asked for. The moments stand among the filters of the question: the API knows whole days only. */
+/** The requested rows. Times are treated as filters, because the API supports only whole days. */
 export function rowFilter({ filter }: LogRequest, { filters: { since, until } }: LogQuestion): LogFilter {
   const timeMs = (texts: readonly string[] | undefined) =>
     texts?.[0] === undefined ? undefined : Date.parse(texts[0]);

@@ -31,7 +31,7 @@ export interface LogSource {
   readonly instance: ObjectName | undefined;
 }
 
-/** @throws CommandError that says what is missing */
+/** @throws CommandError that names what is missing */
 export async function findLogSource(options: LogSourceOptions): Promise<LogSource> {
   const found = options.from === undefined ? await fromOptions(options) : await fromDirectory(options, options.from);
   const { allowInsecureHttp } = options;

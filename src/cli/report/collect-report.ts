@@ -1,4 +1,4 @@
-// Reads what a report is made of: the blocked requests of the days, whose WAF it is, and its lists, once.
+// Reads the data of a report: the blocked requests of the period, the domain of the WAF, and its lists, once.
 import type { ListName } from "../../model/declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { LogEntry } from "../../model/log-entry.ts";

@@ -1,4 +1,4 @@
-// How wide a text will be in a chart, estimated: the fonts are those of whoever reads the report. Rather too wide than too narrow.
+// Estimates the width of a label in a chart, because the fonts of the reader are unknown. Rather too wide than too narrow.
 
 /** In pixels at a font size of 13. */
 const narrowWidth = 5.5;

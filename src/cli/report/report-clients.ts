@@ -1,4 +1,4 @@
-// Which clients of blocked requests are on the lists already, and which a rule could block.
+// Finds clients of blocked requests that are already on the lists, and clients that a rule could block.
 import type { Entry } from "../../model/entry.ts";
 import { isOpaque } from "../../model/entry.ts";
 import { headOf } from "../../model/entry-head.ts";
@@ -19,7 +19,7 @@ export interface AssessedClient extends ClientCount {
   readonly blocklist: ListState;
 }
 
-/** What the lists show; undefined for one that could not be read. */
+/** The contents of the lists; undefined for a list that could not be read. */
 export interface ReadLists {
   readonly blocklist: readonly string[] | undefined;
   readonly allowlist: readonly string[] | undefined;
@@ -32,8 +32,8 @@ export function assessClients(clients: readonly ClientCount[], { blocklist, allo
 }
 
 /**
- * The addresses that are surely on neither list, in the order of the clients. Private, loopback and other special-purpose
- * addresses are left out: they are no clients on the public Internet, and wafsync would reject them.
+ * The addresses that are on neither list, in the order of the clients. Private, loopback and other special-purpose addresses are
+ * skipped: they are not clients on the public Internet, and wafsync would reject them.
  */
 export function addressesToBlock(clients: readonly AssessedClient[]): Entry[] {
   return clients
@@ -58,7 +58,7 @@ function stateOf(entry: Entry, listed: NetworkIndex | undefined, allowed: Networ
   return { state: listed === undefined || allowed === undefined ? "Unknown" : "NotListed" };
 }
 
-/** The log of a WAF names one client in each row; a network there would block everybody in it. */
+/** The log of a WAF contains one client per row; blocking a network would block everyone in it. */
 function isAddress(entry: Entry): boolean {
   const { family, prefixLength } = headOf(entry);
   return prefixLength === (family === "ipv4" ? 32 : 128);

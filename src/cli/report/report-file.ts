@@ -20,7 +20,7 @@ export async function writeReportFile(path: string, page: string): Promise<void>
   await checkReportFile(path);
   const draft = `${path}.${randomUUID()}.tmp`;
   try {
-    // The page holds addresses of people.
+    // The page contains personal data (IP addresses).
     await writeFile(draft, page, { flag: "wx", mode: 0o600 });
     await rename(draft, path);
   } catch (error) {

@@ -1,5 +1,5 @@
 // Sums up blocked requests for a report: over time, by reason, country, client and path. The memory does not grow with the number
-// of rows, nor with what attackers write into them. Texts are kept as they came: whoever shows them makes them safe.
+// of rows, nor with what attackers write into them. Strings are kept unchanged: they are escaped when they are shown.
 import { readObservedEntry } from "../../model/entry.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { LogEntry } from "../../model/log-entry.ts";

@@ -1,4 +1,4 @@
-// Removals on hold as the operator reports them, and their approval by an annotation of the instance.
+// Removals on hold as reported by the operator, and their approval with an annotation on the instance.
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
@@ -36,7 +36,7 @@ function refused(verb: string, instance: ObjectName, { code, message }: ApiFault
   if (code === "NotFound") return new CommandError(`there is no WafInstance ${nameKey(instance)}`);
   if (code !== "Forbidden") return new CommandError(`WafInstance ${nameKey(instance)}: ${message}`);
   return new CommandError(
-    `you may not ${verb} wafinstances in namespace ${instance.namespace}`,
-    "Ask for that right, or ask the owner of the instance to approve.",
+    `you are not allowed to ${verb} wafinstances in namespace ${instance.namespace}`,
+    "Ask for this permission, or ask the owner of the instance to approve.",
   );
 }

@@ -1,4 +1,4 @@
-// Writes an approval into the file that declares an instance. Only that document is written anew, with its comments.
+// Writes an approval into the file that declares an instance. Only that document is rewritten, and its comments are kept.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Document } from "yaml";
@@ -39,13 +39,13 @@ export function withApproval(text: string, name: ObjectName, hash: string): stri
   for (const { contents } of documents) {
     const [start, , end] = contents?.range ?? [];
     if (start === undefined || end === undefined) continue;
-    // By itself, so that everything around it stays as it is, to the byte.
+    // Edited separately, so that all other bytes of the file stay unchanged.
     const own = text.slice(start, end);
     const document = parseDocument(own);
     const path = pathOfInstance(document, name);
     if (path === undefined) continue;
     const value = document.createNode(hash);
-    // Twelve digits would be a number without quotes.
+    // Twelve digits without quotes would be parsed as a number.
     value.type = "QUOTE_DOUBLE";
     document.setIn([...path, "metadata", "annotations", approvalAnnotation], value);
     const indentSeq = !/^( *)\S.*:[ \t]*\n\1- /m.test(own);

@@ -1,5 +1,5 @@
-// The instances of a cluster, read with the rights of the user. Records and Secrets are optional: few users may read them, and
-// the answer says what it lacks.
+// The instances of a cluster, read with the permissions of the user. Records and Secrets are optional: few users can read them,
+// and the result says what is missing.
 import packageJson from "../../../package.json" with { type: "json" };
 import { readEnvironment } from "../../app/config.ts";
 import { realClock } from "../../async/clock.ts";
@@ -61,11 +61,11 @@ class OpenedCluster implements ClusterTarget {
     const { code, message } = listed.fault;
     if (code === "Forbidden") {
       throw new CommandError(
-        `you may not list wafinstances in namespace ${this.namespace}`,
-        "Ask for that right, or name an instance that you may get with --instance NAMESPACE/NAME.",
+        `you are not allowed to list wafinstances in namespace ${this.namespace}`,
+        "Ask for this permission, or use --instance NAMESPACE/NAME with an instance that you can get.",
       );
     }
-    const hint = code === "NotFound" ? "The CRDs of wafsync are not installed in this cluster." : undefined;
+    const hint = code === "NotFound" ? "The wafsync CRDs are not installed in this cluster." : undefined;
     throw new CommandError(`the instances cannot be listed: ${message}`, hint);
   }
 
@@ -78,7 +78,7 @@ class OpenedCluster implements ClusterTarget {
       const feed = await readFeed(this.api, name);
       return "problem" in feed ? feed : await viewOfFeed(feed.feed, await records.load(name));
     });
-    // Reads only: it may not write, and knows no instance that it could write for.
+    // Read-only.
     const inventories = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
     const loaded = await inventories.load(instance);
     return {
@@ -119,8 +119,8 @@ class OpenedCluster implements ClusterTarget {
     if (read.ok) return read.value;
     if (read.fault.code === "Forbidden") {
       throw new CommandError(
-        `you may not get wafrecords in namespace ${instance.namespace}, where the history of ${nameKey(instance)} is`,
-        "Ask for that right; the events of the instance and its rules tell the last hour: kubectl describe wafinstance.",
+        `you are not allowed to get wafrecords in namespace ${instance.namespace}, which contain the history of ${nameKey(instance)}`,
+        "Ask for this permission. For the last hour, see the events of the instance and its rules: kubectl describe wafinstance.",
       );
     }
     throw new CommandError(`the history cannot be read: ${read.fault.message}`);
@@ -139,7 +139,7 @@ class OpenedCluster implements ClusterTarget {
     const usable = keyOf(key);
     if (usable === undefined) {
       const { name } = instance.apiKeySecretRef;
-      const why = `You may not get Secret ${instance.meta.namespace}/${name}, and the environment variable WAFSYNC_API_KEY is not set.`;
+      const why = `You are not allowed to get Secret ${instance.meta.namespace}/${name}, and the environment variable WAFSYNC_API_KEY is not set.`;
       return { state: "Unread", why };
     }
     this.redactor.add(usable);
@@ -155,5 +155,5 @@ function keyOf(key: GatheredKey): ApiKey | undefined {
 }
 
 function unreadRecord({ namespace }: ObjectName): string {
-  return `You may not list wafrecords in namespace ${namespace}, which say what is managed and since when.`;
+  return `You are not allowed to list wafrecords in namespace ${namespace}, which record the managed entries and their times.`;
 }

@@ -1,4 +1,4 @@
-// The entries that rules take from feeds, from what is stored of these: a command fetches nothing.
+// The entries that rules get from feeds, from the stored content: these commands fetch nothing.
 import { realClock } from "../../async/clock.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
@@ -12,7 +12,7 @@ type Loaded =
   | { readonly ok: true; readonly state: FeedState | undefined }
   | { readonly ok: false; readonly problem: string };
 
-/** `problem` says why it is not known what the feed says. */
+/** `problem` is the reason why the content of the feed is unknown. */
 export type StoredFeed = { readonly view: FeedView | undefined } | { readonly problem: string };
 
 /** The same object if no rule uses a feed. */

@@ -1,4 +1,4 @@
-// The instances of a folder, with the inventory, the statuses and the history of its state directory, and with what Git knows.
+// The instances of a folder, with the inventory, statuses and history in its state directory, and with Git metadata.
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { readEnvironment } from "../../app/config.ts";
@@ -38,7 +38,7 @@ const defaultStateFolder = ".wafsync";
 export async function openFolder(options: TargetOptions, directory: string): Promise<Target> {
   const found = await stat(directory).catch(() => undefined);
   if (found?.isDirectory() !== true) {
-    const problem = found === undefined ? `there is no folder ${directory}` : `${directory} is a file, not a folder`;
+    const problem = found === undefined ? `folder ${directory} does not exist` : `${directory} is a file, not a folder`;
     throw new CommandError(problem, "Set -f to the folder with the YAML files.");
   }
   const stateDirectory = options.state ?? join(directory, defaultStateFolder);
@@ -132,7 +132,7 @@ class FolderTarget implements Target {
       },
       wait,
     );
-    // Whatever is still to be removed from the WAF is removed without the files, too.
+    // Pending removals do not need the files.
     for (const file of files) await removeRuleFile(directory, file);
     return outcome;
   }

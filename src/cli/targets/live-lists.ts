@@ -28,7 +28,7 @@ export async function readLiveLists(
   const clients = new WafClients({
     clock: realClock,
     redactor,
-    locks: processLocks("a command that reads"),
+    locks: processLocks("a read-only command"),
     ...connectionsOf(policy),
     hidesCause: false,
     permit: () => ({ permitted: false, reason: "This command only reads." }),

@@ -1,8 +1,8 @@
-// Opens what a command for people works on. What only one of the two needs is loaded for it alone.
+// Opens the target of a command. Modules that only one kind of target needs are loaded on demand.
 import { CommandError } from "../describe-error.ts";
 import type { Target, TargetOptions } from "./target.ts";
 
-/** Opens the folder of `-f`, or the cluster. @throws CommandError that says what is missing */
+/** Opens the folder of `-f`, or the cluster. @throws CommandError that names what is missing */
 export async function openTarget(options: TargetOptions): Promise<Target> {
   if (options.from === undefined) {
     if (options.state !== undefined) throw new CommandError("--state needs a folder", "Add -f DIRECTORY.");
@@ -11,7 +11,7 @@ export async function openTarget(options: TargetOptions): Promise<Target> {
   }
   for (const name of ["namespace", "kubeconfig", "context"] as const) {
     if (options[name] === undefined) continue;
-    throw new CommandError(`--${name} is for a cluster, and -f for a folder`, "Use one of the two.");
+    throw new CommandError(`--${name} is for a cluster, but -f is for a folder`, "Use only one of them.");
   }
   const { openFolder } = await import("./folder-target.ts");
   return await openFolder(options, options.from);

@@ -1,4 +1,4 @@
-// What a run over a folder would find on hold now: the plan itself, so that the hash is the one that a run asks for.
+// The removals that a run over a folder would put on hold. Uses the real plan, so that the hash is the same as in a run.
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -27,7 +27,7 @@ export async function previewHolds(place: FolderPlace, instance: ObjectName): Pr
     const { plan } = found.facts;
     if (plan === undefined) {
       const why = troubleOf(found.facts)?.message ?? "The WAF could not be read.";
-      throw new CommandError(`what is on hold is not known: ${why}`);
+      throw new CommandError(`the removals on hold are unknown: ${why}`);
     }
     return { hash: plan.held?.hash, groups: plan.held === undefined ? [] : heldGroups(plan.held) };
   } finally {

@@ -1,20 +1,19 @@
-// What the statuses of instances and rules say about the work on them. They are reports: a command passes them on, and waits for
-// what they tell.
+// Reads the reported status of instances and rules. Commands print it, and wait for changes of it.
 import type { Condition } from "../../api/conditions.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import type { LiveLists, OnHold } from "./target.ts";
 
-/** The API is meant for one call at a time. */
+/** The API accepts one call at a time. */
 export const busy: LiveLists = {
   state: "Unread",
-  why: "wafsync writes to this WAF now, which takes one call at a time.",
+  why: "wafsync is already writing to this WAF, which accepts one call at a time.",
 };
 
 export interface Reported {
   readonly observedGeneration?: number;
   readonly conditions?: readonly Condition[];
-  /** A carved entry counts as its pieces. */
+  /** A carved entry counts as its parts. */
   readonly entries?: { readonly desired?: number; readonly carved?: number };
 }
 
@@ -24,7 +23,7 @@ export interface Progress {
   readonly message: string;
 }
 
-/** Whether somebody works on the object, as far as it is reported. */
+/** Whether the status reports ongoing work on the object. */
 export function isReconciling(status: unknown): boolean {
   return findCondition(((status ?? {}) as Reported).conditions ?? [], "Reconciling")?.status === "True";
 }
@@ -35,15 +34,16 @@ export function isReportedSynced(status: unknown): boolean {
   return synced?.status === "True" && synced.reason === "Synced";
 }
 
-/** How far a rule is, from what is reported on this generation or a later one. */
+/** The progress of a rule, as reported for this generation or a later one. */
 export function progressOf(status: Reported | undefined, generation: number): Progress {
   const { conditions = [], observedGeneration = -1 } = status ?? {};
-  if (observedGeneration < generation) return { state: "Open", message: "No run has seen the rule yet." };
+  if (observedGeneration < generation)
+    return { state: "Open", message: "No reconcile run has processed the rule yet." };
   const accepted = findCondition(conditions, "Accepted");
   if (accepted?.status === "False") return { state: "Left", message: accepted.message };
   const synced = findCondition(conditions, "Synced");
   if (synced?.status === "True") return { state: "Settled", message: "" };
-  const message = synced?.message ?? "No run has reported on the rule yet.";
+  const message = synced?.message ?? "No reconcile run has reported on the rule yet.";
   const isStuck = findCondition(conditions, "Stalled")?.status === "True";
   return { state: isStuck ? "Left" : "Open", message };
 }

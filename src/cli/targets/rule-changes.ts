@@ -1,4 +1,4 @@
-// A change of rules that a command makes, and what came of it.
+// A change of rules by a command, and its result.
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -7,20 +7,20 @@ import type { CommandRule } from "../command-rule.ts";
 export interface RuleChanges {
   readonly instance: ObjectName;
   readonly put: readonly CommandRule[];
-  /** Rules that a command wrote before. */
+  /** Rules that an earlier command wrote. */
   readonly remove: readonly DeclaredRule[];
-  /** What rules in `put` were before, if they have to lose entries. */
+  /** The previous versions of rules in `put` that must lose entries. */
   readonly narrowed?: readonly DeclaredRule[];
 }
 
 export interface WaitOptions {
   readonly timeoutMs: number;
   readonly stop: AbortSignal;
-  /** Called whenever there is something new to say about why it takes long. */
+  /** Called whenever the reason for a delay changes. */
   readonly onMessage: (message: string) => void;
 }
 
-/** What should be on a list afterwards, or no longer. */
+/** The entries that must be on a list afterwards, or must not be. */
 export interface ExpectedEntry {
   readonly list: ListName;
   readonly entry: Entry;
@@ -28,14 +28,14 @@ export interface ExpectedEntry {
 }
 
 /**
- * `Settled`: the WAF shows it. `Left`: whoever applies it has ended without it, or says that it can't. `TimedOut`: it may still
- * happen. `NotWaited`: nobody looked.
+ * `Settled`: the WAF shows the change. `Left`: the process that applies it exited without it, or reports that it can't.
+ * `TimedOut`: it may still happen. `NotWaited`: not checked.
  */
 export interface ChangeOutcome {
   readonly state: "Settled" | "Left" | "TimedOut" | "Stopped" | "NotWaited";
-  /** Why it is not settled; empty if it is. */
+  /** Why the change is not settled; empty if it is. */
   readonly message: string;
-  /** Whether something keeps running that will end the rules in time. */
+  /** Whether a running process will expire the rules on time. */
   readonly isFollowed: boolean;
 }
 

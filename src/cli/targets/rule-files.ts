@@ -1,4 +1,4 @@
-// Rules of commands as files of a folder, one rule each, which Git can take.
+// Rules of commands as files in a folder, one rule per file, suitable for Git.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -14,7 +14,7 @@ import { CommandError } from "../describe-error.ts";
 /** Like any other file of a repository. */
 const fileMode = 0o644;
 
-/** Where the rule is, or is to be written: a path below the folder. @throws CommandError if it may not be written there */
+/** The path of the rule, relative to the folder. @throws CommandError if it can't be written there */
 export async function fileOfRule(directory: string, snapshot: DirectorySnapshot, name: ObjectName): Promise<string> {
   const item = snapshot.items.get(`WafIpRule ${nameKey(name)}`);
   if (item !== undefined) {
@@ -22,18 +22,18 @@ export async function fileOfRule(directory: string, snapshot: DirectorySnapshot,
     const shares = [...snapshot.items.values()].filter(({ file }) => file === item.file).length > 1;
     if (isOwn && !shares) return item.file;
     throw new CommandError(
-      `WafIpRule ${nameKey(name)} is declared in ${item.file} already, and not by this command alone`,
-      "Change it there.",
+      `WafIpRule ${nameKey(name)} is already declared in ${item.file}, and not only by this command`,
+      "Change the rule there.",
     );
   }
   for (const file of [objectFileName(name.name), objectFileName(`${name.name}.${name.namespace}`)]) {
     if ((await stat(join(directory, file)).catch(() => undefined)) === undefined) return file;
   }
-  throw new CommandError(`the file ${objectFileName(name.name)} exists already and declares something else`);
+  throw new CommandError(`the file ${objectFileName(name.name)} already exists and declares something else`);
 }
 
 export async function writeRuleFile(directory: string, file: string, rule: CommandRule): Promise<void> {
-  const text = `# Written by \`wafsync block\` or \`wafsync unblock\`, which change it again.\n${stringify(ruleDocument(rule), { lineWidth: 0 })}`;
+  const text = `# Written by \`wafsync block\` or \`wafsync unblock\`, which overwrite it.\n${stringify(ruleDocument(rule), { lineWidth: 0 })}`;
   await writeFileAtomically(join(directory, file), text, fileMode).catch((error: NodeJS.ErrnoException) => {
     throw new CommandError(`${join(directory, file)} cannot be written: ${error.code ?? error.message}`);
   });

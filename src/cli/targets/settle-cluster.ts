@@ -1,5 +1,5 @@
-// Writes rules of a command to a cluster, and waits for what the operator reports on them. A rule that is to go expires first:
-// its status then tells when its entries are off the WAF, and only then is it deleted.
+// Writes the rules of a command to a cluster, and waits for the report of the operator. To delete a rule, it first expires the
+// rule: when the status reports that its entries are removed, it deletes the rule.
 import { formatTime } from "../../api/conditions.ts";
 import { realClock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -40,7 +40,7 @@ export async function changeInCluster(
   }
   if (wait === undefined) return { state: "NotWaited", message: "", isFollowed: true };
   const outcome = await waitForAll(api, watched, wait);
-  // What has not been removed from the WAF yet is removed without the rule, too.
+  // Pending removals do not need the rule.
   for (const { meta } of remove) await deleteRule(api, meta);
   return outcome;
 }
@@ -55,10 +55,13 @@ async function putRule(api: ApiServer, rule: CommandRule): Promise<RuleObject> {
   const found = await getObject<RuleObject>(api, type, rule, { timeoutMs });
   if (!found.ok) throw refused("get", rule, found.fault);
   if (found.value.metadata.annotations?.[createdByAnnotation] === undefined) {
-    throw new CommandError(`WafIpRule ${nameKey(rule)} exists already, and no command wrote it`, "Change it yourself.");
+    throw new CommandError(
+      `WafIpRule ${nameKey(rule)} already exists, but was not written by a wafsync command`,
+      "Change the rule yourself.",
+    );
   }
   const { spec } = body;
-  // What the earlier command set and this one does not, goes.
+  // Fields that only the earlier command set are removed.
   const patch = { spec: { ...spec, expiresAt: spec.expiresAt ?? null, description: spec.description ?? null } };
   const patched = await mergePatchObject<RuleObject>(api, type, rule, patch, options);
   if (!patched.ok) throw refused("patch", rule, patched.fault);
@@ -111,13 +114,13 @@ function addressOf({ metadata: { namespace = "", name } }: RuleObject): ObjectNa
 function refused(verb: string, name: ObjectName, { code, message }: ApiFault): CommandError {
   if (code === "Forbidden") {
     return new CommandError(
-      `you may not ${verb} wafiprules in namespace ${name.namespace}`,
-      "Ask for that right, or name a namespace with -n whose rules you may write and that the instance accepts.",
+      `you are not allowed to ${verb} wafiprules in namespace ${name.namespace}`,
+      "Ask for this permission, or use -n with a namespace in which you can write rules and that has access to the instance.",
     );
   }
   if (code === "NotFound") {
     return new CommandError(
-      `WafIpRule ${nameKey(name)} cannot be written: there is no namespace ${name.namespace}, or the CRDs of wafsync are not installed`,
+      `WafIpRule ${nameKey(name)} cannot be written: namespace ${name.namespace} does not exist, or the wafsync CRDs are not installed`,
     );
   }
   return new CommandError(`WafIpRule ${nameKey(name)} cannot be written: ${message}`);

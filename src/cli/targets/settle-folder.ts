@@ -1,5 +1,5 @@
-// Waits until the WAF shows what a command changed in a folder. If another process works with the folder, it does so; otherwise
-// this one reconciles the instance, and ends as soon as the command's own changes are done.
+// Waits until the WAF shows the changes of a command in a folder. If another process uses the folder, that process applies them;
+// otherwise this process reconciles the instance, and stops as soon as the changes of the command are applied.
 import type { Standalone } from "../../app/standalone.ts";
 import { createStopping } from "../../app/stopping.ts";
 import { realClock } from "../../async/clock.ts";
@@ -53,7 +53,7 @@ export async function settleFolder(work: FolderWork, wait: WaitOptions): Promise
   }
 }
 
-/** Why the WAF could not be written to; undefined if it could. Closes what it used: then the WAF is read by nobody else. */
+/** Why the WAF could not be written to; undefined if it could. Releases its resources, so that nothing else reads the WAF. */
 async function applyOne(standalone: Standalone, instance: ObjectName): Promise<string | undefined> {
   try {
     const [result] = await standalone.applyOnce(async () => undefined, [instance]);
@@ -64,11 +64,11 @@ async function applyOne(standalone: Standalone, instance: ObjectName): Promise<s
   }
 }
 
-/** Calls `end` once only what the command did not ask for is left to be done. */
+/** Calls `end` when only changes that the command did not make are pending. */
 function endingObserver(expected: readonly ExpectedEntry[], wait: WaitOptions, end: () => void): ReconcileObserver {
   const open = new Set(expected.map(keyOf));
   const settle = (key: string, left: number): void => {
-    // Without anything left, the run verifies and reports by itself.
+    // If nothing is pending, the run verifies and reports by itself.
     if (open.delete(key) && open.size === 0 && left > 0) end();
   };
   return {
@@ -91,11 +91,11 @@ async function judge(work: FolderWork, wait: WaitOptions, trouble: string | unde
   return { state: "Left", message: trouble ?? message, isFollowed: false };
 }
 
-/** Another process does the work, and reports on the rules: reading the WAF beside it would be a second call at a time. */
+/** Another process does the work and reports on the rules: reading the WAF as well would cause a concurrent call. */
 async function followStatus(work: FolderWork, wait: WaitOptions): Promise<ChangeOutcome> {
   const giveUpMs = realClock.monotonicMs() + wait.timeoutMs;
   const told = new Set<string>();
-  wait.onMessage(`another process works with ${work.stateDirectory}: waiting for it`);
+  wait.onMessage(`another process is using ${work.stateDirectory}: waiting for it`);
   for (;;) {
     const { state, message } = reportedProgress(work);
     if (state !== "Open") return { state, message, isFollowed: true };
@@ -107,7 +107,7 @@ async function followStatus(work: FolderWork, wait: WaitOptions): Promise<Change
   }
 }
 
-/** The first rule that is not as it is written. A status without the rule's number of entries is that of an earlier version. */
+/** The first rule whose status is not current. A status with a different number of entries belongs to an earlier version. */
 function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
   const state = viewStateDirectory(stateDirectory);
   const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
@@ -117,7 +117,7 @@ function reportedProgress({ stateDirectory, written }: FolderWork): Progress {
     const wanted = expiresAtMs === longAgoMs ? 0 : addresses.length;
     const { desired, carved = 0 } = status?.entries ?? {};
     const isOlder = progress.state === "Settled" && carved === 0 && desired !== wanted;
-    if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been read again yet.` };
+    if (isOlder) return { state: "Open", message: `WafIpRule ${namespace}/${name} has not been reread yet.` };
     if (progress.state !== "Settled") return progress;
   }
   return { state: "Settled", message: "" };

@@ -1,4 +1,4 @@
-// How the next command names the same target: for commands that a message suggests.
+// The options that select the same target, for commands in hints.
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { TargetOptions } from "./target.ts";
 

@@ -1,5 +1,4 @@
-// What a command for people works on: the instances of a folder or of a cluster, each as one sight of everything that is known
-// about it.
+// The target of a command: the instances of a folder or a cluster, each with everything that is known about it.
 import type { BaseUrlPolicy } from "../../app/base-url-policy.ts";
 import { readAllowedBaseUrls } from "../../app/base-url-policy.ts";
 import type { HeldGroup } from "../../api/waf-instance.ts";
@@ -41,17 +40,17 @@ export interface InstanceSight {
   /** Undefined if it may not be read. */
   readonly inventory: Inventory | undefined;
   readonly live: LiveLists;
-  /** What the answer does not take into account, one sentence each. */
+  /** What the result does not consider, one sentence each. */
   readonly gaps: readonly string[];
   /** `rules.yaml:12` in a folder; undefined in a cluster. */
   readonly placeOf: (meta: ResourceMeta, source: string | undefined) => string | undefined;
   readonly statusOf: (meta: ResourceMeta) => Readonly<Record<string, unknown>> | undefined;
-  /** Who last changed what is declared, and when; undefined where nothing tells. */
+  /** Who last changed the declaration, and when; undefined if unknown. */
   readonly setterOf: (meta: ResourceMeta) => Promise<FieldSetter | undefined>;
 }
 
 export interface OnHold {
-  /** Approves all of them; undefined if there are none, or if no approval would help. */
+  /** The hash that approves all of them; undefined if there are none, or if they can't be approved. */
   readonly hash: string | undefined;
   readonly groups: readonly HeldGroup[];
 }
@@ -71,15 +70,15 @@ export interface Target {
   instances(): Promise<readonly ObjectName[]>;
   /** @throws CommandError if there is no such instance */
   look(instance: ObjectName, options: LookOptions): Promise<InstanceSight>;
-  /** Where the rules of a command go: the namespace of `-n`, or that of the instance. */
+  /** The namespace for the rules of a command: the one of `-n`, or the one of the instance. */
   namespaceOfRules(instance: ObjectName): string;
-  /** Where a rule of this name is, or would be written: for people. */
+  /** The location of a rule with this name, for messages. */
   placeOfRule(name: ObjectName): Promise<string>;
-  /** Writes and removes rules, and waits for the WAF if it is told how. @throws CommandError if they can't be written */
+  /** Writes and removes rules, and optionally waits for the WAF. @throws CommandError if they can't be written */
   change(changes: RuleChanges, wait: WaitOptions | undefined): Promise<ChangeOutcome>;
   /** What is on hold now. @throws CommandError if that is not known */
   removalsOnHold(instance: ObjectName): Promise<OnHold>;
-  /** Approves exactly what the hash names. Returns where that is recorded. @throws CommandError if it can't be written */
+  /** Approves exactly the removals of the hash. Returns where the approval is recorded. @throws CommandError if it can't be written */
   approve(instance: ObjectName, hash: string): Promise<string>;
   /** Oldest first. @throws CommandError if it may not be read */
   history(instance: ObjectName): Promise<readonly HistoryEvent[]>;
@@ -88,11 +87,11 @@ export interface Target {
 
 /** Which base URLs the command may call. */
 export function policyOf({ allowInsecureHttp, allowedBaseUrls }: TargetOptions): BaseUrlPolicy {
-  // Whoever runs the command reaches private networks anyway.
+  // The user who runs the command can reach private networks anyway.
   return { allowInsecureHttp, allowedBaseUrls: readAllowedBaseUrls(allowedBaseUrls), allowPrivateNetworks: true };
 }
 
-/** The instances that the command is about: the one of `--instance`, or all. @throws CommandError if there is none */
+/** The instances of the command: the one of `--instance`, or all. @throws CommandError if there is none */
 export async function chosenInstances(target: Target, wanted: string | undefined): Promise<readonly ObjectName[]> {
   const named = wanted === undefined ? undefined : parseInstanceName(wanted);
   if (named?.namespace !== undefined) return [{ namespace: named.namespace, name: named.name }];
@@ -103,7 +102,7 @@ export async function chosenInstances(target: Target, wanted: string | undefined
   throw new CommandError(`there is no WafInstance ${named.name} ${target.where}`, hintOf(all, target));
 }
 
-/** The only instance that the command can be about. @throws CommandError that lists the others */
+/** The only instance that the command can use. @throws CommandError that lists the others */
 export async function onlyInstance(target: Target, wanted: string | undefined): Promise<ObjectName> {
   const [first, ...others] = await chosenInstances(target, wanted);
   if (first !== undefined && others.length === 0) return first;

@@ -1,4 +1,4 @@
-// Three calls of CrowdSec's local API, each with one deadline. Redirects are not followed: the key is for this server.
+// Three calls of CrowdSec's local API, each with a deadline. Redirects are not followed, because the key is only for this server.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
@@ -11,7 +11,7 @@ import { networkFault } from "../fetch/network-fault.ts";
 import { statusFault } from "../fetch/status-fault.ts";
 
 const timeoutMs = 30_000;
-/** 100,000 decisions have 17 MB. */
+/** 100,000 decisions need 17 MB. */
 const bytesMax = 64 * 2 ** 20;
 
 export interface CrowdsecApiOptions extends NetworkOptions, FeedUrlPolicy {
@@ -29,13 +29,13 @@ export type CrowdsecAnswer =
 
 export type CrowdsecQuery = Pick<CrowdsecFeed, "origins" | "scenariosContaining" | "scenariosNotContaining" | "types">;
 
-/** All active decisions. It fails where the stream claims that there are none: when the server's table is missing. */
+/** All active decisions. Fails if the server's table is missing, whereas the stream reports no decisions in this case. */
 export function decisionsPath(query: CrowdsecQuery): string {
   const [type, ...others] = query.types;
   return `/v1/decisions${search({ ...filters(query), ...(others.length === 0 && type !== undefined && { type }) })}`;
 }
 
-/** What changed since the last call with this key from this address. */
+/** The changes since the last call with this key from this address. */
 export function streamPath(query: CrowdsecQuery): string {
   return `/v1/decisions/stream${search({ startup: "false", scopes: "ip,range", ...filters(query) })}`;
 }
@@ -55,7 +55,7 @@ function search(parameters: Readonly<Record<string, string>>): string {
   return text === "" ? "" : `?${text}`;
 }
 
-/** Never rejects. @param post what to send; without it, the call is a GET */
+/** Never rejects. @param post the body; without it, the call is a GET */
 export async function callCrowdsec(
   { url, key }: { readonly url: string; readonly key: ApiKey },
   path: string,
@@ -98,7 +98,7 @@ async function readAnswer(
 ): Promise<CrowdsecAnswer> {
   const { status, body } = answer;
   if (status === 401 || status === 403) {
-    return failed({ code: "Refused", message: `${origin} refuses the API key (${status}).` });
+    return failed({ code: "Refused", message: `${origin} rejected the API key (${status}).` });
   }
   if (status !== 200 && status !== 201) return failed(statusFault(origin, answer, clock.nowMs()));
   const chunks: Buffer[] = [];
@@ -109,7 +109,7 @@ async function readAnswer(
   } catch {
     return failed({
       code: "NotInFormat",
-      message: `${origin} answered something else than JSON: check spec.crowdsec.url.`,
+      message: `The response of ${origin} is not JSON: check spec.crowdsec.url.`,
     });
   }
 }

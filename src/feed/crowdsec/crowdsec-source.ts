@@ -1,6 +1,6 @@
-// The decisions of one CrowdSec local API: all of them at first and every hour, else the changes since the last call. The
-// cursor of the changes is in the server, per key and address, so only one process may ask. After a failure nobody knows where
-// the cursor is: then everything is read again.
+// The decisions of one CrowdSec local API: all of them initially and every hour, otherwise the changes since the last call. The
+// server keeps the cursor of the changes per key and address, so only one process may call it. After a failure, the position of
+// the cursor is unknown, so everything is read again.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { CrowdsecFeed } from "../../model/declared-feed.ts";
 import { type BlockedRequest, DroppedCounts } from "../../plan/feeds/blocked-requests.ts";
@@ -23,9 +23,9 @@ import {
 import { parseChanges, parseDecisions } from "./crowdsec-wire.ts";
 import { type UsageReport, usageMetrics } from "./usage-metrics.ts";
 
-/** Changes that were missed for whatever reason are found after so long. */
+/** Missed changes are found after this time. */
 const fullIntervalMs = 3_600_000;
-/** The vendor asks for every 15 to 30 minutes. */
+/** The vendor recommends 15 to 30 minutes. */
 const usageIntervalMs = 1_800_000;
 
 export interface CrowdsecSourceOptions extends CrowdsecApiOptions {
@@ -36,7 +36,7 @@ export interface CrowdsecSourceOptions extends CrowdsecApiOptions {
 export interface CrowdsecPull {
   readonly source: CrowdsecFeed;
   readonly key: ApiKey;
-  /** Whether the content that counts is the one of the last pull: changes can only be made to that. */
+  /** Whether the content in use is that of the last pull: changes can only be applied to it. */
   readonly isCurrent: boolean;
   readonly entriesMax: number;
 }
@@ -74,13 +74,13 @@ export class CrowdsecSource {
     this.#isInStep = true;
     await this.#reportUsage(pull, signal);
     const reading = readDecisions(active.decisions, this.#options.redact);
-    // A guard judges what is complete, and what has become too much.
+    // Guards check complete content, and content that exceeds a limit.
     if (isFull || reading.counts.valid > pull.entriesMax) return { kind: "Read", reading, facts: undefined };
     return { kind: "Updated", reading };
   }
 
   async #readAll(pull: CrowdsecPull, signal: AbortSignal): Promise<{ decisions: ActiveDecisions } | FetchFault> {
-    // Moves the cursor first: what changes while everything is read comes again with the next changes.
+    // Moves the cursor first: changes during the full read are returned again with the next changes.
     const cursor = await this.#get(pull, streamPath(pull.source), signal);
     if (!cursor.ok) return cursor.fault;
     const answer = await this.#get(pull, decisionsPath(pull.source), signal);
@@ -106,7 +106,7 @@ export class CrowdsecSource {
     return await callCrowdsec({ url: source.url, key }, path, this.#options, signal);
   }
 
-  /** A report that fails is made again with the next one: it matters to nobody's traffic. */
+  /** A failed report is included in the next one, because it does not affect traffic. */
   async #reportUsage({ source, key }: CrowdsecPull, signal: AbortSignal): Promise<void> {
     const { clock, version, operatingSystem } = this.#options;
     const nowMs = clock.nowMs();
@@ -124,5 +124,5 @@ export class CrowdsecSource {
 
 const unexpected: FetchFault = {
   code: "NotInFormat",
-  message: "The answer is not that of a CrowdSec local API: check spec.crowdsec.url.",
+  message: "The response is not from a CrowdSec local API: check spec.crowdsec.url.",
 };

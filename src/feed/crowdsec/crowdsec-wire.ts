@@ -1,4 +1,4 @@
-// The documented answers of CrowdSec's local API. Anything else is a fault, and never an empty list.
+// Parses the documented responses of CrowdSec's local API. Anything else is a fault, never an empty list.
 import * as z from "zod";
 import type { Decision } from "../../plan/feeds/crowdsec-decisions.ts";
 import { parseGoDuration } from "./go-duration.ts";
@@ -27,23 +27,23 @@ export interface Changes {
   readonly deleted: readonly Decision[];
 }
 
-/** `GET /v1/decisions`; undefined for another shape. */
+/** `GET /v1/decisions`; undefined for any other format. */
 export function parseDecisions(body: unknown, nowMs: number): readonly Decision[] | undefined {
   const parsed = decisions.safeParse(body);
   return parsed.success ? readAll(parsed.data, nowMs) : undefined;
 }
 
-/** `GET /v1/decisions/stream`; undefined for another shape. */
+/** `GET /v1/decisions/stream`; undefined for any other format. */
 export function parseChanges(body: unknown, nowMs: number): Changes | undefined {
   const parsed = changes.safeParse(body);
   if (!parsed.success) return undefined;
   const added = readAll(parsed.data.new ?? [], nowMs);
-  // The duration of what was deleted means nothing.
+  // The duration of a deleted decision is meaningless.
   const deleted = (parsed.data.deleted ?? []).map((one) => ({ ...one, endMs: nowMs }));
   return added === undefined ? undefined : { added, deleted };
 }
 
-/** Simulated decisions are for people to look at. */
+/** Simulated decisions are only informational. */
 function readAll(all: readonly WireDecision[] | null, nowMs: number): readonly Decision[] | undefined {
   const read: Decision[] = [];
   for (const { simulated, duration, ...rest } of all ?? []) {

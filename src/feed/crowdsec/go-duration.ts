@@ -15,7 +15,7 @@ const whole = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+
 const parts = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gu;
 const lengthMax = 64;
 
-/** In milliseconds; negative for what lies in the past. Undefined if the text is not a duration. */
+/** In milliseconds; negative for the past. Undefined if the string is not a duration. */
 export function parseGoDuration(text: string): number | undefined {
   if (text.length > lengthMax || !whole.test(text)) return undefined;
   let sumMs = 0;

@@ -1,5 +1,5 @@
-// The bytes of a body as a feed means them: unpacked, counted, and with a checksum. gzip is recognized by its first bytes,
-// too, because many lists are gzip files that the server does not declare as such.
+// Decodes the body of a feed: decompressed, counted, and with a checksum. gzip is also detected by its first bytes, because many
+// lists are gzip files that the server does not declare as such.
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -26,7 +26,7 @@ export class DecodedBody {
     this.#bytesMax = bytesMax;
   }
 
-  /** Once. Rejects with the code `BODY_TOO_LARGE` or `BODY_TRUNCATED`, or with the error of the connection. */
+  /** Can be read once. Rejects with the code `BODY_TOO_LARGE` or `BODY_TRUNCATED`, or with the error of the connection. */
   async *chunks(): AsyncGenerator<Buffer> {
     for await (const chunk of this.#unpacked()) {
       this.bytes += chunk.length;
@@ -37,7 +37,7 @@ export class DecodedBody {
     }
   }
 
-  /** Reads what the reader left, so that the checksum is that of the whole text. */
+  /** Reads the rest, so that the checksum covers the complete content. */
   async finish(rest: AsyncIterator<Buffer>): Promise<string> {
     while ((await rest.next()).done !== true);
     return this.#hash.digest("hex");
@@ -67,7 +67,7 @@ async function* limited(body: Readable, bytesMax: number): AsyncGenerator<Buffer
   }
 }
 
-/** At least two bytes, unless the body ends before. */
+/** At least two bytes, unless the body is shorter. */
 async function firstBytes(source: AsyncGenerator<Buffer>): Promise<Buffer> {
   let first = Buffer.alloc(0);
   while (first.length < 2) {
@@ -103,5 +103,5 @@ function isZlibError(error: unknown): boolean {
 }
 
 function coded(code: string): Error {
-  return Object.assign(new Error("The body can't be read to its end."), { code });
+  return Object.assign(new Error("The body can't be read completely."), { code });
 }

@@ -1,5 +1,5 @@
-// One request on a connection of its own, to an address that was checked. Knows nothing of feeds: the status, the headers and
-// the body as it arrives. Redirects are not followed here, and environment variables for proxies are not read.
+// One request on a separate connection to a checked address. Independent of feeds: returns the status, the headers and the body
+// as a stream. Does not follow redirects or read proxy environment variables.
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import buildConnector from "undici/lib/core/connect.js";
@@ -15,7 +15,7 @@ export interface ExchangeRequest {
 }
 
 export interface NetworkOptions {
-  /** Which addresses may be connected to. */
+  /** The addresses that are allowed. */
   readonly isAllowed: AllowAddress;
   /** DNS. */
   readonly resolve?: ResolveHost;
@@ -24,11 +24,11 @@ export interface NetworkOptions {
 export interface ExchangeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** Ends with an error if the connection does before the whole body has arrived. */
+  /** Fails if the connection ends before the complete body has arrived. */
   readonly body: Readable;
 }
 
-/** Of the header section, and of the wait for its end: the caller's deadline is shorter. */
+/** Limits of the header section and of the time to receive it: the caller's deadline is shorter. */
 const headerBytesMax = 32_768;
 const backstopMs = 120_000;
 
@@ -63,7 +63,7 @@ function dispatchOptions({ method, url, headers, body }: ExchangeRequest): Dispa
   return { method, path, headers: { ...headers }, reset: true, ...(body !== undefined && { body }) };
 }
 
-/** Hands the body on as fast as it is read, and ends the connection with it. */
+/** Streams the body with backpressure, and closes the connection afterwards. */
 class AnswerHandler implements Dispatcher.DispatchHandler {
   readonly answer: Promise<ExchangeAnswer>;
   readonly #resolve: (answer: ExchangeAnswer) => void;
@@ -92,7 +92,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
-    // Interim answers, such as 103, precede the real one.
+    // Interim responses, such as 103, precede the final one.
     if (status < 200) return;
     this.#body = new Readable({
       read: () => controller.resume(),
@@ -129,7 +129,7 @@ class AnswerHandler implements Dispatcher.DispatchHandler {
   }
 }
 
-/** In lower case, as undici gives them. Of several with one name the first counts. */
+/** In lower case, as in undici. If a header is repeated, the first value is used. */
 function singleHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
   const single: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {

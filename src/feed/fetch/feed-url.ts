@@ -1,4 +1,4 @@
-// Which URLs a feed may have, and what of them may be shown. The addresses behind a host are checked when it connects.
+// Validates the URLs of feeds, and determines which parts may be shown. The addresses of a host are checked on connection.
 
 export interface FeedUrlPolicy {
   readonly allowInsecureHttp: boolean;
@@ -6,20 +6,20 @@ export interface FeedUrlPolicy {
 
 export type CheckedUrl =
   | { readonly ok: true; readonly url: URL }
-  /** The end of a sentence whose subject is the URL. */
+  /** The predicate of a sentence with the URL as its subject. */
   | { readonly ok: false; readonly problem: string };
 
 const urlLengthMax = 2048;
 
-/** @param base the URL that redirected here, for a location without a host */
+/** @param base the redirecting URL, for a relative location */
 export function checkFeedUrl(text: string, { allowInsecureHttp }: FeedUrlPolicy, base?: URL): CheckedUrl {
   if (text.length > urlLengthMax) return { ok: false, problem: `has more than ${urlLengthMax} characters` };
-  // URL turns every spelling of an IPv4 address, such as 2130706433 or 0x7f.1, into four decimal numbers.
+  // URL normalizes every spelling of an IPv4 address, such as 2130706433 or 0x7f.1, to four decimal numbers.
   const url = URL.parse(text, base?.href);
   if (url === null) return { ok: false, problem: "is not a URL" };
   if (url.protocol !== "https:" && url.protocol !== "http:") return { ok: false, problem: "is not an https URL" };
   if (url.username !== "" || url.password !== "") {
-    return { ok: false, problem: "has a user name or a password: put credentials into spec.http.headersFrom" };
+    return { ok: false, problem: "contains a user name or a password: move the credentials to spec.http.headersFrom" };
   }
   if (url.protocol === "http:" && !allowInsecureHttp) {
     return { ok: false, problem: "is not https: use https, or start wafsync with --allow-insecure-http for trials" };

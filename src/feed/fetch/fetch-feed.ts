@@ -1,5 +1,5 @@
-// One fetch of a feed over HTTP: conditional, with few redirects, each of them checked like the first URL. Never rejects:
-// whatever happens is in the outcome. Nothing but the text is remembered here.
+// One fetch of a feed over HTTP: conditional, with a few redirects, each of which is checked like the first URL. Never rejects:
+// all failures are in the outcome. Keeps no state.
 import type { Clock } from "../../async/clock.ts";
 import type { FeedFormat } from "../../model/declared-feed.ts";
 import type { FetchFault, FetchOutcome, TextFacts } from "../../plan/feeds/fetched-text.ts";
@@ -26,7 +26,7 @@ export interface FetchRequest {
 
 export interface FetchOptions extends NetworkOptions, FeedUrlPolicy {
   readonly clock: Pick<Clock, "schedule" | "nowMs">;
-  /** False if feeds may be on inner networks: messages then say less. */
+  /** False if feeds may be on internal networks: messages then contain fewer details. */
   readonly isPublicOnly: boolean;
   readonly userAgent: string;
   /** Takes out of a text what Secrets gave to the feed: servers repeat what they were sent. */
@@ -57,7 +57,7 @@ async function followRedirects(
   const home = checked.url.origin;
   let isHome = true;
   for (let redirects = 0; redirects <= redirectsMax; redirects += 1) {
-    // A redirect away and back does not bring the headers back: another host has decided on the path.
+    // A redirect to another host and back does not restore the headers, because the other host has chosen the path.
     isHome = isHome && checked.url.origin === home;
     const { url } = checked;
     const step = await askOnce(url, isHome ? request.headers : {}, request, options, signal);
@@ -128,7 +128,7 @@ async function readText(
 ): Promise<FetchOutcome> {
   const encoding = (headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (!["identity", "gzip", "x-gzip", ""].includes(encoding)) {
-    return failed("NotInFormat", `${url.origin} answered in an encoding that was not asked for.`);
+    return failed("NotInFormat", `${url.origin} responded with an encoding that the request did not accept.`);
   }
   const decoded = new DecodedBody(body, bytesMax);
   const chunks = decoded.chunks();
@@ -146,7 +146,7 @@ async function readText(
     looksLikeMarkup: decoded.looksLikeMarkup,
     bytes: decoded.bytes,
   };
-  // A page in the place of the list is what to report, rather than that it is no JSON.
+  // Report a page as such, rather than as invalid JSON.
   if (!read.ok && facts.looksLikeMarkup) return { kind: "Read", reading: nothingRead, facts };
   return read.ok ? { kind: "Read", reading: read.reading, facts } : { kind: "Failed", fault: read.fault };
 }
@@ -157,7 +157,7 @@ const nothingRead = {
   invalidLines: [],
 };
 
-/** Readers end their source when they have enough; the checksum needs the rest. */
+/** Readers stop early when they have enough entries, but the checksum needs the rest. */
 function keptOpen(chunks: AsyncGenerator<Buffer>): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => ({ next: async () => await chunks.next() }) };
 }
@@ -166,14 +166,14 @@ function notModified(url: URL, { validators }: FetchRequest, options: FetchOptio
   const isAsked = validators.etag !== undefined || validators.lastModified !== undefined;
   return isAsked
     ? { kind: "NotModified" }
-    : failed("HttpStatus", `${shownUrl(url, options)} answered 304 to a request without conditions.`);
+    : failed("HttpStatus", `${shownUrl(url, options)} responded with status 304 to an unconditional request.`);
 }
 
 function failed(code: FetchFault["code"], message: string): FetchOutcome {
   return { kind: "Failed", fault: { code, message } };
 }
 
-/** Sent back as it came, so it must fit into a header. It is shown and stored, so it must have no secret in it. */
+/** Sent back unchanged, so it must be valid in a header. It is shown and stored, so it must have no secret in it. */
 function validatorOf(header: string | undefined, redact: FetchOptions["redact"]): string | undefined {
   if (header === undefined || header.length > 512 || !/^[\x20-\x7e]+$/u.test(header)) return undefined;
   return redact(header) === header ? header : undefined;

@@ -1,5 +1,5 @@
-// What went wrong on the way to a server, as a fault of the feed. It says no more about inner networks than that they may not
-// be reached: whoever may create a feed must not be able to look for open ports with it.
+// Converts network errors into faults of a feed. For internal networks, the fault reveals only that they are not allowed: the
+// author of a feed must not be able to scan for open ports.
 import { addressRefused } from "../../net/checked-lookup.ts";
 import { deadlineCode } from "./deadline.ts";
 import type { FetchFault } from "../../plan/feeds/fetched-text.ts";
@@ -10,23 +10,23 @@ export interface FaultContext {
   readonly origin: string;
   readonly timeoutMs: number;
   readonly bytesMax: number;
-  /** Whether the connection was made to an address that anybody may reach. */
+  /** Whether the connection was made to a public address. */
   readonly isPublicOnly: boolean;
 }
 
-/** @param hasAnswer whether the status had arrived: what fails then is the body */
+/** @param hasAnswer whether the status had arrived, so that the failure concerns the body */
 export function networkFault(error: unknown, hasAnswer: boolean, context: FaultContext): FetchFault {
   const code = codeOf(error);
   if (code === deadlineCode) {
-    const message = `No complete answer from ${context.origin} within ${Math.round(context.timeoutMs / 1000)} s.`;
+    const message = `${context.origin} did not send a complete response within ${Math.round(context.timeoutMs / 1000)} s.`;
     return { code: "TimedOut", message };
   }
   if (code === bodyTooLarge) {
     const limit = `${Math.floor(context.bytesMax / 2 ** 20)} MiB`;
-    return { code: "TooLarge", message: `The answer of ${context.origin} has more than ${limit}.` };
+    return { code: "TooLarge", message: `The response of ${context.origin} is larger than ${limit}.` };
   }
   if (hasAnswer || code === bodyTruncated) {
-    const message = `The answer of ${context.origin} ended before it was complete: the last good content is kept.`;
+    const message = `The response of ${context.origin} is incomplete. Rules continue to use the last good content.`;
     return { code: "Truncated", message };
   }
   return unreachable(code, context);
@@ -37,10 +37,10 @@ function unreachable(code: string, { origin, isPublicOnly }: FaultContext): Fetc
     const reason = isPublicOnly
       ? "the host has no address, or one that is not on the public Internet"
       : "check the URL, the certificate and the network";
-    return { code: "Unreachable", message: `No connection to ${origin}: ${reason}.` };
+    return { code: "Unreachable", message: `Cannot connect to ${origin}: ${reason}.` };
   }
   const hint = /CERT|TLS|SSL/u.test(code) ? "check the certificate of the server" : "check the URL and the network";
-  return { code: "Unreachable", message: `No connection to ${origin} (${code}): ${hint}.` };
+  return { code: "Unreachable", message: `Cannot connect to ${origin} (${code}): ${hint}.` };
 }
 
 function codeOf(error: unknown): string {

@@ -13,7 +13,7 @@ export function statusFault(
   const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs, retryAfterMsMax);
   return {
     code: status === 429 ? "RateLimited" : "HttpStatus",
-    message: `${server} answered ${status}.`,
+    message: `${server} responded with status ${status}.`,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
 }

@@ -1,7 +1,7 @@
 // A set of IPv4 addresses as numbers: a table with open addressing, several times faster than a Set of strings.
 
 const sizeMin = 4096;
-/** Spreads neighbouring addresses over the table: 2^32 divided by the golden ratio. */
+/** Distributes adjacent addresses over the table: 2^32 divided by the golden ratio. */
 const spread = 0x9e37_79b1;
 const { imul } = Math;
 
@@ -33,7 +33,7 @@ export class AddressSet {
   }
 }
 
-/** The slot of the address, or the empty one where it belongs. At least half of the slots are empty, so the loop ends. */
+/** The slot of the address, or the empty slot for it. At least half of the slots are empty, so the loop terminates. */
 function slotOf(table: Uint32Array, address: number): number {
   const mask = table.length - 1;
   let slot = (imul(address, spread) >>> 7) & mask;

@@ -1,11 +1,11 @@
-// Reads one column of a table. csv-parse takes it apart; this file says which column, and what a broken table is.
+// Reads one column of a table. csv-parse parses it; this file selects the column and detects invalid tables.
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Options, parse } from "csv-parse";
 import type { CsvFormat } from "../../model/declared-feed.ts";
 import type { EntryCollector } from "./entry-collector.ts";
 import type { ReadFault } from "./read-fault.ts";
 
-/** Of one row: longer ones come from a quotation mark that is never closed. */
+/** The maximum length of a row: longer rows are caused by an unclosed quotation mark. */
 const rowBytesMax = 65_536;
 const columnsMax = 1000;
 
@@ -14,7 +14,7 @@ interface Row {
   readonly info: { readonly lines: number };
 }
 
-/** Puts the entries of the column into the collector. Gives the fault of a text that is no such table. */
+/** Adds the entries of the column to the collector. Returns a fault if the content is not a valid table. */
 export async function readCsv(
   chunks: AsyncIterable<Buffer>,
   format: CsvFormat,
@@ -32,7 +32,7 @@ export async function readCsv(
         continue;
       }
       const cell = record[column]?.trim() ?? "";
-      if (cell === "") collector.addInvalid("", `the row has nothing in column ${format.column}`, info.lines);
+      if (cell === "") collector.addInvalid("", `column ${format.column} of the row is empty`, info.lines);
       else collector.addText(cell, info.lines);
       if (collector.isFull) break;
     }
@@ -40,7 +40,7 @@ export async function readCsv(
     if (!(error instanceof CsvError)) throw error;
     return {
       code: "NotInFormat",
-      message: `The text is not a CSV table: line ${String(error["lines"])} (${error.code}).`,
+      message: `The response is not a CSV table: line ${String(error["lines"])} (${error.code}).`,
     };
   } finally {
     parser.destroy();

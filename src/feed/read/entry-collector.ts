@@ -1,4 +1,4 @@
-// Collects what a reader finds: different entries in their order, the counts, and the first invalid lines.
+// Collects the results of a reader: distinct entries in order, the counts, and the first invalid lines.
 import { headOf } from "../../model/entry-head.ts";
 import type { Entry } from "../../model/entry.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
@@ -7,7 +7,7 @@ import { shortened } from "../../model/sentence.ts";
 import { AddressSet } from "./address-set.ts";
 
 export const invalidLinesMax = 10;
-/** A text with more of them is no list, and explaining each takes time. */
+/** Content with more invalid lines is not a list, and explaining each of them takes time. */
 export const invalidMax = 100_000;
 const textLengthMax = 80;
 const unprintable = /[\p{C}\p{Z}\s]+/gu;
@@ -28,7 +28,7 @@ export class EntryCollector {
     this.#redact = redact;
   }
 
-  /** Whether there is more than anybody asked for: readers end then. */
+  /** Whether a limit is exceeded, so that readers can stop. */
   get isFull(): boolean {
     return this.#entries.length > this.#entriesMax || this.hasTooManyInvalid;
   }
@@ -41,7 +41,7 @@ export class EntryCollector {
     return this.#entries.length + this.#invalid === 0;
   }
 
-  /** A text that should be an entry, read as strictly as one that a user declares. */
+  /** Parses a string as strictly as an entry that a user declares. */
   addText(text: string, line: number): void {
     const parsed = parseDeclaredEntry(text);
     if (parsed.ok) return this.addEntry(parsed.entry);
@@ -61,7 +61,7 @@ export class EntryCollector {
     else this.#duplicates += 1;
   }
 
-  /** Whether this IPv4 address is new: then `addNewAddress` has to follow. The string is only made for new ones. */
+  /** Whether this IPv4 address is new. If so, `addNewAddress` must follow. This avoids creating strings for duplicates. */
   isNewAddress(address: number): boolean {
     const isNew = this.#addresses.add(address);
     if (!isNew) this.#duplicates += 1;

@@ -1,8 +1,8 @@
-// Looks over JSON text before it is parsed: nesting and values cost memory that the size of the text does not show.
-// Texts that are no JSON may pass, since JSON.parse refuses them.
+// Checks JSON before it is parsed, because nesting and values need much more memory than the size suggests. Invalid JSON may
+// pass, because JSON.parse rejects it.
 
 export const nestingMax = 32;
-/** Of objects, lists and what is in them. */
+/** Counts objects, lists and their values. */
 export const valuesMax = 500_000;
 
 const quote = 34;
@@ -19,7 +19,7 @@ export class JsonLimits {
   #inString = false;
   #isEscaped = false;
 
-  /** What is too much, as the end of a sentence; undefined so far. */
+  /** The exceeded limit, as the predicate of a sentence; undefined if there is none. */
   write(chunk: Uint8Array): string | undefined {
     for (const code of chunk) {
       if (this.#inString) this.#readInString(code);

@@ -1,16 +1,16 @@
-// Which JSONPaths are taken: those of RFC 9535 whose work grows no faster than the text. Anybody who may create a feed
-// writes the path, and some paths take longer on a small text than anyone can wait.
+// Validates JSONPaths: accepts only paths of RFC 9535 with linear cost. The author of a feed chooses the path, and some paths
+// take extremely long even on small documents.
 import { jsonpath } from "json-p3";
 
 export type JsonPath = ReturnType<typeof jsonpath.compile>;
 
 export type CompiledPath =
   | { readonly ok: true; readonly path: JsonPath }
-  /** The end of a sentence whose subject is the path. */
+  /** The predicate of a sentence with the path as its subject. */
   | { readonly ok: false; readonly problem: string };
 
 export const pathLengthMax = 256;
-/** Of names or positions in one list, such as `['ipv4Prefix','ipv6Prefix']`. */
+/** The maximum number of names or positions in one list, such as `['ipv4Prefix','ipv6Prefix']`. */
 const listedMax = 16;
 
 const strings = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/gu;

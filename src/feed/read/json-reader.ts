@@ -1,5 +1,5 @@
-// Reads the values that a JSONPath (RFC 9535) selects. The whole text is kept until it is parsed, because a path can ask
-// about all of it; JsonLimits bounds what it can become.
+// Reads the values that a JSONPath (RFC 9535) selects. The complete document is kept until it is parsed, because a path can refer
+// to all of it; JsonLimits limits its size in memory.
 import { isUtf8 } from "node:buffer";
 import type { JsonFormat } from "../../model/declared-feed.ts";
 import type { EntryCollector } from "./entry-collector.ts";
@@ -9,7 +9,7 @@ import type { ReadFault } from "./read-fault.ts";
 
 type Value = Parameters<JsonPath["query"]>[0];
 
-/** Puts the selected values into the collector. Gives the fault of a text that is no JSON, or of the path. */
+/** Adds the selected values to the collector. Returns a fault if the document is not JSON or the path fails. */
 export async function readJson(
   chunks: AsyncIterable<Buffer>,
   { path }: JsonFormat,
@@ -21,15 +21,15 @@ export async function readJson(
   const kept: Buffer[] = [];
   for await (const chunk of chunks) {
     const excess = limits.write(chunk);
-    if (excess !== undefined) return fault(`The text ${excess}`);
+    if (excess !== undefined) return fault(`The response ${excess}`);
     kept.push(chunk);
   }
   const parsed = parseJson(Buffer.concat(kept));
-  if (!parsed.ok) return fault("The text is not JSON");
+  if (!parsed.ok) return fault("The response is not JSON");
   try {
     collect(compiled.path, parsed.value, collector);
   } catch {
-    return fault("spec.http.json.path asks for more than can be evaluated on this text: write a simpler one");
+    return fault("spec.http.json.path is too complex for this document: write a simpler path");
   }
   return undefined;
 }

@@ -1,5 +1,5 @@
-// One line of a plain list, in the dialects that the public lists use: a comment, or an entry in the first column. Decides
-// about every line that the scanner of common lines leaves over, and agrees with it on all others.
+// Parses one line of a plain list, in the formats of public lists: a comment, or an entry in the first column. Handles every line
+// that the fast scanner does not, and agrees with it on all others.
 import type { Entry } from "../../model/entry.ts";
 import { parseDeclaredEntry } from "../../model/entry.ts";
 import { lastAddress, readAddress, readNetwork } from "../../model/network.ts";
@@ -11,7 +11,7 @@ export type PlainLine =
 
 const blank: PlainLine = { kind: "Blank" };
 
-/** A comment begins at the start of the line or after white space, so that it can't cut an entry in two. */
+/** A comment starts at the beginning of the line or after white space, so that it can't split an entry. */
 const comment = /(?:^|\s)[#;]/u;
 const separators = /[\t ,]+/u;
 const columnName = /^[a-z][a-z _-]*$/iu;
@@ -25,7 +25,7 @@ export function readPlainLine(line: string): PlainLine {
   return readEntry(first);
 }
 
-/** The row above a table that names its columns, as DShield writes it. */
+/** The header row of a table, as in DShield. */
 export function isTableHead(line: string): boolean {
   const columns = line.trim().split(/[\t,]/u);
   return columns.length > 1 && columns.every((column) => columnName.test(column.trim()));
@@ -36,7 +36,7 @@ function readEntry(text: string): PlainLine {
   return parsed.ok ? { kind: "Entry", entry: parsed.entry } : { kind: "Invalid", text, message: parsed.fault.message };
 }
 
-/** `first last prefix`, as DShield writes networks: taken only if all three say the same. */
+/** `first last prefix`, the DShield format of networks: accepted only if all three are consistent. */
 function readRange(first: string, last: string, prefix: string | undefined): PlainLine {
   const text = `${first}/${prefix ?? ""}`;
   const network = readNetwork(text, "strict");
@@ -45,6 +45,6 @@ function readRange(first: string, last: string, prefix: string | undefined): Pla
     if (lastAddress(network).every((part, place) => part === end.parts[place])) return readEntry(text);
   }
   const message =
-    "the line has two addresses and does not say that they are the first and the last of one network: write one entry on each line, or select the column with `format: Csv`";
+    "the line has two addresses that are not the first and last address of one network: write one entry per line, or select a column with `format: Csv`";
   return { kind: "Invalid", text: `${first} ${last}`, message };
 }

@@ -1,12 +1,12 @@
-// Reads a plain list chunk by chunk. Nearly every line is an IPv4 address or network, perhaps with a number or a comment
-// behind it: those are taken from the bytes. All others go to readPlainLine. A test holds both to the same result.
+// Reads a plain list chunk by chunk. Nearly every line is an IPv4 address or network, possibly followed by a number or a comment:
+// these are scanned as bytes. All others go to readPlainLine. A test ensures that both have the same results.
 import { isUtf8 } from "node:buffer";
 import type { Entry } from "../../model/entry.ts";
 import { Ipv4Scanner } from "../../model/ipv4-scanner.ts";
 import type { EntryCollector } from "./entry-collector.ts";
 import { isTableHead, readPlainLine } from "./plain-line.ts";
 
-/** A longer line is one invalid entry, and its end is skipped without being kept. */
+/** A longer line is one invalid entry, and its rest is skipped. */
 export const lineBytesMax = 4096;
 
 const tab = 9;
@@ -24,7 +24,7 @@ export class PlainReader {
   readonly #collector: EntryCollector;
   readonly #scanner = new Ipv4Scanner();
   #rest: Buffer = empty;
-  /** True after the beginning of a line that is too long. */
+  /** True within a line that is too long. */
   #isSkipping = false;
   #line = 1;
 
@@ -56,7 +56,7 @@ export class PlainReader {
       this.#line += 1;
       start = block.indexOf(lineFeed) + 1;
     }
-    // Slices of one string cost less than a string made from the bytes of each line.
+    // Slices of one string are cheaper than decoding the bytes of each line.
     const text = block.toString("latin1");
     while (start < block.length && !this.#collector.isFull) {
       const isEmpty = block[start] === lineFeed;
@@ -65,7 +65,7 @@ export class PlainReader {
     }
   }
 
-  /** Where the next line begins; undefined if this one is not of the common kind. */
+  /** The start of the next line; undefined if this line is not a common one. */
   #readCommonLine(block: Buffer, text: string, start: number): number | undefined {
     const scanner = this.#scanner;
     if (!scanner.scan(block, start)) return undefined;
@@ -99,7 +99,7 @@ export class PlainReader {
   }
 
   #refuseLongLine(bytes: Buffer): void {
-    const message = `the line has more than ${lineBytesMax} bytes: write one entry on each line`;
+    const message = `the line has more than ${lineBytesMax} bytes: write one entry per line`;
     this.#collector.addInvalid(
       this.#collector.redacted(bytes.toString("latin1", 0, lineBytesMax)),
       message,
@@ -109,8 +109,7 @@ export class PlainReader {
 }
 
 /**
- * What may follow a common entry: the end of the line, white space and a comment, or a tab and a number. Gives the start of
- * the next line.
+ * Checks what follows a common entry: the end of the line, white space and a comment, or a tab and a number. Returns the start of the next line.
  */
 function endOfCommonLine(block: Buffer, end: number): number | undefined {
   const code = block[end];

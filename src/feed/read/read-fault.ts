@@ -1,9 +1,9 @@
-// Why a text gives no entries at all. Single bad lines are no fault: they are counted.
+// Why content yields no entries at all. Individual invalid lines are not faults: they are counted.
 
 export type ReadFaultCode = "NotInFormat" | "TooManyEntries";
 
 export interface ReadFault {
   readonly code: ReadFaultCode;
-  /** A sentence that quotes nothing of the text. */
+  /** A sentence that does not quote the content. */
   readonly message: string;
 }

@@ -1,11 +1,11 @@
-// The text of a feed, in the format that the feed declares, as entries.
+// Parses the content of a feed, in its declared format, into entries.
 import type { FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedReading } from "../../model/feed.ts";
 import { EntryCollector, invalidMax } from "./entry-collector.ts";
 import { PlainReader } from "./plain-reader.ts";
 import type { ReadFault } from "./read-fault.ts";
 
-/** More entries than this are not read, whatever a feed allows. */
+/** The absolute maximum number of entries, whatever a feed allows. */
 export const entriesMax = 1_000_000;
 
 export type ReadFeed =
@@ -33,7 +33,7 @@ export async function readFeed(
   return { ok: true, reading: collector.reading() };
 }
 
-/** What plain lists do not need is loaded with the first feed that does. */
+/** Modules that plain lists do not need are loaded on demand. */
 async function readInto(
   collector: EntryCollector,
   chunks: AsyncIterable<Buffer>,

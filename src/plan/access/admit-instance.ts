@@ -23,13 +23,13 @@ export function admitInstance(
   if (key.state === "Missing") return { kind: "Blocked", blocker: "MissingApiKey", message: key.problem };
   const successor = continuedBy(instance.meta, sameKey);
   if (successor !== undefined) {
-    const message = `WafInstance ${nameKey(successor)} continues this one: let rules and origins refer to ${nameKey(successor)}, and delete this instance. Nothing is removed from the WAF by that.`;
+    const message = `WafInstance ${nameKey(successor)} continues this one: change the rules and origins to refer to ${nameKey(successor)}, and delete this instance. This removes nothing from the WAF.`;
     return { kind: "Blocked", blocker: "Continued", message };
   }
   const others = sameKey.filter((peer) => continuedBy(peer, [instance.meta]) === undefined);
   const oldest = [instance.meta, ...others].toSorted(byAge)[0];
   if (oldest !== undefined && oldest !== instance.meta) {
-    const message = `WafInstance ${nameKey(oldest)} is older and has the same API key: delete one of the two, or give this one the key of another WAF.`;
+    const message = `WafInstance ${nameKey(oldest)} is older and has the same API key: delete one of the two instances, or give this one the API key of a different WAF.`;
     return { kind: "Blocked", blocker: "DuplicateKey", message };
   }
   return { kind: "Admitted", key: key.key };

@@ -114,7 +114,7 @@ function decideFinished(
   return deleteAtMs <= nowMs ? { decision: "Delete" } : { decision: "Finished", deleteAtMs };
 }
 
-/** A time in the future was written by a clock that is ahead of ours: it must not make anything wait longer. */
+/** A time in the future was written by a clock that is ahead: it must not cause a longer wait. */
 function startOf(record: ClearRecord | undefined, nowMs: number): number {
   return Math.min(record?.startedMs ?? nowMs, nowMs);
 }

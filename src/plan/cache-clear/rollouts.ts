@@ -85,7 +85,7 @@ function isPending(record: RolloutRecord, seen: SeenWorkload): boolean {
   return seen.isRolledOut && (record.hasBegun || isAnother(record, seen));
 }
 
-/** A time in the future was written by a clock that is ahead of ours: it must not make anything wait longer. */
+/** A time in the future was written by a clock that is ahead: it must not cause a longer wait. */
 function notBefore(
   { clearedAtMs, attempts, attemptedAtMs }: RolloutRecord,
   minIntervalMs: number,

@@ -1,5 +1,5 @@
-// Names the content of a feed, so that a person can accept exactly this one. The order of the entries and comments of the
-// text do not count: many lists change both at each fetch.
+// Computes the hash of the content of a feed, so that a person can accept exactly this content. Ignores order and comments,
+// because many lists change both at every fetch.
 import { createHash } from "node:crypto";
 import type { FeedContent } from "../../model/feed.ts";
 

@@ -1,12 +1,12 @@
-// The active decisions of a CrowdSec local API: a full answer, then changes to it. The server names a value as deleted only
-// when no other decision about it is active. When a decision ends is known from its duration, so that it also ends while the
-// server is away.
+// The active decisions of a CrowdSec local API: a full response, then changes to it. The server reports a value as deleted only
+// if no other decision for it is active. The duration of a decision determines its expiry, so that it also expires while the
+// server is unavailable.
 import type { Entry } from "../../model/entry.ts";
 import { familyOf, parseDeclaredEntry } from "../../model/entry.ts";
 import type { FeedReading, InvalidLine } from "../../model/feed.ts";
 
 export interface Decision {
-  /** In whatever letter case: `Ip`, `Range`, `Country` and so on. */
+  /** Case-insensitive: `Ip`, `Range`, `Country` and so on. */
   readonly scope: string;
   readonly type: string;
   readonly value: string;
@@ -16,7 +16,7 @@ export interface Decision {
 }
 
 export interface ActiveDecision {
-  /** Undefined if the value is no entry. */
+  /** Undefined if the value is not an entry. */
   readonly entry: Entry | undefined;
   readonly value: string;
   /** `ban` and so on, in lower case. */
@@ -27,13 +27,13 @@ export interface ActiveDecision {
   readonly endMs: number;
 }
 
-/** By type and value: what the server tells apart. */
+/** By type and value, which identify a decision on the server. */
 export type ActiveDecisions = ReadonlyMap<string, ActiveDecision>;
 
 const usedScopes: ReadonlySet<string> = new Set(["ip", "range"]);
 const invalidLinesMax = 10;
 
-/** Everything that is active, as a full answer says. `before` is what was active when the last answer came. */
+/** All active decisions, from a full response. `before` is what was active when the last answer came. */
 export function allDecisions(
   before: ActiveDecisions,
   decisions: readonly Decision[],
@@ -43,7 +43,7 @@ export function allDecisions(
   return withDecisions(new Map(), { before, decisions, types, nowMs });
 }
 
-/** What was deleted goes first: a value that is deleted and decided on anew is active. */
+/** Deletions first: a value that is deleted and added again is active. */
 export function changedDecisions(
   active: ActiveDecisions,
   changes: { readonly added: readonly Decision[]; readonly deleted: readonly Decision[] },
@@ -72,7 +72,7 @@ function withDecisions(
     if (!usedScopes.has(scope.toLowerCase()) || !wanted.has(type.toLowerCase()) || endMs <= nowMs) continue;
     const key = keyOf(decision);
     const known = active.get(key);
-    // Of several decisions about one value the longest counts.
+    // If there are several decisions for one value, the longest one applies.
     if (known === undefined || known.endMs < endMs) {
       active.set(key, activeDecision(decision, before.get(key)?.seenMs ?? nowMs));
     }
@@ -129,7 +129,7 @@ export interface OriginCount {
   readonly count: number;
 }
 
-/** How many values are active, by origin: for the usage metrics. */
+/** The number of active values by origin, for the usage metrics. */
 export function countByOrigin(active: ActiveDecisions): OriginCount[] {
   const counts = new Map<string, OriginCount>();
   for (const { entry, origin } of active.values()) {

@@ -1,4 +1,4 @@
-// The entries that a rule gets from a feed: those of its last good content, if the feed allows the namespace of the rule.
+// The entries that a rule gets from a feed: the last good content, if the feed allows the namespace of the rule.
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import type { FeedContent } from "../../model/feed.ts";
@@ -9,7 +9,7 @@ import { matchesSelector } from "../../model/label-selector.ts";
 /** A feed as rules see it. */
 export interface FeedView {
   readonly feed: DeclaredFeed;
-  /** Undefined: it never had any. */
+  /** Undefined if it never had any. */
   readonly content: FeedContent | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface FeedUser {
   readonly labels: Readonly<Record<string, string>> | undefined;
 }
 
-/** What the source of such entries is called, wherever it is named. */
+/** The name of a feed as a source of entries. */
 export function feedSourceName(feed: ObjectName): string {
   return `WafFeed ${nameKey(feed)}`;
 }
@@ -30,14 +30,14 @@ export function feedTextFor(name: ObjectName, view: FeedView | undefined, user: 
   const source = feedSourceName(name);
   const missing = (problem: string): AddressText => ({ state: "Missing", source, problem });
   if (name.namespace !== user.namespace && (view === undefined || !isAllowed(view.feed, user))) {
-    // One sentence for both: who may not use a feed need not learn whether it exists.
+    // The same message for both cases: a user without access must not learn whether a feed exists.
     return missing(
       `${source} does not exist, or does not allow rules of namespace ${user.namespace} in its spec.allowedNamespaces.`,
     );
   }
   if (view === undefined) return missing(`${source} does not exist: create it, or correct spec.addressesFrom.`);
   const { content } = view;
-  return content === undefined ? missing(`${source} has no content yet: see its status.`) : listed(content, source);
+  return content === undefined ? missing(`${source} has no content yet: check its status.`) : listed(content, source);
 }
 
 const texts = new WeakMap<FeedContent["entries"], Map<string, AddressText>>();
@@ -51,7 +51,7 @@ function listed({ entries }: FeedContent, source: string): AddressText {
   return text;
 }
 
-/** The feed says whose rules may use it. */
+/** The feed declares which namespaces may use it. */
 function isAllowed({ allowedNamespaces: { from, selector } }: DeclaredFeed, { labels }: FeedUser): boolean {
   if (from === "All") return true;
   return from === "Selector" && selector !== undefined && labels !== undefined && matchesSelector(selector, labels);

@@ -1,5 +1,5 @@
-// What is known of one feed, and how each fetch changes it. The last good content stays until a newer one passes the guards
-// or is accepted by its hash; no failure takes anything away. All of it outlives a restart.
+// The state of one feed, and how each fetch changes it. The last good content stays until newer content passes the guards or is
+// accepted by its hash; failures never remove it. The state survives restarts.
 import { createHash } from "node:crypto";
 import type { DeclaredFeed, FeedFormat } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading, InvalidLine } from "../../model/feed.ts";
@@ -20,11 +20,11 @@ export interface GoodContent {
   readonly facts: TextFacts | undefined;
   /** When these entries were first read. */
   readonly changedAtMs: number;
-  /** When the source last said that they are current. */
+  /** When the source last confirmed them. */
   readonly confirmedAtMs: number;
 }
 
-/** New content that a guard keeps from being used. */
+/** New content that a guard put on hold. */
 export interface HeldContent {
   readonly reason: HoldReason;
   readonly message: string;
@@ -38,7 +38,7 @@ export type FeedFault =
   | { readonly code: "Markup" | "Empty"; readonly message: string; readonly retryAfterMs?: number };
 
 export interface FeedState {
-  /** The source that the content came from. Its validators are worth nothing for another one. */
+  /** The source of the content. Its validators are not valid for other sources. */
   readonly sourceKey: string;
   readonly good: GoodContent | undefined;
   readonly held: HeldContent | undefined;
@@ -46,13 +46,13 @@ export interface FeedState {
   readonly fault: FeedFault | undefined;
   readonly failures: number;
   readonly lastFetchMs: number | undefined;
-  /** Undefined: at once. */
+  /** Undefined if due immediately. */
   readonly nextFetchMs: number | undefined;
-  /** The hash that was accepted last: it accepts nothing twice. */
+  /** The last accepted hash, which is not accepted again. */
   readonly usedAcceptance: string | undefined;
   /** The value of `wafsync.dev/requested-at` that was handled last. */
   readonly handledRequest: string | undefined;
-  /** The value of `wafsync.dev/accept-feed` that the last fetch saw. */
+  /** The value of `wafsync.dev/accept-feed` at the last fetch. */
   readonly seenAcceptance: string | undefined;
 }
 
@@ -71,14 +71,14 @@ export function initialFeedState(feed: DeclaredFeed): FeedState {
   };
 }
 
-/** Names everything of the declaration that decides what a fetch brings. A hash, because URLs may contain tokens. */
+/** Identifies the part of the declaration that determines the result of a fetch. A hash, because URLs may contain tokens. */
 function sourceKeyOf({ source }: DeclaredFeed): string {
   return createHash("sha256").update(JSON.stringify(source)).digest("hex").slice(0, 32);
 }
 
 /**
- * The state under the current declaration. Another source, a new request or a new acceptance make a fetch due. The content
- * stays: until the new source has answered, the old entries are the last good ones.
+ * Applies the current declaration to the state. A new source, request or acceptance makes a fetch due. The content stays: until
+ * the new source has responded, the old entries are the last good content.
  */
 export function adaptFeedState(state: FeedState, feed: DeclaredFeed, requestedAt: string | undefined): FeedState {
   const sourceKey = sourceKeyOf(feed);
@@ -104,7 +104,7 @@ export function fetchDueMs(state: FeedState, feed: DeclaredFeed, nowMs: number):
   return feed.suspend ? undefined : (state.nextFetchMs ?? nowMs);
 }
 
-/** What the next request may say about the text that is known already. */
+/** The validators for the next request. */
 export function validatorsOf({ good }: FeedState): Pick<TextFacts, "etag" | "lastModified"> {
   return { etag: good?.facts?.etag, lastModified: good?.facts?.lastModified };
 }
@@ -125,7 +125,7 @@ export function afterFetch(
     ...state,
     lastFetchMs: moment.nowMs,
     seenAcceptance: acceptance,
-    // Once the annotation has another value, the same content may be accepted again.
+    // After the annotation has changed, the same content can be accepted again.
     usedAcceptance: acceptance === state.usedAcceptance ? acceptance : undefined,
   };
   switch (outcome.kind) {
@@ -223,7 +223,7 @@ function updated(before: GoodContent | undefined, reading: FeedReading, nowMs: n
     : goodContent(reading, undefined, contentHash(reading.content), before, nowMs);
 }
 
-/** The source answered, even if a guard keeps the answer from being used. */
+/** Whether the source responded, even if a guard put the content on hold. */
 function succeeded(state: FeedState, { intervalMs }: DeclaredFeed, { nowMs, random }: FetchMoment): FeedState {
   const next = nextFetchMs({ nowMs, intervalMs, failures: 0, retryAfterMs: undefined, random });
   return { ...state, failures: 0, fault: undefined, nextFetchMs: next };
@@ -252,7 +252,7 @@ export function firstEndMs(content: FeedContent): number {
   return firstMs;
 }
 
-/** The content without the entries that have ended; the very same object if none has. */
+/** The content without expired entries; the same object if none has expired. */
 export function withoutEnded(content: FeedContent, nowMs: number): FeedContent {
   if (firstEndMs(content) > nowMs) return content;
   const { entries, expiresAtMs } = content;

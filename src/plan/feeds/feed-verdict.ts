@@ -1,4 +1,4 @@
-// What the state of a feed means for people, as one finding: the reason, who moves next, and a sentence.
+// Summarizes the state of a feed for people: the reason, who has to act next, and a sentence.
 import type { DeclaredFeed, FeedGuards } from "../../model/declared-feed.ts";
 import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
@@ -19,7 +19,7 @@ export type FetchedReason =
 export interface FeedVerdict {
   readonly reason: FetchedReason;
   readonly message: string;
-  /** Who moves next: nobody, wafsync for the first time, wafsync again, a person, or whoever suspended the feed. */
+  /** Who has to act next: nobody, wafsync for the first time, wafsync again, a person, or the person who suspended the feed. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
 
@@ -55,16 +55,16 @@ export function judgeFeed(state: FeedState, feed: DeclaredFeed): FeedVerdict {
     const approval = howToApprove(held, feed);
     return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent(state)} ${approval}` };
   }
-  if (good === undefined) return { reason: "Pending", next: "Working", message: "The source has not been asked yet." };
+  if (good === undefined) return { reason: "Pending", next: "Working", message: "The feed has not been fetched yet." };
   return { reason: "Fetched", next: "Settled", message: `The feed has ${entriesText(good.content.entries.length)}.` };
 }
 
-/** Decisions come and go by the minute, so a hash of them names what is on hold for no longer than that. */
+/** Decisions change every minute, so their hash is valid only for that time. */
 function howToApprove({ hash, reason }: HeldContent, { source }: DeclaredFeed): string {
   const guard = guardsOfReasons[reason];
   if (source.type === "Http" || guard === undefined)
     return `To use it, annotate the feed with ${acceptAnnotation}: "${hash}".`;
-  return `To use the decisions, change spec.guards.${guard}, and change it back after the next fetch.`;
+  return `To use the decisions, change spec.guards.${guard}, and restore it after the next fetch.`;
 }
 
 const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> = {
@@ -76,10 +76,10 @@ const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> =
 
 function usedContent({ good }: FeedState): string {
   if (good === undefined) return "There is no content yet.";
-  return `The last good content stays in use: ${entriesText(good.content.entries.length)}.`;
+  return `Rules continue to use the last good content: ${entriesText(good.content.entries.length)}.`;
 }
 
-/** Since when the content counts as stale; undefined if it does not. A suspended feed never does: nobody expects it to change. */
+/** The time since which the content is stale; undefined if it is not. A suspended feed is never stale, because it is not expected to change. */
 export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number): number | undefined {
   if (state.good === undefined || feed.suspend) return undefined;
   const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);

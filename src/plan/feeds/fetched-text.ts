@@ -1,15 +1,15 @@
-// What one fetch of a feed came to: what the decisions about it are made from.
+// The result of one fetch of a feed, as the input for decisions.
 import type { FeedReading } from "../../model/feed.ts";
 
-/** What the server said about a text, for the next request and for the status. */
+/** The server's metadata of the content, for the next request and for the status. */
 export interface TextFacts {
   readonly etag: string | undefined;
   readonly lastModified: string | undefined;
-  /** Of the decoded text, in hexadecimal. */
+  /** Of the decoded content, in hexadecimal. */
   readonly sha256: string;
-  /** In lower case, without parameters; undefined if the server did not say. */
+  /** In lower case, without parameters; undefined if the server did not declare it. */
   readonly contentType: string | undefined;
-  /** Whether the text begins as HTML and XML do. */
+  /** Whether the content starts like HTML or XML. */
   readonly looksLikeMarkup: boolean;
   readonly bytes: number;
 }
@@ -32,15 +32,15 @@ export type FetchFaultCode =
 export interface FetchFault {
   readonly code: FetchFaultCode;
   readonly message: string;
-  /** How long the server asks to wait. */
+  /** The delay that the server requests. */
   readonly retryAfterMs?: number;
 }
 
 export type FetchOutcome =
-  /** The text is the one whose validators were sent. */
+  /** The content matches the validators of the request. */
   | { readonly kind: "NotModified" }
-  /** Decisions of CrowdSec have no facts: they do not come as a text. */
+  /** CrowdSec decisions have no facts, because they are not text. */
   | { readonly kind: "Read"; readonly reading: FeedReading; readonly facts: TextFacts | undefined }
-  /** Changes that the source named one by one, applied to the content: nothing is missing by mistake. */
+  /** The source reported individual changes, so no entries can be missing by mistake. */
   | { readonly kind: "Updated"; readonly reading: FeedReading }
   | { readonly kind: "Failed"; readonly fault: FetchFault };

@@ -1,12 +1,12 @@
-// Decides whether a new content of a feed may replace the last good one. What only looks wrong is put on hold until a person
-// accepts it by its hash; what is certainly no list is refused.
+// Decides whether new content of a feed may replace the last good content. Suspicious content is put on hold until a person
+// accepts it by its hash; content that is definitely not a list is rejected.
 import type { FeedFormat, FeedGuards } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading } from "../../model/feed.ts";
 import type { TextFacts } from "./fetched-text.ts";
 
-/** As for lists: the share says little about a few entries. */
+/** As for lists: a percentage of only a few entries is not meaningful. */
 export const shrinkGuardEntriesMin = 10;
-/** Likewise for invalid lines. */
+/** The same for invalid lines. */
 export const invalidGuardLinesMin = 10;
 
 export type HoldReason = "TooFewEntries" | "TooManyEntries" | "Shrunk" | "TooManyInvalid" | "UnexpectedContentType";
@@ -14,17 +14,17 @@ export type HoldReason = "TooFewEntries" | "TooManyEntries" | "Shrunk" | "TooMan
 export type FeedDecision =
   | { readonly verdict: "Accept" }
   | { readonly verdict: "Hold"; readonly reason: HoldReason; readonly message: string }
-  /** Nobody can accept it. */
+  /** Can't be accepted. */
   | { readonly verdict: "Refuse"; readonly reason: "Markup" | "Empty"; readonly message: string };
 
 export interface JudgedContent {
   readonly reading: FeedReading;
-  /** Absent for what does not come as a text. */
+  /** Absent for content that is not text. */
   readonly facts: TextFacts | undefined;
   readonly format: FeedFormat["type"] | "Decisions";
 }
 
-/** The first guard that objects. */
+/** The first guard that rejects the content. */
 export function judgeContent(
   judged: JudgedContent,
   lastGood: FeedContent | undefined,
@@ -45,11 +45,11 @@ function refusal({ facts, reading }: JudgedContent): FeedDecision | undefined {
   if (facts === undefined) return undefined;
   if (facts.looksLikeMarkup) {
     const message =
-      "The server answered with a page (HTML or XML) instead of a list: check the URL, and whether a login or a challenge page answers in its place.";
+      "The server returned a page (HTML or XML) instead of a list: check the URL, and whether it leads to a login or challenge page.";
     return { verdict: "Refuse", reason: "Markup", message };
   }
   if (facts.bytes === 0 && reading.counts.total === 0) {
-    return { verdict: "Refuse", reason: "Empty", message: "The server answered with an empty text." };
+    return { verdict: "Refuse", reason: "Empty", message: "The server returned an empty response." };
   }
   return undefined;
 }
@@ -58,7 +58,7 @@ function tooFew({ valid }: FeedCounts, { minEntries }: FeedGuards): FeedDecision
   if (valid >= minEntries) return undefined;
   return hold(
     "TooFewEntries",
-    `The feed has ${entries(valid)}, and spec.guards.minEntries asks for ${number(minEntries)}.`,
+    `The feed has ${entries(valid)}, but spec.guards.minEntries requires ${number(minEntries)}.`,
   );
 }
 
@@ -66,13 +66,13 @@ function tooMany({ valid }: FeedCounts, { maxEntries }: FeedGuards): FeedDecisio
   if (valid <= maxEntries) return undefined;
   return hold(
     "TooManyEntries",
-    `The feed has ${entries(valid)}, and spec.guards.maxEntries allows ${number(maxEntries)}.`,
+    `The feed has ${entries(valid)}, but spec.guards.maxEntries allows ${number(maxEntries)}.`,
   );
 }
 
 function tooManyInvalid({ invalid, total }: FeedCounts, { maxInvalidPercent }: FeedGuards): FeedDecision | undefined {
   if (total < invalidGuardLinesMin || invalid * 100 <= total * maxInvalidPercent) return undefined;
-  const message = `${number(invalid)} of ${number(total)} lines are not valid entries, and spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
+  const message = `${number(invalid)} of ${number(total)} lines are not valid entries, but spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
   return hold("TooManyInvalid", message);
 }
 
@@ -84,7 +84,7 @@ function shrunk(
   const before = lastGood?.entries.length ?? 0;
   const lost = before - valid;
   if (before < shrinkGuardEntriesMin || lost * 100 <= before * maxShrinkPercent) return undefined;
-  const message = `The feed shrank from ${number(before)} to ${entries(valid)}, and spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
+  const message = `The feed shrank from ${number(before)} to ${entries(valid)}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
   return hold("Shrunk", message);
 }
 
@@ -95,7 +95,7 @@ function contentType({ facts, format }: JudgedContent): FeedDecision | undefined
   if (type === undefined || !pageTypes.test(type)) return undefined;
   return hold(
     "UnexpectedContentType",
-    `The server calls the text ${type.slice(0, 60)}, which is not a type for ${format} lists.`,
+    `The response has the content type ${type.slice(0, 60)}, which is not valid for ${format} lists.`,
   );
 }
 

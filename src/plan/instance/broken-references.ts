@@ -1,7 +1,7 @@
-// The holds of rules and origins that this version of wafsync does not understand, and of those that are attached to no
-// instance by mistake. A typing error in `spec.instanceRef` looks like
-// the deletion of the object to its former instance: so what it owned stays until the reference is corrected, the object is
-// deleted or a person approves. An object that names another instance which exists was moved, and holds nothing.
+// The holds of rules and origins that this version of wafsync does not understand, or that are not attached to an instance by
+// mistake. To its former instance, a typo in `spec.instanceRef` looks like the deletion of the object. Its entries therefore stay
+// until the reference is corrected, the object is deleted or a person approves the removals. An object that refers to another
+// existing instance was moved, and causes no hold.
 import type { EntryOwner } from "../../model/entry-owners.ts";
 import type { BrokenReference, Gathered } from "../../model/gathered.ts";
 import { resourceKey } from "../../model/resource.ts";
@@ -13,7 +13,7 @@ import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { noObjectHolds } from "../lists/holds.ts";
 import { expiryOf } from "./expiry.ts";
 
-/** Those of objects that this version does not understand. */
+/** The holds of objects that this version does not understand. */
 function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObjects">): ObjectHolds {
   if (invalidObjects === undefined) return noObjectHolds;
   return {
@@ -26,7 +26,7 @@ function holdsOfInvalidObjects({ invalidObjects }: Pick<Gathered, "invalidObject
   };
 }
 
-/** @param rules what was compiled of the attached rules */
+/** @param rules the compiled attached rules */
 export function holdsOfObjects(gathered: Gathered, rules: readonly CompiledRule[], nowMs: number): ObjectHolds {
   const { brokenReferences } = gathered;
   const invalid = holdsOfInvalidObjects(gathered);
@@ -48,7 +48,7 @@ export function holdsOfObjects(gathered: Gathered, rules: readonly CompiledRule[
   };
 }
 
-/** In a directory: the objects that another name may stand for, among them those whose namespace is not allowed. */
+/** In a directory: objects that may have been declared under a different name, including those whose namespace has no access. */
 function byPlainName(objects: Iterable<BrokenReference>, rules: readonly CompiledRule[]): Map<string, BrokenReference> {
   const named = new Map<string, BrokenReference>();
   for (const { rule: declared, verdict, message } of rules) {
@@ -68,11 +68,11 @@ function holdOf({ declared, problem, place }: BrokenReference, owner: string): H
   const owned = meta.kind === "WafOrigin" ? "origin is" : "entries are";
   return {
     scope: { kind: "Object", object },
-    reason: `${object}${where} is attached to no instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if its ${owned} to go.`,
+    reason: `${object}${where} is not attached to an instance. ${capitalized(asSentence(problem))}${renamed} Correct ${fields}, or delete the object if its ${owned} to go.`,
   };
 }
 
-/** An expired rule wants nothing, however it is attached. */
+/** An expired rule declares nothing, whether or not it is attached. */
 function isOver({ declared }: BrokenReference, nowMs: number): boolean {
   if (declared.meta.deleting) return true;
   const expiresAtMs = "action" in declared ? expiryOf(declared) : undefined;

@@ -1,7 +1,7 @@
 // A renamed or moved instance takes over the record of the former one, so that everything stays managed without a call of the
-// WAF. Both have to be about the same WAF. Whoever may create
-// instances in a namespace of their own must not obtain the record of another team, so the domain alone proves nothing: the
-// API key or the base URL has to be the recorded one too. A base URL whose API names the same domain has checked the key.
+// WAF. Both must refer to the same WAF. A user who can create instances in their own namespace must not obtain the record of
+// another team, so the domain is not sufficient: the API key or the base URL must also match the record. If the API at the same
+// base URL returns the same domain, it has verified the key.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { HandledTrigger, Inventory, Managed } from "../../model/inventory.ts";
@@ -9,7 +9,7 @@ import { listNames } from "../../model/declared.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 
-/** Whether a record is about the WAF that `instance` reaches with `key` and that names itself `domain`. */
+/** Whether a record belongs to the WAF that `instance` reaches with `key` and that reports `domain`. */
 export function isAboutSameWaf(
   { domain: recorded, waf }: Inventory,
   { baseUrl }: DeclaredInstance,
@@ -19,7 +19,7 @@ export function isAboutSameWaf(
   return waf?.baseUrl === baseUrl || waf?.keyMark === key.markFor(recorded);
 }
 
-/** What `own` records, and what `former` recorded before. Where both know something, `own` counts; the same object if it knows all. */
+/** Merges `own` and `former`. `own` takes precedence; the same object if `former` adds nothing. */
 export function joinRecords(own: Inventory, former: Inventory, formerName: ObjectName, ownName: ObjectName): Inventory {
   const continued = nameKey(formerName);
   const managed = joinManaged(own, former);
@@ -48,12 +48,12 @@ export function joinRecords(own: Inventory, former: Inventory, formerName: Objec
     disputes: own.disputes.length > 0 ? own.disputes : former.disputes,
     handledTriggers: [...own.handledTriggers, ...handledTriggers],
     rollouts: [...own.rollouts, ...rollouts],
-    // A hash that was used for either must not act again.
+    // A hash that was used for either of them must not work again.
     approvals: own.approvals + former.approvals,
   };
 }
 
-/** A cache clear next to the former instance moves with it, and is not done again for it. */
+/** A cache clear next to the former instance moves with it, and is not repeated. */
 function movedWith(handled: HandledTrigger, former: ObjectName, own: ObjectName): HandledTrigger {
   const home = `${former.namespace}/`;
   if (!handled.cacheClear.startsWith(home)) return handled;

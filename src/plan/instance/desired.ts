@@ -1,8 +1,8 @@
-// The desired state of one instance: what should be on each list, which rules want each entry, and what came of each rule.
+// The desired state of one instance: the entries of each list, the rules that declare each entry, and the result of each rule.
 //
 //   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ carved ──▶ lists
 //
-// An entry that is refused at any of these steps is reported on its rule and stops nothing else.
+// An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners } from "../../model/entry-owners.ts";
@@ -33,11 +33,11 @@ export interface DesiredState {
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
   readonly compiledOrigins: readonly CompiledOrigin[];
-  /** What can't be read, and which removals wait for it. */
+  /** Unreadable sources, and the removals that they put on hold. */
   readonly holds: readonly Hold[];
-  /** The same of objects that are attached to no instance by mistake, by what they owned. */
+  /** The same for objects that are not attached to an instance by mistake, by their owners. */
   readonly ofObjects: ObjectHolds;
-  /** True if it is another one once it is known what is managed. */
+  /** True if the result depends on which entries are managed. */
   readonly dependsOnManaged: boolean;
   /** How many removals a plan may have; undefined where the owner asked for all of them. */
   readonly removalGuards: Guards | undefined;
@@ -48,8 +48,8 @@ export interface DesiredState {
 }
 
 /**
- * Works out the desired state from what was gathered. `nowMs` decides which rules have expired, and what is `managed` and
- * `shown` by the lists who wins a conflict: these only matter if the result `dependsOnManaged`.
+ * Computes the desired state from the gathered objects. `nowMs` determines which rules have expired. `managed` and `shown`
+ * determine which rule wins a conflict: they matter only if the result `dependsOnManaged`.
  */
 export function compileDesired(
   gathered: Gathered,
@@ -61,7 +61,7 @@ export function compileDesired(
   const origins = compileOrigins(gathered);
   const guards = compileGuards(
     instance,
-    // Those of guests protect nothing: otherwise an origin of theirs could lift a block.
+    // Origins of guests are not protected: otherwise a guest's origin could remove a block.
     origins.compiled
       .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
       .map(({ origin }) => origin),
@@ -144,7 +144,7 @@ export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<str
   return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
 }
 
-/** What is on hold on the blocklist, with the namespaces that it is on hold for: no Allow entry of another one may lift it. */
+/** The Block entries on hold, with the namespaces for which they are on hold: no Allow entry of another namespace may override them. */
 function heldBlocks(
   held: Pick<DesiredState, "holds" | "ofObjects">,
   gathered: Gathered,
@@ -170,7 +170,7 @@ function heldBlocks(
   };
 }
 
-/** Entries that the same rules want share one array, which spares memory and lets others compare it by identity. */
+/** Entries that the same rules declare share one array, which saves memory and allows comparison by identity. */
 function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<Entry, readonly CompiledRule[]> {
   const wanted = new Map<Entry, readonly CompiledRule[]>();
   for (const rule of rules) {

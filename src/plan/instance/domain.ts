@@ -1,20 +1,20 @@
-// Which WAF does the key belong to? Nothing is written to another WAF than the one that the first sync saw, unless the user
-// names its domain in `expectedDomain`: a key that was swapped between staging and production must not move the lists along.
-// Each domain has a record of its own. A WAF that only changed its domain keeps its record: its API key tells.
+// Determines to which WAF the key belongs. wafsync writes only to the WAF of the first sync, unless the user sets
+// `expectedDomain` to a different one: if the keys of staging and production are swapped, the lists must not move. Each domain
+// has a separate record. A WAF whose domain changed keeps its record: it is recognized by its API key.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Inventory, Managed } from "../../model/inventory.ts";
 import { countManaged, emptyInventory } from "../../model/inventory.ts";
 
-/** How many other domains are remembered. */
+/** The maximum number of other domains in the record. */
 export const otherDomainsMax = 20;
 
 export type DomainDecision =
-  /** `inventory` is the record that counts for this domain; `told` says what happened to the record of the former one. */
+  /** `inventory` is the record for this domain; `told` describes what happened to the former record. */
   | { readonly state: "Known"; readonly inventory: Inventory; readonly told: string | undefined }
   | { readonly state: "Changed"; readonly message: string };
 
-/** @param domain the domain that the API names for `key` */
+/** @param domain the domain that the API reports for `key` */
 export function decideDomain(
   instance: DeclaredInstance,
   inventory: Inventory,
@@ -35,17 +35,17 @@ export function decideDomain(
   if (expected === undefined) {
     return {
       state: "Changed",
-      message: `The API key used to belong to ${former} and now belongs to ${domain}: put the former key back, or write spec.expectedDomain: ${domain} to continue with the new WAF. Nothing is written until then.`,
+      message: `The API key used to belong to ${former} and now belongs to ${domain}: restore the former key, or set spec.expectedDomain: ${domain} to continue with the new WAF. wafsync writes nothing until then.`,
     };
   }
   if (inventory.waf?.keyMark === key.markFor(former)) {
-    const told = `The WAF of ${former} is now called ${domain}, by its API key: wafsync keeps managing its ${described(inventory)}.`;
+    const told = `The domain of the WAF changed from ${former} to ${domain}, and the API key is the same: wafsync continues to manage its ${described(inventory)}.`;
     return { state: "Known", inventory: identified(inventory, domain, instance, key), told };
   }
   return switchDomain(inventory, { instance, former, domain, key });
 }
 
-/** The WAF is another one: what is managed on the former WAF stays recorded under its domain. */
+/** The WAF is a different one: entries on the former WAF stay recorded under its domain. */
 function switchDomain(
   inventory: Inventory,
   {
@@ -62,13 +62,13 @@ function switchDomain(
     others.set(former.toLowerCase(), { entries: inventory.entries, origins: inventory.origins });
   }
   if (others.size > otherDomainsMax) {
-    const message = `The record of this instance holds the entries of ${otherDomainsMax} other domains already: declare another WafInstance for ${domain}. Nothing is written until then.`;
+    const message = `The record of this instance already contains the entries of ${otherDomainsMax} other domains: declare another WafInstance for ${domain}. wafsync writes nothing until then.`;
     return { state: "Changed", message };
   }
   const { handledTriggers, rollouts, approvals, continued } = inventory;
   const { entries, origins } = found;
   const next = { ...emptyInventory, handledTriggers, rollouts, approvals, continued, entries, origins };
-  const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and their record is kept for when the instance names ${former} again.`;
+  const told = `The instance now manages the WAF of ${domain}, with a record of ${described(found)}. The ${described(inventory)} on the WAF of ${former} stay there, and wafsync keeps their record in case the instance returns to ${former}.`;
   return {
     state: "Known",
     inventory: identified({ ...next, otherDomains: others }, domain, instance, key),

@@ -1,5 +1,4 @@
-// One rule by itself: whether it is attached, what it wants, and what of that is refused. How it agrees with other rules is
-// settled later.
+// Evaluates a single rule: whether it is attached, its entries, and the rejected ones. Conflicts with other rules are resolved later.
 import type { DeclaredInstance, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -24,7 +23,7 @@ export interface Drafting {
   readonly holds: Hold[];
 }
 
-/** Adds what holds removals to `holds`, and what it uses of its namespace's quota to `quota`. */
+/** Adds its holds to `holds`, and its usage of the namespace's quota to `quota`. */
 export function draftRule(
   gatheredRule: GatheredRule,
   { gathered, guards, quota, nowMs, holds }: Drafting,
@@ -75,7 +74,7 @@ export function draftRule(
   const beside = grant === undefined ? undefined : ungrantedBeside(instance, gatheredRule.rule, grant);
   return {
     ...base,
-    // What is wrong with the entries of an expired rule matters no more.
+    // Invalid entries of an expired rule are irrelevant.
     ...(expired
       ? accepted
       : verdictOf(gatheredRule, read, { guarded: guarded.rejected, tooMany: fitting.rejected, beside })),
@@ -93,12 +92,12 @@ function feedsOf({ texts }: GatheredRule): ReadonlySet<string> {
 
 const accepted = { verdict: "Accepted", message: "" } as const;
 
-/** Whether the object is of the instance's own namespace. */
+/** Whether the object is in the instance's own namespace. */
 export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta: ResourceMeta }): boolean {
   return meta.namespace === instance.meta.namespace;
 }
 
-/** What the rule can't be asked now: each missing source by itself, and all invalid lines together. */
+/** The unreadable parts of the rule: one hold for each missing source, and one for all invalid lines. */
 function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
   const holds = missing.map(({ source, problem }): Hold => ({
     scope: { kind: "Source", list, rule, source },
@@ -114,7 +113,7 @@ function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries
 interface Refused {
   readonly guarded: readonly RejectedEntry[];
   readonly tooMany: readonly RejectedEntry[];
-  /** What was not granted, although the rest of the rule counts. */
+  /** The part that was not granted, although the rest of the rule applies. */
   readonly beside: string | undefined;
 }
 
@@ -133,7 +132,7 @@ function verdictOf(
   if (faulty.length > 0) return { verdict: "GuardRejected", message };
   if (tooMany.length > 0) return { verdict: "QuotaExceeded", message };
   if (beside !== undefined) return { verdict: "NotGranted", message: beside };
-  // A feed may list nothing at the moment, as CrowdSec does on a quiet day. Its own guards judge that.
+  // A feed may currently be empty, for example with CrowdSec. Its own guards check that.
   if (entries.size === 0 && gathered.rule.feeds.length === 0)
     return { verdict: "NoEntries", message: describeEmpty(gathered) };
   return accepted;

@@ -8,7 +8,7 @@ import type { Observed, SeenLists } from "../../model/observed.ts";
 export interface DriftedEntry {
   readonly list: ListName;
   readonly entry: Entry;
-  /** `Vanished`: declared, was there, is gone. `Reappeared`: wafsync removed it, nobody declares it, it is back. */
+  /** `Vanished`: declared, was on the list, is missing. `Reappeared`: wafsync removed it, no rule declares it, it is back. */
   readonly change: "Vanished" | "Reappeared";
 }
 

@@ -1,7 +1,7 @@
-// When the entries of a rule end by themselves.
+// When the entries of a rule expire.
 import type { DeclaredRule } from "../../model/declared.ts";
 
-/** When a rule's entries go: the earlier of `expiresAt` and creation plus `ttl`; undefined where it never expires. */
+/** The expiry of a rule: the earlier of `expiresAt` and creation plus `ttl`; undefined if it never expires. */
 export function expiryOf(rule: DeclaredRule): number | undefined {
   const byTtl =
     rule.ttlMs === undefined || rule.meta.createdAtMs === undefined ? undefined : rule.meta.createdAtMs + rule.ttlMs;

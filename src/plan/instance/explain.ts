@@ -1,4 +1,4 @@
-// Why an address is blocked, allowed, or neither: every entry of both lists that covers it, and every rule that names it.
+// Explains why an address is blocked, allowed, or neither: all entries of both lists that cover it, and all rules that declare it.
 import { AddressCover } from "../../model/address-cover.ts";
 import type { DeclaredRule, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -19,17 +19,17 @@ import { isNamedIn, narrowGathered } from "./narrow.ts";
 export interface ExplainInput {
   readonly address: Entry;
   readonly gathered: Gathered;
-  /** The lists as the WAF shows them; undefined if they could not be read. */
+  /** The lists of the WAF; undefined if they could not be read. */
   readonly live: Readonly<Record<ListName, readonly string[]>> | undefined;
   /** Undefined if it could not be read. */
   readonly inventory: Pick<Inventory, "entries" | "refusals"> | undefined;
   readonly nowMs: number;
 }
 
-/** A rule that wants an entry which covers the address. */
+/** A rule that declares an entry that covers the address. */
 export interface Wanting {
   readonly rule: DeclaredRule;
-  /** The places in it: `spec.addresses[3]`, or a line of a ConfigMap. */
+  /** The positions in the rule: `spec.addresses[3]`, or a line of a ConfigMap. */
   readonly sources: readonly string[];
   readonly expiresAtMs: number | undefined;
 }
@@ -42,25 +42,25 @@ export interface Covering {
   readonly isLive: boolean | undefined;
   /** As the list shows it. */
   readonly spellings: readonly string[];
-  /** Undefined if it is not known. A declared entry that is not on the list is not managed yet. */
+  /** Undefined if unknown. A declared entry that is not on the list is not managed yet. */
   readonly isManaged: boolean | undefined;
   readonly manner: Manner | undefined;
   readonly sinceMs: number | undefined;
-  /** Empty if no rule wants it. */
+  /** Empty if no rule declares it. */
   readonly wantedBy: readonly Wanting[];
-  /** Who wanted it last, if no rule does. */
+  /** The last owners, if no rule declares it. */
   readonly formerOwners: readonly EntryOwner[];
-  /** What the API said when it refused to add it; undefined if it did not. */
+  /** The API's error if it refused to add it; otherwise undefined. */
   readonly refusal: string | undefined;
 }
 
-/** A rule that names the address, and yet has no entry for it. */
+/** A rule that declares the address without effect. */
 export interface Ineffective {
   readonly rule: DeclaredRule;
-  /** Empty where the rule as a whole has no effect, or where its source can't be read. */
+  /** Empty if the whole rule has no effect, or its source can't be read. */
   readonly sources: readonly string[];
   readonly message: string;
-  /** Of a rule that has expired. */
+  /** Set for an expired rule. */
   readonly expiredAtMs?: number | undefined;
 }
 
@@ -69,7 +69,7 @@ export type Verdict = "Blocked" | "Allowed" | "NotBlocked";
 
 export interface Explanation {
   readonly verdict: Verdict;
-  /** Blocklist first, the narrowest network of a list first. */
+  /** Blocklist first, and the narrowest network of each list first. */
   readonly coverings: readonly Covering[];
   readonly ineffective: readonly Ineffective[];
 }

@@ -1,15 +1,15 @@
-// What is declared about one address: the same rules, with only those of their entries that cover it. So all that decides about
-// an entry (guards, conflicts, expiry) is asked about a few entries, and gives the answer that it gives in a run over all.
-// What guests declare stays whole: how many entries they have counts, and what else their Allow entries contain.
+// Narrows the declarations to one address: the same rules, with only the entries that cover it. Guards, conflicts and expiry then
+// evaluate only a few entries, with the same results as in a full run. Rules of guests stay complete, because their number of
+// entries and the contents of their Allow entries matter.
 import type { AddressCover } from "../../model/address-cover.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import { entryOnLine } from "../lists/address-lines.ts";
 
 export interface Narrowed {
-  /** Without rules that do not name the address and whose sources could all be read. */
+  /** Without rules that do not declare the address and whose sources are all readable. */
   readonly gathered: Gathered;
-  /** `spec.addresses[3]` as written, for a place in a narrowed rule; texts keep their line numbers. */
+  /** The original position, such as `spec.addresses[3]`, for a position in a narrowed rule; texts keep their line numbers. */
   readonly placeOf: (rule: string, source: string) => string;
 }
 
@@ -46,13 +46,13 @@ export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowe
   };
 }
 
-/** Whether the rule names the address, in whatever spelling. */
+/** Whether the rule declares the address, in any spelling. */
 export function isNamedIn({ rule, texts }: GatheredRule, cover: AddressCover): boolean {
   if (rule.addresses.some((text) => cover.find(text) !== undefined)) return true;
   return texts.some((text) => text.state !== "Missing" && !isEmpty(narrowText(text, cover)));
 }
 
-/** Lines that do not cover the address become empty, so that the others keep their numbers. */
+/** Lines that do not cover the address are blanked, so that the others keep their numbers. */
 function narrowText(item: AddressText, cover: AddressCover): AddressText {
   if (item.state === "Missing") return item;
   if (item.state === "Listed") return { ...item, entries: item.entries.filter((entry) => cover.has(entry)) };
@@ -69,7 +69,7 @@ function narrowText(item: AddressText, cover: AddressCover): AddressText {
   return { ...item, text };
 }
 
-/** Whether it says nothing. What can't be read may say anything. */
+/** Whether it is empty. An unreadable source may contain anything. */
 function isEmpty(item: AddressText): boolean {
   if (item.state === "Missing") return false;
   return item.state === "Read" ? item.text === "" : item.entries.length === 0;

@@ -39,11 +39,11 @@ export interface Plan {
   /** What would be done, were it not for `Observe`. */
   readonly observedOnly: readonly Operation[];
   readonly lists: Readonly<Record<ListName, ListSummary>>;
-  /** Entries that become managed without a call, since the list shows them already. */
+  /** Entries that become managed without a call, because they are already on the list. */
   readonly adoptions: readonly Adoption[];
-  /** All removals on hold, with what holds them and what approves them; undefined when there are none. */
+  /** All removals on hold, with their holds and the approving hash; undefined if there are none. */
   readonly held: HeldRemovals | undefined;
-  /** How many entries the missing sources of each rule wanted last, by the rule's ID. */
+  /** The number of entries that the missing sources of each rule last declared, by the rule's ID. */
   readonly awaited: ReadonlyMap<string, number>;
   /** Refused writes that still stand in the way, by `operationKey`. */
   readonly refusals: ReadonlyMap<string, Refusal>;
@@ -52,9 +52,9 @@ export interface Plan {
   /** To be recorded before the first operation. */
   readonly inventory: Inventory;
   readonly inventoryChanged: boolean;
-  /** Nothing but owners changed in it, which follows from what is declared and not from what the lists show. */
+  /** Only owners changed, which depends on the declarations and not on the lists. */
   readonly onlyOwnersChanged: boolean;
-  /** When the lists have to be read again, to give up entries that they do not show; undefined if there are none. */
+  /** When to read the lists again to drop missing entries from the record; undefined if there are none. */
   readonly lookAgainMs: number | undefined;
 }
 
@@ -69,7 +69,7 @@ export interface PlanInput {
 
 interface ListDraft {
   readonly adds: readonly WantedAdd[];
-  /** How many wanted entries the list does not show, whether they can be added now or not. */
+  /** The number of declared entries that are not on the list, whether or not they can be added now. */
   readonly missing: number;
   /** Before the guards. */
   readonly removals: readonly Entry[];
@@ -204,7 +204,7 @@ function removalsOf(
   const reason =
     desired.instance.policies[list] === "Exclusive"
       ? "declared by no rule, and the policy is Exclusive"
-      : "added by wafsync, and no rule wants it any more";
+      : "added by wafsync, and no rule declares it any longer";
   return [...decision.allowed[list]].toSorted().flatMap((entry) =>
     (observed.lists[list].get(entry) ?? []).map((spelling): RemoveEntry => ({
       kind: "RemoveEntry",

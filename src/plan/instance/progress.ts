@@ -1,4 +1,4 @@
-// A plan in numbers: how far each list and each rule is.
+// The numbers of a plan: the progress of each list and each rule.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
@@ -12,16 +12,16 @@ import type { HeldRemovals } from "../lists/removal-guard.ts";
 export interface ListSummary {
   /** Entries that the list shows. */
   readonly live: number;
-  /** Of these, the ones that wafsync added. */
+  /** Managed entries among them. */
   readonly managed: number;
   readonly foreign: number;
   /** Writes of this plan that are still to be done. */
   readonly pending: number;
-  /** Removals on hold: they await an approval, or something that can't be read now. */
+  /** Removals on hold: they await an approval, or a source that can't be read now. */
   readonly held: number;
 }
 
-/** The lists in numbers, with `operations` still to be done. */
+/** The numbers of the lists, with `operations` pending. */
 export function summarizeLists(
   observed: Observed,
   inventory: Inventory,
@@ -48,7 +48,7 @@ function countOwned(live: ReadonlyMap<Entry, unknown>, owned: ReadonlyMap<Entry,
   return count;
 }
 
-/** How many entries the missing sources of each rule wanted last, beyond what the rule wants now. By the rule's ID. */
+/** The number of entries that the missing sources of each rule last declared, in addition to its current entries. By the rule's ID. */
 export function countAwaited(
   { rules, lists }: { readonly rules: readonly CompiledRule[]; readonly lists: Inventory["entries"] },
   holds: HoldIndex,
@@ -67,17 +67,17 @@ export function countAwaited(
   return awaited;
 }
 
-/** How far one rule is, counted on what the WAF shows. */
+/** The progress of one rule, based on the lists of the WAF. */
 export interface RuleProgress {
-  /** What it wants, and what its missing sources wanted last. */
+  /** Its declared entries, including the last entries of its missing sources. */
   readonly desired: number;
   readonly synced: number;
   readonly pending: number;
-  /** What its missing sources wanted last: it stays as it is on the WAF, and counts as neither synced nor pending. */
+  /** The entries that its missing sources last declared: they stay as they are on the WAF, and count as neither synced nor pending. */
   readonly awaited: number;
-  /** On the list already when a rule wanted them: they stay when it wants them no longer. Of an expired rule, too. */
+  /** Already on the list when a rule declared them: they stay when the rule no longer declares them. Also for expired rules. */
   readonly foreign: number;
-  /** Refused by the API; the entries that wafsync itself refuses are counted on the rule. */
+  /** Rejected by the API; entries that wafsync itself rejects are counted on the rule. */
   readonly refused: readonly { readonly entry: Entry; readonly message: string }[];
 }
 
@@ -118,7 +118,7 @@ export function progressText(rule: CompiledRule, { synced, desired }: RuleProgre
   return rule.expired ? "expired" : `${synced}/${desired + faultsIn(rule.rejected).length}`;
 }
 
-/** The entries of an expired rule that are managed and still on the WAF, although no rule wants them. */
+/** The managed entries of an expired rule that are still on the WAF, although no rule declares them. */
 export function entriesLeft(
   rule: CompiledRule,
   {
@@ -136,7 +136,7 @@ export function entriesLeft(
   return expiredEntries(rule).filter((entry) => live.has(entry) && owned.has(entry) && !wanted.has(entry));
 }
 
-/** What an expired rule wanted, without repetitions; empty as long as it has not expired. */
+/** The former entries of an expired rule, without duplicates; empty while it has not expired. */
 function expiredEntries({ expired, parts }: CompiledRule): readonly Entry[] {
   if (!expired) return [];
   return [...new Set(parts.flatMap(({ entries }) => [...entries.keys()]))];

@@ -1,5 +1,5 @@
-// Declared entries that the lists show and that are not managed: another writer added them, so they stay when their rule goes
-// or expires. An expired rule reports those of its entries that are still there for the same reason.
+// Declared entries that are on the lists but not managed: another writer added them, so they stay when their rule is deleted or
+// expires. An expired rule reports its remaining entries for the same reason.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -11,11 +11,11 @@ import type { Plan } from "./plan.ts";
 export interface UnmanagedEntry {
   readonly list: ListName;
   readonly entry: Entry;
-  /** The rule that declares it; of several, one that expires. */
+  /** The rule that declares it; if there are several, one that expires. */
   readonly rule: CompiledRule;
 }
 
-/** Of the lists where such entries stay: `Exclusive` removes them, and `Observe` manages nothing at all. */
+/** Only for lists on which such entries stay: `Exclusive` removes them, and `Observe` manages nothing. */
 export function findUnmanaged(
   { instance, lists, rules }: Pick<DesiredState, "instance" | "lists" | "rules">,
   observed: Observed,

@@ -1,11 +1,11 @@
-// Puts the pieces of carved entries in the place of the entries. Conflicts are settled before: until then a carved entry
-// counts as it was declared, so that the same entry in Allow is a conflict with or without carving.
+// Replaces carved entries with their parts, after conflicts are resolved: a carved entry takes part in conflicts as declared, so
+// that the same entry in Allow is a conflict with or without carving.
 import type { Entry } from "../../model/entry.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 
 /**
- * `rules` come as settled. A piece that a rule declares as an Allow entry is left out: an exception within a Block entry is
- * no conflict, and no entry may be on both lists.
+ * `rules` come as settled. A part that a rule declares as an Allow entry is omitted: an exception within a Block entry is not a
+ * conflict, and no entry may be on both lists.
  */
 export function replaceCarved(rules: readonly CompiledRule[]): readonly CompiledRule[] {
   if (rules.every(({ carved }) => carved.length === 0)) return rules;
@@ -17,7 +17,7 @@ export function replaceCarved(rules: readonly CompiledRule[]): readonly Compiled
 }
 
 function withPieces(rule: CompiledRule, allowed: ReadonlySet<Entry>): CompiledRule {
-  // What was lost to an older rule is neither wanted nor carved.
+  // An entry that lost a conflict is neither declared nor carved.
   const carved = rule.carved.filter(({ entry }) => rule.entries.has(entry));
   const entries = new Set(rule.entries);
   for (const { entry } of carved) entries.delete(entry);

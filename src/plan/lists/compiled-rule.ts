@@ -7,9 +7,9 @@ import { asSentence } from "../../model/sentence.ts";
 
 export type RuleVerdict =
   | "Accepted"
-  /** Its namespace is no guest of the instance. */
+  /** Its namespace is not a guest of the instance. */
   | "NotAllowed"
-  /** Its namespace is a guest, and this was not granted to it. */
+  /** Its namespace is a guest without this grant. */
   | "NotGranted"
   | "QuotaExceeded"
   | "SourceMissing"
@@ -19,13 +19,13 @@ export type RuleVerdict =
   | "Conflict"
   | "NoEntries";
 
-/** A Block entry that is written as narrower networks, since some of its addresses must stay reachable. */
+/** A Block entry that is written as narrower networks, because some of its addresses must stay reachable. */
 export interface CarvedEntry {
   readonly entry: Entry;
   readonly source: string;
-  /** What must stay reachable. */
+  /** The protected networks. */
   readonly leftOut: readonly Entry[];
-  /** The rest of the entry: never an empty array. */
+  /** The rest of the entry; never empty. */
   readonly pieces: readonly Entry[];
 }
 
@@ -34,17 +34,17 @@ export interface CompiledRule {
   /** `namespace/name`. */
   readonly id: string;
   readonly list: ListName;
-  /** Whether it is of the instance's own namespace, whose objects win against those of guests. */
+  /** Whether it is in the instance's own namespace, whose objects take precedence over those of guests. */
   readonly isOwners: boolean;
-  /** False where nothing of it counts: what it is or does is not granted to its namespace. */
+  /** False if the rule is ignored because its kind or action is not granted to its namespace. */
   readonly isAttached: boolean;
-  /** The first thing that is wrong with it, or `Accepted`. Its good entries are wanted whatever the verdict, if it is attached. */
+  /** The first fault, or `Accepted`. Valid entries of an attached rule apply whatever the verdict. */
   readonly verdict: RuleVerdict;
   /** What is wrong, for a person; empty for `Accepted`. */
   readonly message: string;
-  /** What it wants on its list, with the pieces of carved entries in their place; nothing once it has expired. */
+  /** Its entries for the list, with carved entries replaced by their parts; empty after it has expired. */
   readonly entries: ReadonlySet<Entry>;
-  /** Where its entries come from, refused ones among them: tells the owners of an entry without a walk through the sources. */
+  /** The sources of its entries, including rejected ones: finds the owners of an entry without searching the sources. */
   readonly parts: readonly RulePart[];
   /** Those of feeds among them do not change the verdict. */
   readonly rejected: readonly RejectedEntry[];
@@ -55,7 +55,7 @@ export interface CompiledRule {
 
 export interface CompiledOrigin {
   readonly origin: DeclaredOrigin;
-  /** False where nothing of it counts. */
+  /** False if the rule is ignored. */
   readonly isAttached: boolean;
   readonly verdict: "Accepted" | "NotAllowed" | "NotGranted" | "Conflict";
   readonly message: string;
@@ -83,7 +83,7 @@ export function describeRejected(rejected: readonly RejectedEntry[]): string {
   return `${count} not applied. ${first.source}: ${asSentence(first.message)}`;
 }
 
-/** On a rule without any entry: what to write where. */
+/** The message for a rule without entries. */
 export function describeEmpty({ texts }: GatheredRule): string {
   const first = texts[0];
   if (first === undefined) {
@@ -91,10 +91,10 @@ export function describeEmpty({ texts }: GatheredRule): string {
   }
   const more = texts.length === 1 ? "" : ` and ${texts.length - 1} more of spec.addressesFrom`;
   const are = texts.length === 1 ? "is" : "are";
-  return `The rule declares no entries, since ${first.source}${more} ${are} empty: write one address or network a line, or delete the rule.`;
+  return `The rule declares no entries, because ${first.source}${more} ${are} empty: write one address or network per line, or delete the rule.`;
 }
 
-/** One sentence on a carved entry: what it became, and why. */
+/** Describes a carved entry: its parts, and the reason. */
 export function describeCarved({ entry, leftOut, pieces }: CarvedEntry): string {
   const first = leftOut[0] ?? "";
   const others = leftOut.length - 1;

@@ -1,7 +1,7 @@
-// The same canonical entry in Block and in Allow. A rule of the instance's own namespace wins against one of a guest. Otherwise
-// the rule whose list holds the entry already wins, so that no new rule lifts a block that stands; where neither does, the older
-// rule, and then the first by name. The others are told. A narrower network inside a wider one of the other list is no conflict
-// within a namespace: that is how exceptions are written. Between namespaces see `protectOthers`.
+// Resolves conflicts of the same canonical entry in Block and Allow. A rule in the instance's own namespace takes precedence over
+// a guest's. Otherwise the rule whose list already has the entry wins, so that a new rule can't remove an existing block; then
+// the older rule; then the first by name. The others report the conflict. Within a namespace, a narrower network inside a wider
+// one on the other list is not a conflict: this is how exceptions are written. For other namespaces, see `protectOthers`.
 import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
@@ -11,23 +11,23 @@ import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 export interface Holders {
-  /** What is managed, as far as it is known. */
+  /** The managed entries, if known. */
   readonly managed: Inventory["entries"] | undefined;
-  /** What the lists show, as far as it is known. */
+  /** The entries on the lists, if known. */
   readonly shown: Observed["lists"] | undefined;
-  /** The rule whose missing source wanted the entry last on that list: what it holds still counts as wanted. */
+  /** The rule whose missing source last declared the entry for that list: the entry still counts as declared. */
   readonly awaiting: ((list: ListName, entry: Entry) => string | undefined) | undefined;
 }
 
 export interface SettledConflicts {
   readonly rules: readonly CompiledRule[];
-  /** True if any entry is wanted on both lists: then it matters what is managed. */
+  /** True if an entry is declared for both lists: then the result depends on which entries are managed. */
   readonly hasConflicts: boolean;
 }
 
 interface Winner {
   readonly rule: CompiledRule;
-  /** Why it wins against a rule of the other list. */
+  /** Why it takes precedence over a rule of the other list. */
   readonly why: "Owner" | "Holder" | "First";
 }
 
@@ -45,7 +45,7 @@ export function settleConflicts(rules: readonly CompiledRule[], holders: Holders
       if (!disputed.has(entry)) continue;
       const other = winners.get(entry);
       if (other === undefined) winners.set(entry, first);
-      // The owner's rule speaks for both: against another one of the owner, a guest's would count for nothing.
+      // The owner's rule represents both: a guest's rule would not count against another rule of the owner.
       else if (rule.isOwners && !other.rule.isOwners && other.rule.list === rule.list) winners.set(entry, first);
       if (other === undefined || other.rule.list === rule.list) continue;
       hasConflicts = true;
@@ -80,14 +80,14 @@ type Pieces = ReadonlyMap<Entry, readonly Entry[]>;
 
 const noPieces: Pieces = new Map();
 
-/** What is on the blocklist in the place of carved entries. */
+/** The parts of carved entries on the blocklist. */
 function piecesOf(rules: readonly CompiledRule[]): Pieces {
   return new Map(rules.flatMap(({ carved }) => carved.map(({ entry, pieces }) => [entry, pieces] as const)));
 }
 
 /**
- * The only list that shows the entry as a managed one, or else the only one on which it is recorded: an addition that was
- * recorded and not sent yet leaves an entry recorded on both.
+ * The only list that contains the entry as a managed one, or otherwise the only list for which it is recorded: an addition that
+ * was recorded but not sent leaves the entry recorded on both.
  */
 function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): ListName | undefined {
   if (managed === undefined) return undefined;
@@ -125,7 +125,7 @@ function awaitedOn(list: ListName, entry: Entry, holders: Holders): string | und
   return holderOf(entry, holders, noPieces) === list ? holders.awaiting(list, entry) : undefined;
 }
 
-/** The rule without the entries that it lost, and with the reasons. */
+/** The rule without the entries that lost, and with the reasons. */
 export function withoutEntries(rule: CompiledRule, lost: readonly RejectedEntry[]): CompiledRule {
   if (lost.length === 0) return rule;
   const gone = new Set<string>(lost.map(({ entry }) => entry));
@@ -146,20 +146,21 @@ function isOfFeed({ parts }: CompiledRule, { source }: RejectedEntry): boolean {
 
 function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {
   const mayName = rule.isOwners || awaited.startsWith(`${rule.rule.meta.namespace}/`);
-  if (!mayName) return `The ${list} already holds ${entry} for another namespace: remove the entry from this rule.`;
-  return `The ${list} already holds ${entry}, which a missing source of WafIpRule ${awaited} wanted last: restore that source, or remove the entry from this rule.`;
+  if (!mayName) return `The ${list} already contains ${entry} for another namespace: remove the entry from this rule.`;
+  return `The ${list} already contains ${entry}, which was last declared by a source of WafIpRule ${awaited} that is now missing: restore that source, or remove the entry from this rule.`;
 }
 
 function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {
   const mayName = loser.isOwners || winner.rule.meta.namespace === loser.rule.meta.namespace;
   if (!mayName) {
     const { action } = winner.rule;
-    return `A rule of another namespace with action ${action} has ${entry} too, and counts: remove it here, or ask the owner of the instance.`;
+    return `A rule of another namespace with action ${action} also declares ${entry} and takes precedence: remove it from this rule, or ask the owner of the instance.`;
   }
   const isOlder = (winner.rule.meta.createdAtMs ?? 0) < (loser.rule.meta.createdAtMs ?? 0);
   const name = `WafIpRule ${winner.id} with action ${winner.rule.action}`;
-  const remedy = "remove it from one of the two.";
-  if (why === "Owner") return `${entry} is also in ${name} of the instance's own namespace, which counts: ${remedy}`;
-  if (why === "Holder") return `${name} already holds ${entry} on the ${winner.list}: ${remedy}`;
-  return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", which comes first by its name"}: ${remedy}`;
+  const remedy = "remove it from one of the two rules.";
+  if (why === "Owner")
+    return `${entry} is also in ${name} of the instance's own namespace, which takes precedence: ${remedy}`;
+  if (why === "Holder") return `${name} already has ${entry} on the ${winner.list}: ${remedy}`;
+  return `${entry} is also in ${isOlder ? "the older " : ""}${name}${isOlder ? "" : ", whose name sorts first"}: ${remedy}`;
 }

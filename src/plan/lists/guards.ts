@@ -1,4 +1,4 @@
-// The guards on single entries: what a rule may never put on a list, whoever wrote it.
+// The guards on single entries: entries that no rule may put on a list.
 import { carve } from "../../model/carve.ts";
 import type { DeclaredOrigin, DeclaredInstance, Grant, Guards, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -12,7 +12,7 @@ import type { CarvedEntry } from "./compiled-rule.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 import { isSpecialPurposeOnly, specialPurposeObjection } from "./special-purpose.ts";
 
-/** A carved entry becomes at most so many networks: each is one call of the API. */
+/** The maximum number of networks of a carved entry: each is one call of the API. */
 const piecesMax = 256;
 
 export interface EntryGuards {
@@ -55,13 +55,13 @@ function compileAnew(instance: DeclaredInstance, origins: readonly DeclaredOrigi
 }
 
 export interface GuardedEntries {
-  /** As declared: the carved ones are among them. */
+  /** As declared, including carved ones. */
   readonly entries: ReadonlySet<Entry>;
   readonly rejected: readonly RejectedEntry[];
   readonly carved: readonly CarvedEntry[];
 }
 
-/** The sources of one rule that others maintain, and what is granted to a guest's rule. */
+/** The external sources of a rule, and the grant of a guest's rule. */
 export interface EntryOrigins {
   readonly fromFeeds?: ReadonlySet<string>;
   readonly grant?: Grant | undefined;
@@ -77,7 +77,7 @@ interface Answered {
 /** The last answer about each declared text, so that a change of one rule asks about no entry of the others. */
 const answered = new WeakMap<ReadonlyMap<Entry, string>, Answered>();
 
-/** Asks the guards about all entries of one rule, each with its source. */
+/** Applies the guards to all entries of one rule, each with its source. */
 export function guardEntries(
   guards: EntryGuards,
   list: ListName,
@@ -162,19 +162,19 @@ function widthObjection(
   const field = list === "blocklist" ? "minPrefixLength" : "allowMinPrefixLength";
   const shortest = guards[field][family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the widest that spec.guards.${field}.${family} of the instance lets through`;
+  return `${entry} is wider than /${shortest}, the limit in spec.guards.${field}.${family} of the instance`;
 }
 
 function purposeObjection(guards: Guards, entry: Entry, head: EntryHead): string | undefined {
   return guards.specialPurpose === "Allow" ? undefined : specialPurposeObjection(entry, head);
 }
 
-/** Nothing that must stay reachable is blocked: such an entry is rejected, or carved if it is wider. */
+/** Protects networks that must stay reachable: such an entry is rejected, or carved if it is wider. */
 function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry): Finding {
   const kept = neverBlock.overlaps(entry);
   if (kept === undefined) return accepted;
   const objection = `${entry} overlaps ${kept}, which must stay reachable (spec.guards.neverBlock of the instance, or a declared origin)`;
-  const remove = "take it out of the rule";
+  const remove = "remove it from the rule";
   if (neverBlock.containing(entry) !== undefined) return rejectedFor(objection, remove);
   if (guards.onNeverBlock === "Reject") {
     const remedy =
@@ -185,7 +185,7 @@ function guardReachable(guards: Guards, neverBlock: NetworkIndex, entry: Entry):
   const pieces = carve(entry, leftOut, piecesMax);
   if (pieces === undefined) {
     return rejectedFor(
-      `${objection}. Without all ${leftOut.length} such networks in it, it would become more than ${piecesMax} networks`,
+      `${objection}. Without the ${leftOut.length} protected networks in it, it would become more than ${piecesMax} networks`,
       "write narrower networks that leave them out",
     );
   }

@@ -1,4 +1,4 @@
-// What a grant makes of a guest's rule: its limits are applied, and what exceeds them is refused entry by entry.
+// Applies a grant to a guest's rule: sets limits, and rejects individual entries that exceed them.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Grant, ListName } from "../../model/declared.ts";
 import { headOf } from "../../model/entry-head.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -8,8 +8,8 @@ import { adoptAnnotation, asksToAdopt } from "./ownership.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 /**
- * The rule as it counts: with the priority that is granted and the end that is demanded, without an adoption that is not granted,
- * and never retaining anything: otherwise a guest could leave more on the list than its quota, one rule after the other.
+ * The effective rule: with the granted priority and the required expiry, without an adoption that is not granted, and without
+ * `Retain`: otherwise a guest could exceed its quota by retaining the entries of one rule after the other.
  */
 export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
   const priority = Math.min(rule.priority, grant.maxPriority);
@@ -17,7 +17,7 @@ export function limitedRule(rule: DeclaredRule, grant: Grant): DeclaredRule {
   return { ...rule, priority, ttlMs, deletionPolicy: "Delete", meta: withoutAdoption(rule.meta, grant) };
 }
 
-/** The origin as it counts. */
+/** The effective origin. */
 export function limitedOrigin(origin: DeclaredOrigin, grant: Grant): DeclaredOrigin {
   return { ...origin, deletionPolicy: "Delete", meta: withoutAdoption(origin.meta, grant) };
 }
@@ -28,7 +28,7 @@ function withoutAdoption(meta: ResourceMeta, grant: Grant): ResourceMeta {
   return { ...meta, annotations };
 }
 
-/** What the rule asks for and was not granted, in a sentence that says what to do; undefined if there is nothing. */
+/** The missing grant, in a sentence that says what to do; undefined if there is none. */
 export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, grant: Grant): string | undefined {
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = rule.meta;
@@ -36,12 +36,12 @@ export function ungrantedIn(instance: DeclaredInstance, rule: DeclaredRule, gran
     return `${owner} the action ${rule.action} to namespace ${namespace}: ask its owner to add it to spec.access.`;
   }
   if (grant.maxTtlMs !== undefined && rule.meta.createdAtMs === undefined && rule.expiresAtMs === undefined) {
-    return `${owner} namespace ${namespace} entries without an end: set spec.expiresAt.`;
+    return `${owner} namespace ${namespace} entries without an expiry: set spec.expiresAt.`;
   }
   return undefined;
 }
 
-/** The same of something that does not stop the rest of the object. */
+/** The same for a missing grant that does not affect the rest of the object. */
 export function ungrantedBeside(
   instance: DeclaredInstance,
   object: Pick<DeclaredRule, "meta" | "deletionPolicy">,
@@ -50,10 +50,10 @@ export function ungrantedBeside(
   const owner = `WafInstance ${nameKey(instance.meta)} does not grant`;
   const { namespace } = object.meta;
   if (object.deletionPolicy === "Retain") {
-    return `${owner} deletionPolicy: Retain to namespace ${namespace}, so what this object adds is removed with it: set deletionPolicy: Delete.`;
+    return `${owner} deletionPolicy: Retain to namespace ${namespace}, so wafsync removes the entries of this object together with it: set deletionPolicy: Delete.`;
   }
   if (grant.adopt || !asksToAdopt(object.meta)) return undefined;
-  return `${owner} adoption to namespace ${namespace}, so what others added stays theirs: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
+  return `${owner} adoption to namespace ${namespace}, so entries that another writer added stay unmanaged: remove the annotation ${adoptAnnotation}, or ask the owner to set adopt in spec.access.`;
 }
 
 /** That the entry is wider than the grant allows, as the beginning of a sentence. */
@@ -61,14 +61,14 @@ export function tooWide(entry: Entry, grant: Grant): string | undefined {
   const { family, prefixLength } = headOf(entry);
   const shortest = grant.minPrefixLength[family];
   if (prefixLength >= shortest) return undefined;
-  return `${entry} is wider than /${shortest}, the widest that the instance grants to this namespace`;
+  return `${entry} is wider than /${shortest}, the limit that the instance grants to this namespace`;
 }
 
-/** Counts the entries of each guest namespace over all its rules, the oldest rule first. */
+/** Counts the entries of each guest namespace across all its rules, oldest rule first. */
 export class EntryQuota {
   readonly #used = new Map<string, Set<string>>();
 
-  /** Takes the entries that still fit, in their order; the others come back as refused. */
+  /** Accepts the entries that still fit, in order, and returns the others as rejected. */
   take(
     namespace: string,
     list: ListName,
@@ -80,7 +80,7 @@ export class EntryQuota {
     this.#used.set(namespace, used);
     const fitting = new Set<Entry>();
     const rejected: RejectedEntry[] = [];
-    const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, over all its rules: remove others, or ask the owner to raise maxEntries in spec.access.`;
+    const message = `The instance grants ${inThousands(grant.maxEntries)} entries to this namespace, across all its rules: remove other entries, or ask the owner to raise maxEntries in spec.access.`;
     for (const entry of entries) {
       const key = `${list} ${entry}`;
       if (!used.has(key) && used.size >= grant.maxEntries) {

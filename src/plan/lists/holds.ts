@@ -1,15 +1,15 @@
-// What can't be read holds removals: of the entries that it may still want, and of no others.
+// An unreadable source puts removals on hold: those of entries that it may still declare, and no others.
 //
-// scope        holds the entries
+// scope        entries on hold
 // -----------  --------------------------------------------------------------------------------------------------
-// Unconfirmed  all, and no approval lets them through: the declared state could not be read before the removal
-// All          all: a file that does not parse, or a kind that is not listed, can want anything
-// Rule         that the rule wanted last
-// Source       that the source wanted last, for whichever rule. If it has none, nobody knows what it holds: then those of
-//              its own rule, and those of rules of its namespace that no longer exist, since a rule may have been renamed
-// Object       that the object wanted last, on whichever list: its reference is broken
+// Unconfirmed  all, without the possibility of an approval: the declared state could not be read before the removal
+// All          all: an unparsable file or an unlisted kind can declare anything
+// Rule         that the rule last declared
+// Source       that the source last declared, for any rule. If none are recorded, its entries are unknown: then those of its
+//              own rule, and those of deleted rules in its namespace, because a rule may have been renamed
+// Object       that the object last declared, on both lists: its reference is broken
 //
-// Entries of unknown owners are held by every hold of their list but those of an object.
+// Entries with unknown owners are on hold for every hold of their list except those of objects.
 import { createHash } from "node:crypto";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -31,7 +31,7 @@ export interface Hold {
   readonly reason: string;
 }
 
-/** The holds of objects whose reference is broken. There may be many, few of which own anything: so they are looked up by owner. */
+/** The holds of objects with a broken reference. There may be many, few of which own entries, so they are looked up by owner. */
 export interface ObjectHolds {
   readonly isEmpty: boolean;
   on(owner: EntryOwner): readonly Hold[];
@@ -41,7 +41,7 @@ export const noObjectHolds: ObjectHolds = { isEmpty: true, on: () => [] };
 
 type SourceHold = Hold & { readonly scope: Extract<HoldScope, { kind: "Source" }> };
 
-/** True for what holds the removals of both lists, and of origins. */
+/** True for holds on the removals of both lists and of origins. */
 export function holdsEverything({ scope }: Hold): boolean {
   return scope.kind === "All" || scope.kind === "Unconfirmed";
 }
@@ -49,7 +49,7 @@ export function holdsEverything({ scope }: Hold): boolean {
 // A hold is asked for its key by each removal that it holds.
 const holdKeys = new WeakMap<Hold, string>();
 
-/** Names the hold in an approval: the same as long as it concerns the same object, and for `All` the same reason. */
+/** Identifies the hold in an approval: stable for the same object, and for `All` for the same reason. */
 export function holdKey(hold: Hold): string {
   const known = holdKeys.get(hold);
   if (known !== undefined) return known;
@@ -60,7 +60,7 @@ export function holdKey(hold: Hold): string {
   return key;
 }
 
-/** Which holds concern an entry. Made for one plan: it remembers its answers by owners, of which there are few. */
+/** Finds the holds on an entry. Created for one plan: it caches its results by owners, of which there are few. */
 export class HoldIndex {
   readonly #lists: Readonly<Record<ListName, ListHolds>>;
   readonly #everything: readonly Hold[];
@@ -79,22 +79,22 @@ export class HoldIndex {
     this.#ofObjects = ofObjects;
   }
 
-  /** The holds on the removal of an origin. Empty if nothing holds it. */
+  /** The holds on the removal of an origin. Empty if there are none. */
   onOrigin({ owners }: Pick<OwnedOrigin, "owners">): readonly Hold[] {
     return [...this.#everything, ...readOwners(owners).flatMap((owner) => this.#ofObjects.on(owner))];
   }
 
-  /** The holds on the removal of an entry; undefined stands for one that is not managed. Empty if nothing holds it. */
+  /** The holds on the removal of an entry; undefined for an unmanaged one. Empty if there are none. */
   on(list: ListName, record: OwnedEntry | undefined): readonly Hold[] {
     return this.#lists[list].on(record?.owners ?? unknownOwners);
   }
 
-  /** Those of the recorded owners that can't be asked now: they stay owners, whoever else wants the entry. */
+  /** The recorded owners that can't be read now: they stay owners, even if other rules declare the entry. */
   unreadable(list: ListName, owners: EntryOwners): EntryOwners {
     return this.#lists[list].unreadable(owners);
   }
 
-  /** Of the rules with a missing source, those whose source wanted the entry last. */
+  /** The rules with a missing source that last declared the entry. */
   awaiting(list: ListName, record: OwnedEntry): readonly string[] {
     return this.#lists[list].awaiting(record.owners);
   }
@@ -104,7 +104,7 @@ export class HoldIndex {
 interface HoldsByScope {
   readonly byRule: ReadonlyMap<string, readonly Hold[]>;
   readonly bySource: ReadonlyMap<string, readonly SourceHold[]>;
-  /** Of sources that nothing is recorded of, by namespace. */
+  /** Sources without a record, by namespace. */
   readonly byNamespace: ReadonlyMap<string, readonly Hold[]>;
 }
 
@@ -204,7 +204,7 @@ function holdsOf(holds: readonly Hold[], list: ListName): readonly Hold[] {
   return holds.filter(({ scope }) => !("list" in scope) || scope.list === list);
 }
 
-/** The sources that any entry is recorded of. */
+/** The sources that are recorded for any entry. */
 function sourcesIn(inventory: Pick<Inventory, "entries">): ReadonlySet<string> {
   const owners = new Set<EntryOwners>();
   for (const list of listNames) for (const record of inventory.entries[list].values()) owners.add(record.owners);

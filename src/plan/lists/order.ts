@@ -1,10 +1,10 @@
-// In which order a plan's writes are done.
+// The order of the writes of a plan.
 //
-// 1. Origins: few, and each matters at once.
-// 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never
-//    waits for ten thousand. Inside a priority, namespaces take turns, one entry each, so that no guest of a shared WAF makes
-//    the others wait. Of equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still
-//    to be added waits for it: the exception must stand before the block does.
+// 1. Origins: few, and all urgent.
+// 2. Additions, by rule: higher priority first, then the rule with fewer entries left, so that one urgent address never waits for
+// ten thousand. Within a priority, namespaces take turns, one entry each, so that no guest of a shared WAF delays the others.
+// Among equal rules, Allow goes before Block. A Block entry that overlaps an Allow entry still to be added waits for it: the
+// exception must stand before the block does.
 // 3. Removals from the blocklist, then from the allowlist, when everything that replaces them is there. Urgent ones go earlier:
 //    see urgent-removals.ts.
 //
@@ -50,7 +50,7 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
   return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
 }
 
-/** One of each queue after the other, until all are empty. */
+/** Takes one item of each queue in turn, until all are empty. */
 function takingTurns<T>(queues: readonly (readonly T[])[]): readonly T[] {
   const [only] = queues;
   if (queues.length === 1 && only !== undefined) return only;
@@ -83,7 +83,7 @@ function byEntry(a: WantedAdd, b: WantedAdd): number {
   return a.entry < b.entry ? -1 : 1;
 }
 
-/** Why a rule adds an entry, by how many other rules want it: one text for all entries of which the same is true. */
+/** Why a rule adds an entry, by the number of other rules that declare it: one shared string for all such entries. */
 function reasons({ id, rule }: CompiledRule, left: number): (others: number) => string {
   const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
   const counts = `(${inThousands(left)} to add${priority})`;
@@ -92,7 +92,7 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number) => 
     const reason = known.get(others);
     if (reason !== undefined) return reason;
     const also = others === 0 ? "" : ` and ${others} more`;
-    const made = `wanted by WafIpRule ${id}${also} ${counts}`;
+    const made = `declared by WafIpRule ${id}${also} ${counts}`;
     known.set(others, made);
     return made;
   };

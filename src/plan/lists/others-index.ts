@@ -1,6 +1,6 @@
-// Finds entries of other namespaces that overlap an entry. An index for each namespace would take the square of their number.
-// Instead, namespaces are numbered, and for each binary digit there is one index of those with a 0 and one of those with a 1:
-// another namespace differs in some digit, so it is in an index that one's own namespace is not in.
+// Finds entries of other namespaces that overlap an entry. An index per namespace would have quadratic cost. Instead, namespaces
+// are numbered, and for each binary digit there is one index for namespaces with a 0 and one for those with a 1: any other
+// namespace differs in some digit, so it is in an index that does not include the own namespace.
 import type { Entry } from "../../model/entry.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 
@@ -16,7 +16,7 @@ interface DigitIndex {
 
 export class OthersIndex {
   readonly #numbers = new Map<string, number>();
-  /** By digit, the lowest first. */
+  /** By digit, lowest first. */
   readonly #digits: readonly DigitIndex[];
   readonly #all: NetworkIndex;
 

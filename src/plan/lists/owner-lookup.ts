@@ -1,5 +1,5 @@
-// The owners of wanted entries. The rules that want an entry, and the parts of these that have it, decide; so there are few
-// different answers, and each is put together once.
+// The owners of declared entries. They depend on the rules that declare an entry and on the sources that contain it, so there are
+// few different results, and each is built once.
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { writeOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -15,27 +15,27 @@ export interface WantedBy {
 interface Part {
   readonly owner: EntryOwner;
   readonly entries: RulePart["entries"];
-  /** The carved entries of the rule by the pieces that are written in their place. */
+  /** The carved entries of the rule, by the parts that replace them. */
   readonly carvedBy: ReadonlyMap<Entry, readonly Entry[]>;
 }
 
-/** What a combination of rules has said about entries so far. */
+/** The cached results for a combination of rules. */
 interface Combination {
   readonly retainedBy: string | undefined;
   readonly parts: readonly Part[];
-  /** By the parts that have the entry: `101` is the first and the third. */
+  /** By the sources that contain the entry: `101` means the first and the third. */
   readonly known: Map<string, WantedBy>;
-  /** Where every rule has one part, all entries have the same owners. */
+  /** If every rule has a single source, all entries have the same owners. */
   readonly always: WantedBy | undefined;
 }
 
-/** Remembers its answers: to be made anew for each plan. */
+/** Caches its results: create a new one for each plan. */
 export class OwnerLookup {
   readonly #combinations = new Map<readonly CompiledRule[], Combination>();
   #lastRules: readonly CompiledRule[] | undefined;
   #lastAnswer: WantedBy | undefined;
 
-  /** @param rules All that want the entry. Entries with the same rules pass the same array. */
+  /** @param rules All rules that declare the entry. Entries with the same rules must pass the same array. */
   of(rules: readonly CompiledRule[], entry: Entry): WantedBy {
     if (rules === this.#lastRules && this.#lastAnswer !== undefined) return this.#lastAnswer;
     const combination = this.#combinationOf(rules);

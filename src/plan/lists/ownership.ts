@@ -1,5 +1,6 @@
-// What wafsync may call its own. An entry is ours from the record that is written before the call that could add it; one
-// that was on the list before any rule declared it stays foreign, unless a rule adopts it. What can't be proved ours is not.
+// Determines which entries are managed. An entry is managed as soon as it is recorded, before the call that adds it. An entry
+// that was on the list before any rule declared it stays unmanaged, unless a rule adopts it. Entries of unknown origin are
+// unmanaged.
 import type { EntryOwners } from "../../model/entry-owners.ts";
 import { joinOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -10,26 +11,27 @@ import type { ObservedEntries } from "../../model/observed.ts";
 import type { WantedBy } from "./owner-lookup.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 
-/** The annotation on a rule or an origin that makes managed what the WAF has already. */
+/** The annotation with which a rule or an origin adopts existing entries. */
 export const adoptAnnotation = "wafsync.dev/adopt";
 
 export interface ListOwnership {
   /** What the inventory should hold before anything of this plan is done. */
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  /** `Owners`: the same entries are managed, and only who wants them has changed. */
+  /** `Owners`: the same entries are managed, but their owners have changed. */
   readonly change: "None" | "Owners" | "Entries";
-  /** Entries that the list shows already and that become managed. */
+  /** Entries that are already on the list and become managed. */
   readonly adopted: readonly Entry[];
-  /** When the list has to be read again, to give up what it does not show; undefined if there is nothing. */
+  /** When to read the list again to drop missing entries from the record; undefined if there are none. */
   readonly lookAgainMs: number | undefined;
 }
 
 /**
- * Works out the ownership of one list.
+ * Computes the ownership of one list.
  *
- * - `adds` will be managed. What is wanted and managed stays managed, with its owners brought up to date.
- * - What nobody wants and the list did not show twice is forgotten, and so is what a deleted rule retained. One read may be
- *   older than the last write, and a write that timed out may still take effect: an entry that was forgotten would stay.
+ * - `adds` become managed. Declared managed entries stay managed, with updated owners.
+ * - Undeclared entries that two reads did not contain are dropped from the record, as are entries that a deleted rule retained.
+ * One read may be older than the last write, and a write that timed out may still take effect: if the record were dropped too
+ * early, the entry would be orphaned.
  */
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
@@ -37,11 +39,11 @@ export function ownEntries(input: {
   readonly observed: ObservedEntries;
   readonly adds: readonly Entry[];
   readonly retained: readonly Entry[];
-  /** Those of the recorded owners that can't be asked now, and so stay. */
+  /** The recorded owners that can't be read now, and therefore stay. */
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
   /** When the list was read. */
   readonly readAtMs: number;
-  /** How far apart two reads have to be. */
+  /** The minimum time between the two reads. */
   readonly windowMs: number;
   readonly nowMs: number;
 }): ListOwnership {
@@ -55,7 +57,7 @@ export function ownEntries(input: {
     windowMs === 0 || (missingSinceMs !== undefined && readAtMs - missingSinceMs >= windowMs);
   for (const [entry, before] of owned) {
     const rules = wanted.get(entry);
-    // What something unreadable wanted last stays known, also if it is not on the list: nothing else tells what it wants.
+    // The last entries of an unreadable source stay recorded even if they are not on the list: nothing else records them.
     const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
     if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {
       change = "Entries";
@@ -83,15 +85,15 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
   return a === undefined || (b !== undefined && b < a) ? b : a;
 }
 
-/** Makes the records of entries: one object for all entries of which the same is recorded. */
+/** Creates the records of entries: one shared object for all entries with the same record. */
 class Records {
   readonly #unreadable: (owners: EntryOwners) => EntryOwners;
   readonly #nowMs: number;
   readonly #owners = new OwnerLookup();
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
-  /** The latest successor of a record: what changes nearly always changes for all entries that share it. */
+  /** The latest successor of a record: a change nearly always applies to all entries that share it. */
   readonly #successors = new Map<OwnedEntry, OwnedEntry>();
-  /** The same for entries that nobody wants, by whether they are missing. */
+  /** The same for undeclared entries, by whether they are missing. */
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
   readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
@@ -100,10 +102,10 @@ class Records {
     this.#nowMs = nowMs;
   }
 
-  /** Of an entry that nobody wants: notes since when it is missing. The same object if nothing changed. */
+  /** For an undeclared entry: records since when it is missing. The same object if nothing changed. */
   unwanted(before: OwnedEntry, isMissing: boolean): OwnedEntry {
     const { missingSinceMs } = before;
-    // A time in the future is that of a clock that was set back.
+    // A time in the future means that the clock was set back.
     if (isMissing ? missingSinceMs !== undefined && missingSinceMs <= this.#nowMs : missingSinceMs === undefined) {
       return before;
     }
@@ -115,7 +117,7 @@ class Records {
     return record;
   }
 
-  /** The same object if the rules that want it are the same. */
+  /** The same object if the owners are unchanged. */
   updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry): OwnedEntry {
     const wantedBy = this.#owners.of(rules, entry);
     if (isOf(before, wantedBy)) return before;
@@ -129,7 +131,7 @@ class Records {
     return record;
   }
 
-  /** Of an entry that becomes managed now. */
+  /** The record of an entry that becomes managed now. */
   fresh(rules: readonly CompiledRule[], entry: Entry, manner: Manner): OwnedEntry {
     const wantedBy = this.#owners.of(rules, entry);
     const known = this.#fresh[manner].get(wantedBy);
@@ -169,7 +171,7 @@ function adoptable(
   return [...found];
 }
 
-/** Whether a rule or an origin makes managed what the WAF has already. */
+/** Whether a rule or an origin adopts existing entries. */
 export function asksToAdopt(meta: ResourceMeta): boolean {
   return meta.annotations[adoptAnnotation] === "true";
 }

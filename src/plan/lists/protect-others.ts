@@ -1,7 +1,7 @@
-// Nobody but the owner lifts what another namespace declared. Where lists overlap, the WAF decides what counts for an address,
-// so an entry of a guest is refused if it overlaps an entry of another namespace on the other list:
+// Only the owner can override what another namespace declared. If lists overlap, the WAF decides which one takes precedence for
+// an address. An entry of a guest is therefore rejected if it overlaps an entry of another namespace on the other list:
 //
-// - a guest's Allow entry that overlaps a Block entry of the owner, or of another guest unless the allowlist holds it already;
+// - a guest's Allow entry that overlaps a Block entry of the owner, or of another guest unless it is already on the allowlist;
 // - a guest's Block entry inside an Allow entry of the owner. (A wider one leaves the exception in place.)
 import type { Entry } from "../../model/entry.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
@@ -16,11 +16,11 @@ export interface Protection {
   /** The namespace of the instance. */
   readonly home: string;
   readonly managed: Inventory["entries"] | undefined;
-  /** Managed Block entries that are on hold, and for the objects of which namespaces. Asked at most once. */
+  /** Managed Block entries on hold, with the namespaces of their objects. Called at most once. */
   readonly held: () => readonly { readonly entry: Entry; readonly namespaces: ReadonlySet<string> }[];
 }
 
-/** Takes refused entries out of guests' rules. The rules come oldest first and without conflicts about the same entry. */
+/** Removes rejected entries from guests' rules. The rules are ordered oldest first, without conflicts about the same entry. */
 export function protectOthers(rules: readonly CompiledRule[], protection: Protection): readonly CompiledRule[] {
   if (rules.every(({ isOwners }) => isOwners)) return rules;
   const owners = new NetworkIndex(entriesOf(rules.filter(({ isOwners, list }) => isOwners && list === "allowlist")));
@@ -45,7 +45,7 @@ interface Blocked {
   readonly ofGuests: OthersIndex;
 }
 
-/** What is on the blocklist and overlaps any of what guests allow: little, whoever blocks how much. */
+/** Block entries that overlap Allow entries of guests: few, whatever the size of the lists. */
 function blockedNear(allowed: readonly Entry[], rules: readonly CompiledRule[], { home, held }: Protection): Blocked {
   const near = new NetworkIndex(allowed);
   const ofOwner: Entry[] = [];
@@ -67,7 +67,7 @@ function refusing(rule: CompiledRule, isRefused: (entry: Entry) => boolean, how:
   const lost: RejectedEntry[] = [];
   for (const entry of rule.entries) {
     if (!isRefused(entry)) continue;
-    const message = `Addresses of ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`;
+    const message = `Addresses in ${entry} are ${how} by a rule of another namespace: write entries that leave them out, or ask the owner of the instance.`;
     lost.push({ entry, source: placeOf(rule, entry), message });
   }
   return withoutEntries(rule, lost);

@@ -1,5 +1,6 @@
-// Which removals of a plan may be done. More of them than the instance allows wait until a person approves exactly these, and
-// so do removals of entries that something unreadable may still want. One hash names all that are on hold.
+// Decides which removals of a plan are allowed. If there are more than the instance allows, they are on hold until a person
+// approves exactly these. The same applies to removals of entries that an unreadable source may still declare. One hash
+// identifies all removals on hold.
 import { createHash } from "node:crypto";
 import type { Guards, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -21,33 +22,33 @@ export interface RemovalRequest {
    * give another answer half-way.
    */
   readonly size: number;
-  /** The same with what is wanted and not planned, such as what the API refused: it may be there, and only not shown yet. */
+  /** The same including declared entries that are not planned, such as entries that the API rejected: they may be on the WAF but not visible yet. */
   readonly sizeMax: number;
 }
 
 /** A removal on hold. */
 export interface HeldRemoval {
   readonly entry: Entry;
-  /** What holds it; empty where the guards do. */
+  /** Its holds; empty if the guards put it on hold. */
   readonly holds: readonly Hold[];
-  /** Who wanted the entry last. */
+  /** The last owners of the entry. */
   readonly owners: EntryOwners;
 }
 
-/** An origin that is to be removed. */
+/** An origin to remove. */
 export interface OriginRemoval {
   readonly host: string;
   readonly holds: readonly Hold[];
-  /** Who wanted it last. */
+  /** Its last owner. */
   readonly owners: EntryOwners;
 }
 
 export interface HeldRemovals {
   readonly removals: Readonly<Record<ListName, readonly HeldRemoval[]>>;
   readonly origins: readonly OriginRemoval[];
-  /** Approves all of them, both lists and the origins together; undefined while an approval would not help. */
+  /** Approves all removals on both lists and of origins; undefined while they can't be approved. */
   readonly hash: string | undefined;
-  /** The approval that the instance carries and that does not match: stale, or mistyped. */
+  /** The approval on the instance if it does not match: stale, or mistyped. */
   readonly mismatch: string | undefined;
 }
 
@@ -55,20 +56,20 @@ export interface RemovalDecision {
   readonly allowed: Readonly<Record<ListName, ReadonlySet<Entry>>>;
   /** By host. */
   readonly allowedOrigins: ReadonlySet<string>;
-  /** Undefined when nothing is on hold. */
+  /** Undefined if nothing is on hold. */
   readonly held: HeldRemovals | undefined;
   /** What is approved now and not yet gone. */
   readonly approval: Approval | undefined;
-  /** How many approvals were ever used. */
+  /** The number of used approvals. */
   readonly approvals: number;
 }
 
 type ByList<T> = Record<ListName, T>;
 
 /**
- * Decides which of the wanted removals may be done. Removals that were approved before go through and do not count, unless
- * something holds them that was not known then. Without `guards`, none counts. `annotation` is the approval that a person gave.
- * Origins are few: the guards don't count them.
+ * Decides which planned removals are allowed. Previously approved removals are allowed and do not count, unless there is a new
+ * hold on them. Without `guards`, none count. `annotation` is the approval by a person. Origins are few, so the guards do not
+ * count them.
  */
 export function decideRemovals(
   requests: Readonly<ByList<RemovalRequest>> & { readonly origins: readonly OriginRemoval[] },
@@ -139,7 +140,7 @@ function heldRemovals(
   return { ...held, hash, mismatch: isGiven ? annotation : undefined };
 }
 
-/** What holds them, each hold once. */
+/** Their distinct holds. */
 function holdsOf({ removals, origins }: Pick<HeldRemovals, "removals" | "origins">): ReadonlySet<Hold> {
   return new Set([...removals.blocklist, ...removals.allowlist, ...origins].flatMap(({ holds }) => holds));
 }
@@ -155,8 +156,8 @@ function exceeds(
 }
 
 /**
- * Twelve hexadecimal digits that name a set of removals and what holds them, whatever their order. The number of approvals
- * that were used is part of it, so that no hash ever matches twice. Undefined if there are none, or if no approval would help.
+ * Twelve hexadecimal digits that identify a set of removals and their holds, in any order. It includes the number of used
+ * approvals, so that no hash matches twice. Undefined if there are none, or if they can't be approved.
  */
 export function hashRemovals(held: Pick<HeldRemovals, "removals" | "origins">, approvals: number): string | undefined {
   const entries = listNames.flatMap((list) => held.removals[list].map(({ entry }) => `${list} ${entry}`));

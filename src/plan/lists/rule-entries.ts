@@ -16,19 +16,19 @@ export interface RejectedEntry {
   readonly isOfFeed?: true;
 }
 
-/** What one source of a rule declares: `spec.addresses`, the text of one ConfigMap, or a feed. */
+/** The entries of one source of a rule: `spec.addresses`, the text of one ConfigMap, or a feed. */
 export interface RulePart {
   /** Undefined for `spec.addresses`. */
   readonly source: string | undefined;
-  /** With the place where each was first written. */
+  /** With the position at which each was first written. */
   readonly entries: ReadonlyMap<Entry, string>;
   readonly isOfFeed?: true;
 }
 
 export interface RuleEntries {
-  /** With the place where each was first written. */
+  /** With the position at which each was first written. */
   readonly entries: ReadonlyMap<Entry, string>;
-  /** The parts that have any entries. */
+  /** The sources with entries. */
   readonly parts: readonly RulePart[];
   readonly invalid: readonly RejectedEntry[];
   /** Sources that could not be read. */
@@ -58,8 +58,8 @@ export function readRuleEntries({ rule, texts }: GatheredRule): RuleEntries {
 }
 
 /**
- * Parses what the rule says and remembers it, so that `readRuleEntries` has nothing left to parse. Yields now and then: whoever
- * walks through it can let other work run in between.
+ * Parses the rule and caches the result, so that `readRuleEntries` has nothing left to parse. Yields regularly, so that the
+ * caller can run other work in between.
  */
 export function* parseInSlices({ rule, texts }: GatheredRule): Generator<undefined> {
   if (!parsedInline.has(rule.addresses)) {

@@ -1,13 +1,13 @@
-// Networks that no request can come from over the public Internet, as the IANA registries of special-purpose addresses and
-// of the IPv6 address space list them. Networks for documentation and for benchmarks are left out on purpose: examples and
-// load tests use them, and on a real WAF they do nothing. docs/concepts/safety.md explains each choice.
+// Networks that never send requests over the public Internet, according to the IANA registries of special-purpose addresses and
+// of the IPv6 address space. Networks for documentation and benchmarks are intentionally omitted: examples and load tests use
+// them, and on a real WAF they have no effect. docs/concepts/safety.md explains each choice.
 import type { Entry } from "../../model/entry.ts";
 import { readObservedEntry } from "../../model/entry.ts";
 import type { EntryHead } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import { carve } from "../../model/carve.ts";
 
-/** A network, and what it is for with the RFC that says so. */
+/** A network, its purpose and the RFC. */
 type Row = readonly [network: string, purpose: string];
 
 const named: readonly Row[] = [
@@ -35,10 +35,10 @@ const named: readonly Row[] = [
   ["ff00::/8", "multicast, RFC 4291"],
 ];
 
-/** Global unicast addresses of IPv6 are in 2000::/3; the rest is reserved, but for what has a name. */
+/** Global unicast addresses of IPv6 are in 2000::/3; the rest is reserved, except for the named networks. */
 const unnamed: readonly Row[] = ["::/3", "4000::/2", "8000::/1"].map((network) => [network, "reserved, RFC 4291"]);
 
-/** Parts of these networks that are used on the public Internet, or for benchmarks. */
+/** Parts of these networks that are used on the public Internet or for benchmarks. */
 const exceptions: readonly string[] = [
   "192.0.0.9", // PCP anycast, RFC 7723
   "192.0.0.10", // TURN anycast, RFC 8155
@@ -64,19 +64,19 @@ function indexOf(networks: readonly string[]): NetworkIndex {
   return new NetworkIndex(networks.map(readObservedEntry));
 }
 
-/** Whether no part of the entry is public: feeds list networks as wide as 224.0.0.0/3, which are several of these. */
+/** Whether no part of the entry is public: feeds contain networks as wide as 224.0.0.0/3, which cover several of these. */
 export function isSpecialPurposeOnly(entry: Entry): boolean {
   return carve(entry, anyIndex.inside(entry), 1)?.length === 0 || anyIndex.containing(entry) !== undefined;
 }
 
-/** Why the entry is refused, in a sentence: it overlaps a special-purpose network, the first of several. */
+/** Why the entry is rejected: the first special-purpose network that it overlaps. */
 export function specialPurposeObjection(entry: Entry, head: EntryHead): string | undefined {
-  // Nearly all entries end here.
+  // The fast path for nearly all entries.
   if (!anyIndex.mayOverlap(head)) return undefined;
   if (exceptionIndex.containing(entry) !== undefined) return undefined;
   const network = namedIndex.overlaps(entry) ?? unnamedIndex.overlaps(entry);
   if (network === undefined) return undefined;
   const isInside = anyIndex.containing(entry) !== undefined;
   const instead = isInside ? "write public addresses" : "write narrower networks that leave it out";
-  return `${entry} overlaps ${network} (${purposes.get(network) ?? ""}), from which no request comes over the public Internet: ${instead}, or set spec.guards.specialPurpose of the instance to Allow.`;
+  return `${entry} overlaps ${network} (${purposes.get(network) ?? ""}), which never sends requests over the public Internet: ${instead}, or set spec.guards.specialPurpose of the instance to Allow.`;
 }

@@ -156,7 +156,7 @@ export class LogDayReading {
   #again(defect: ReadingDefect, rows: readonly LogEntry[]): PageVerdict {
     this.#defects = defect === this.#lastDefect ? this.#defects + 1 : 1;
     this.#lastDefect = defect;
-    // What is short stays short; with a page that comes again and again, nobody knows where the end would be.
+    // A short day stays short; with a repeated page, the end is unknown.
     if (defect === "TooFewRows" && this.#isLenientOn(defect)) return this.#done(rows);
     return { next: "Again", rows, defect };
   }

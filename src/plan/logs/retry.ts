@@ -29,7 +29,7 @@ export function retryOfLogs({ fault, stage, failures, hasWorked }: LogFailure): 
     case "Rejected":
       return stage === "Scroll" ? "SameDay" : "Fail";
     case "ContractBroken":
-      // A redirect, or a 404 of somebody else: the address is wrong.
+      // A redirect, or a 404 from a different server: the URL is wrong.
       return hasWorked || fault.status === undefined || fault.status === 200 ? "SameDay" : "Fail";
     case "TooLarge":
     case "BadApiKey":

@@ -1,5 +1,5 @@
-// The origins that an instance should have. One host has one type: of two WafOrigins for a host, the owner's decides, then the
-// older one.
+// The desired origins of an instance. A host has one type: if there are two WafOrigins for a host, the owner's takes precedence,
+// then the older one.
 import type { DeclaredOrigin } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
@@ -46,7 +46,7 @@ export function compileOrigins(gathered: Gathered): DesiredOrigins {
         isOwners(origin) || older.meta.namespace === namespace
           ? `WafOrigin ${nameKey(older.meta)}`
           : "a WafOrigin of another namespace";
-      const message = `${origin.host} is declared as ${older.type} by ${other}, which counts: delete one of the two, or give them the same type.`;
+      const message = `${origin.host} is declared as ${older.type} by ${other}, which takes precedence: delete one of the two, or give them the same type.`;
       compiled.push({ origin, isAttached: true, verdict: "Conflict", message });
       continue;
     }

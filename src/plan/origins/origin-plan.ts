@@ -1,15 +1,15 @@
-// Origins can't be read back, but for the primary: what wafsync added is known from the inventory alone.
+// Except for the primary, origins can't be read back: only the inventory records what wafsync added.
 //
 // declared        inventory            primary?   then
 // -------------   ------------------   --------   ---------------------------------------------
 // Alternate       –                    no         add
 // Alternate       Alternate, added     any        nothing
-// Alternate       Alternate, unknown   no         add again: the API refuses a second one, harmlessly
+// Alternate       Alternate, unknown   no         add again: the API harmlessly rejects a second one
 // Backup          Alternate            no         remove, then add (both written ahead)
 // –               any                  no         remove (recorded as unknown ahead)
 // any             any                  yes        never removed, never posted again: waits
 //
-// A removal that something holds waits, too, unless it is approved.
+// A removal on hold also waits, unless it is approved.
 import type { DeclaredOrigin, OriginType } from "../../model/declared.ts";
 import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { OwnedOrigin, Refusal } from "../../model/inventory.ts";
@@ -28,7 +28,7 @@ export interface OriginPlan {
   readonly operations: readonly OriginOperation[];
   /** What the inventory should hold before anything of this plan is done. */
   readonly owned: ReadonlyMap<string, OwnedOrigin>;
-  /** `Owners`: the same origins are managed, and only who wants them has changed. */
+  /** `Owners`: the same origins are managed, but their owners have changed. */
   readonly change: "None" | "Owners" | "Entries";
   /** Hosts whose removal, or change of type, waits until another host is the primary. */
   readonly waitingForPrimary: readonly string[];
@@ -47,7 +47,7 @@ interface OriginsInput {
   readonly nowMs: number;
 }
 
-/** The origins that are to be removed, with what holds each of them. */
+/** The origins to remove, each with its holds. */
 export function originRemovals(input: OriginsInput): OriginRemoval[] {
   const { wanted, observed, holdsOn } = input;
   const removals: OriginRemoval[] = [];
@@ -63,7 +63,7 @@ export function originRemovals(input: OriginsInput): OriginRemoval[] {
   return removals;
 }
 
-/** @param input.allowed the hosts whose removal may be done */
+/** @param input.allowed the hosts whose removal is allowed */
 export function planOrigins(input: OriginsInput & { readonly allowed: ReadonlySet<string> }): OriginPlan {
   const { observed, wanted } = input;
   const isPrimary = (host: string): boolean => sameHost(host, observed.primaryOrigin);
@@ -121,7 +121,7 @@ export function planOrigins(input: OriginsInput & { readonly allowed: ReadonlySe
   };
 }
 
-/** In the order of their names, since an inventory has none. */
+/** Sorted by name, because an inventory has no order. */
 function sortedByHost(owned: ReadonlyMap<string, OwnedOrigin>): (readonly [string, OwnedOrigin])[] {
   return [...owned].toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -138,15 +138,15 @@ export function sameHost(a: string, b: string): boolean {
 }
 
 function addOrigin(origin: DeclaredOrigin): OriginOperation {
-  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it exists already" : "";
-  const reason = `wanted by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
+  const ifThere = asksToAdopt(origin.meta) ? ", and adopted if it already exists" : "";
+  const reason = `declared by WafOrigin ${nameKey(origin.meta)}${ifThere}`;
   return { kind: "AddOrigin", host: origin.host, type: origin.type, reason };
 }
 
 function removeOrigin(host: string, type: OriginType, declared: DeclaredOrigin | undefined): OriginOperation {
   const reason =
     declared === undefined
-      ? "added by wafsync, and no WafOrigin wants it any more"
+      ? "added by wafsync, and no WafOrigin declares it any longer"
       : `to be added again as ${declared.type}, as WafOrigin ${nameKey(declared.meta)} says`;
   return { kind: "RemoveOrigin", host, type, reason };
 }
@@ -157,7 +157,7 @@ function firstRecord(origin: DeclaredOrigin): OwnedOrigin {
   return wantedBy(record, origin);
 }
 
-/** The same object if the origin's WafOrigin is the same. */
+/** The same object if the origin's WafOrigin is unchanged. */
 function wantedBy(record: OwnedOrigin, { meta, deletionPolicy }: DeclaredOrigin): OwnedOrigin {
   const owners = writeOwners([{ kind: "WafOrigin", name: nameKey(meta), source: undefined }]);
   const retainedBy = deletionPolicy === "Retain" ? nameKey(meta) : undefined;

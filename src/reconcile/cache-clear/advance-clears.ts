@@ -141,7 +141,7 @@ function attachmentOf({ meta }: DeclaredCacheClear, { instance, namespaceLabels 
   return decideAttachment(instance, "WafCacheClear", meta.namespace, namespaceLabels.get(meta.namespace));
 }
 
-/** Each guest namespace has a least time between two clears of its own. One that was made for others does for it, too. */
+/** Each guest namespace has a minimum time between two clears. A clear for other objects also counts for it. */
 function guestNotBeforeMs(
   { meta }: DeclaredCacheClear,
   grant: Grant | undefined,

@@ -43,7 +43,7 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const cleared = await clearDueCaches(run);
     if (cleared !== undefined) return cleared;
     const { operation } = run;
-    // What guards hold may be half a change: it is reported as held once the change is whole.
+    // Removals on hold may belong to an incomplete change: they are reported when the change is complete.
     if (operation === undefined && !(run.isUnsettled && run.plan.held !== undefined)) return undefined;
     // Confirm the declared state before a removal, and before the first write of this process.
     if (operation === undefined || !run.isConfirmedFor(operation)) {
@@ -56,7 +56,7 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
     const ended = await applyOperation(run, operation, streak);
     if (ended !== undefined) return ended;
     await reportProgress(run);
-    // Let other instances go first, if any wait.
+    // Yield to waiting instances.
     if (isTurnOver(run)) return { kind: "Yielded" };
   }
   return { kind: "Unsettled" };
@@ -145,7 +145,7 @@ async function follow(
 async function waitAsAsked(run: Run, fault: WafFault, attempt: number): Promise<RunResult | undefined> {
   const { clock, observer, random, stopping } = run.ports;
   const delayMs = fault.retryAfterMs ?? backOffDelayMs({ attempt, baseMs: 1_000, maxMs: 60_000, random });
-  const why = "the API asked to slow down";
+  const why = "the API limits the rate of requests";
   run.progress.waiting = `${why}, resuming in ${Math.ceil(delayMs / 1000)} s`;
   observer.waiting?.(run.name, why, delayMs);
   // Progress that was reported just now is not reported again at once, but a long wait must be.
@@ -183,7 +183,7 @@ function emitOriginRemoved(run: Run, { host }: OriginOperation): void {
 
 function emitOriginAdopted(run: Run, { host }: OriginOperation): void {
   const { ports, view } = run;
-  const message = `Adopted origin ${host}: it exists already, and is managed from now on.`;
+  const message = `Adopted origin ${host}: it already exists, and wafsync now manages it.`;
   ports.status.event(view.gathered.instance.meta, { type: "Normal", reason: "OriginAdopted", message });
 }
 

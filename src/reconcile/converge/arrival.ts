@@ -1,15 +1,15 @@
-// A renamed or moved instance and its rules arrive one object after another. Just after the start, a rule that is missing may
-// only be on its way: removals wait for a moment. Where files are the source, they wait for a quiet folder anyway.
+// A renamed or moved instance and its rules arrive one object after another. A rule that is missing right after the start may
+// still arrive, so removals are on hold briefly. In directory mode, removals already wait for a quiet folder.
 import type { Gathered } from "../../model/gathered.ts";
 import { nameKey } from "../../model/resource.ts";
 import { continuesOf } from "../../model/continues.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 
-/** How long removals wait after this process first saw an instance that continues another one. */
+/** How long removals are on hold after this process first saw an instance that continues another one. */
 export const arrivalMs = 30_000;
 
-/** The ports of a run, whose source holds removals while the objects of the instance are arriving. */
+/** The ports of a run, with a source that puts removals on hold while the objects of the instance are arriving. */
 export function holdDuringArrival(ports: ReconcilePorts, memory: InstanceMemory): ReconcilePorts {
   const { source, clock } = ports;
   if (source.isSettled !== undefined) return ports;
@@ -19,7 +19,7 @@ export function holdDuringArrival(ports: ReconcilePorts, memory: InstanceMemory)
     memory.arrivedAtMs ??= clock.nowMs() + arrivalMs;
     if (clock.nowMs() >= memory.arrivedAtMs) return gathered;
     const until = new Date(memory.arrivedAtMs).toISOString();
-    const reason = `The instance continues WafInstance ${nameKey(continues.former)}: removals wait until ${until}, in case some of its rules have not arrived yet.`;
+    const reason = `The instance continues WafInstance ${nameKey(continues.former)}: removals are on hold until ${until}, in case some of its rules have not arrived yet.`;
     return { ...gathered, brokenSources: [...gathered.brokenSources, reason] };
   };
   return {

@@ -1,5 +1,5 @@
-// Lists don't say which WAF they belong to. If the key was given to another WAF since the domain was read, what they show must
-// not drop anything from the inventory: so the domain is read again before the first record that follows from them.
+// Lists do not identify their WAF. If the API key moved to another WAF after the domain was read, the lists must not cause any
+// entry to be dropped from the inventory. The domain is therefore read again before the first record that is based on the lists.
 import type { Observed } from "../../model/observed.ts";
 import type { CallOptions, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
@@ -7,19 +7,19 @@ import { resultOfFault } from "../run-result.ts";
 
 export class DomainCheck {
   readonly #waf: WafPort;
-  /** The lists that were verified to belong to the domain that was read. */
+  /** The lists that were verified to belong to the domain. */
   #verified: Observed["lists"] | undefined;
 
   constructor(waf: WafPort) {
     this.#waf = waf;
   }
 
-  /** Something was taken at the API's word: the domain is read again before the next record. */
+  /** A result depends on a response of the API, so the domain is read again before the next record. */
   doubt(): void {
     this.#verified = undefined;
   }
 
-  /** Reads the domain again, unless the lists were verified already. */
+  /** Reads the domain again, unless the lists are already verified. */
   async ensure(observed: Observed, options: CallOptions): Promise<RunResult | undefined> {
     if (this.#verified === observed.lists) return undefined;
     const read = await this.#waf.readOrigins(options);
@@ -29,10 +29,10 @@ export class DomainCheck {
     return moved;
   }
 
-  /** Each accepted write names the domain that it was done for. Another one than was read ends the run. */
+  /** Each accepted write returns its domain. A different domain than the one that was read ends the run. */
   movedFrom(observed: Observed, domain: string): RunResult | undefined {
     if (domain.toLowerCase() === observed.domain.toLowerCase()) return undefined;
-    const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: nothing more is written until it is clear which WAF this is.`;
+    const message = `The API key belonged to ${observed.domain} when the lists were read, and to ${domain} at the last write: wafsync writes nothing more until it has identified the WAF.`;
     return { kind: "Blocked", blocker: "DomainChanged", message };
   }
 }

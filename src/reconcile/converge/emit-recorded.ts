@@ -1,4 +1,4 @@
-// What becomes true with a record of the inventory, as events and for the history: an approval, and adoptions.
+// Emits events and history for facts that take effect with a record of the inventory: an approval, and adoptions.
 import type { Plan } from "../../plan/instance/plan.ts";
 import type { ReconcilePorts } from "../ports.ts";
 import { emitAdoptions } from "../status/emit-entry-changes.ts";

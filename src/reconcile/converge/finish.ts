@@ -20,7 +20,7 @@ import { attemptIn } from "./view.ts";
 
 const retryBaseMs = 1_000;
 const retryMsMax = 300_000;
-/** For the last report of a run, even if another run follows at once. */
+/** For the last report of a run, even if another run follows immediately. */
 const reportMsMin = 300;
 
 /** How far a run came: not at all, not to the WAF, or through its plan. */
@@ -71,7 +71,7 @@ export async function finishRun(
   return { result, facts, ...wakeWithClears(wakeAtMs, clears), version };
 }
 
-/** True for a while, and for as long as nothing has changed since: another run follows then, and may be urgent. */
+/** True for a limited time, and only while nothing has changed: otherwise another, possibly urgent, run follows. */
 function hasTime({ source, clock }: ReconcilePorts, instance: ObjectName, version: number): () => boolean {
   const untilMs = clock.monotonicMs() + reportMsMin;
   return () => clock.monotonicMs() < untilMs || source.version(instance) === version;
@@ -123,7 +123,7 @@ function wakeWithClears(wakeAtMs: number | undefined, { due, waiting, nextMs }: 
   return { wakeAtMs: earliest(wakeAtMs, nextMs), pendingClears: due.length + waiting.length };
 }
 
-/** When to run again without being asked: the next expiry, resync or second look, or a backoff after a failure. */
+/** When to run again without a change: the next expiry, resync or second read, or the backoff after a failure. */
 function wakeTime(
   { clock, random }: ReconcilePorts,
   memory: InstanceMemory,

@@ -22,11 +22,11 @@ export const olderRefusalsMax = 100_000;
 export interface BackOff {
   readonly untilMs: number;
   readonly result: RunResult;
-  /** Another one is tried at once: somebody may have fixed it. */
+  /** A new key is tried immediately. */
   readonly attempted: string;
 }
 
-/** A key, and what it was read for: it is not sent to another URL, or for another instance of the same name. */
+/** A key, and its purpose: it is not sent to another URL, or for another instance with the same name. */
 export interface KnownKey {
   readonly key: ApiKey;
   readonly baseUrl: string;
@@ -38,7 +38,7 @@ export interface InstanceMemory {
   failures: number;
   /** While the instance backs off: until when, from what, and for which key and address. */
   backOff: BackOff | undefined;
-  /** The cache showed what a fresh read of this process showed: it is no older than the process. */
+  /** The cache has caught up with a fresh read of this process, so it is not older than the process. */
   hasCaughtUp: boolean;
   /** The lists as the last run left them. */
   lastSeen: LastSeen | undefined;
@@ -48,11 +48,11 @@ export interface InstanceMemory {
   readonly olderRefusals: Map<string, Refusal>;
   lastObserved: Observed | undefined;
   lastSyncMs: number | undefined;
-  /** What was managed when it last mattered to the desired state, so that a run that can't load it reports the same as before. */
+  /** The managed entries when they last affected the desired state, so that a run that can't load them reports the same result. */
   managed: Inventory["entries"] | undefined;
-  /** `namespace/name` of the instance whose record was taken over, or was found to be gone. */
+  /** `namespace/name` of the instance whose record was taken over or no longer exists. */
   continued: string | undefined;
-  /** Until when removals wait for the objects of an instance that continues another one. */
+  /** Until when removals are on hold for the objects of an instance that continues another one. */
   arrivedAtMs: number | undefined;
   /** The last key that could be read: the WAF is still cleaned up when the Secret is gone before the instance. */
   key: KnownKey | undefined;

@@ -1,5 +1,5 @@
-// What a run tells the history: every write that the API accepted or refused, and what became true with a record. Cheap, since
-// the port only keeps it for its next batch.
+// Records history: every write that the API accepted or rejected, and facts that took effect with a record. Cheap, because the
+// port only buffers it for its next batch.
 import type { Inventory, Refusal } from "../../model/inventory.ts";
 import type { HistoryEvent, HistoryTarget } from "../../model/history.ts";
 import { listNames } from "../../model/declared.ts";
@@ -14,7 +14,7 @@ import type { ReconcilePorts } from "../ports.ts";
 
 type Ports = Pick<ReconcilePorts, "history" | "clock">;
 
-/** The API accepted the write. `inventory` is the one before it. */
+/** The API accepted the write. `inventory` is the previous inventory. */
 export function noteAccepted(ports: Ports, name: ObjectName, operation: Operation, basis: Basis): void {
   const kind = isAddition(operation) ? "Added" : "Removed";
   note(ports, name, [{ kind, ...subjectOf(operation, basis), note: "" }]);
@@ -45,7 +45,7 @@ export function noteSettled(ports: Ports, name: ObjectName, operations: readonly
   );
 }
 
-/** Refusals that are in the second inventory and not in the first. */
+/** Rejections that are only in the second inventory. */
 export function noteRefusals(ports: Ports, name: ObjectName, before: Inventory, after: Inventory): void {
   if (ports.history === undefined || before.refusals === after.refusals) return;
   const known = new Set(before.refusals);
@@ -77,7 +77,7 @@ export function noteDrift(
   );
 }
 
-/** What becomes true by a record: adoptions, and an approval if there is a new one. */
+/** Facts that take effect with a record: adoptions, and a new approval. */
 export function noteRecorded(
   ports: Ports,
   instance: ResourceMeta,

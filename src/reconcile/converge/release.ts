@@ -25,10 +25,10 @@ export type Release =
       readonly stored: Inventory | undefined;
       readonly why: string;
       readonly keepsRecord: boolean;
-      /** The owner wants it so. */
+      /** The owner chose to retain the entries. */
       readonly isWanted: boolean;
     }
-  /** Another instance is about to take over the record. */
+  /** Another instance will take over the record. */
   | { readonly kind: "Wait"; readonly result: RunResult };
 
 /** Decides whether the managed entries are removed, or left. */
@@ -59,7 +59,7 @@ export async function decideRelease(
   return { kind: "Remove", stored, nothing: { version, gathered: detached, desired: nothingDesired(instance) } };
 }
 
-/** Nothing is removed for an instance that another one continues: it waits until its record was taken over. */
+/** Removes nothing for an instance that another one continues, but waits until its record is taken over. */
 function waitFor(
   successor: ResourceMeta,
   releasingMs: number,
@@ -71,12 +71,12 @@ function waitFor(
   if (isTaken || releasingMs >= releaseMsMax) {
     return leave(`WafInstance ${name} continues with them`, { keepsRecord: !isTaken, isWanted: true });
   }
-  const message = `WafInstance ${name} continues this one and has not taken over its record yet.`;
+  const message = `WafInstance ${name} continues this one, but has not taken over its record yet.`;
   return { kind: "Wait", result: { kind: "Blocked", blocker: "Continued", message } };
 }
 
 function retained({ namespace, name }: ResourceMeta): string {
-  return `Their record is kept: a WafInstance ${namespace}/${name} continues with it, or one of another name with the annotation ${continuesAnnotation}: ${namespace}/${name}`;
+  return `Their record is kept: a new WafInstance ${namespace}/${name} continues it, or one with a different name and the annotation ${continuesAnnotation}: ${namespace}/${name}`;
 }
 
 /** After the run that was to remove the entries: why what is left of them stays, or undefined to try again. */
@@ -109,7 +109,7 @@ export async function completeRelease(
   return { kind: "Blocked", blocker: "InventoryUnwritable", message: problem };
 }
 
-/** The same instance with nothing attached. If its Secret is gone already, the last key that was read for it counts. */
+/** The same instance without attached objects. If its Secret no longer exists, the last key that was read for it is used. */
 function withoutAttached(gathered: Gathered, { key: known }: InstanceMemory): Gathered {
   const { baseUrl, meta } = gathered.instance;
   const isForThis = known?.baseUrl === baseUrl && known.uid === meta.uid;

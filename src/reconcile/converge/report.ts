@@ -27,7 +27,7 @@ interface ReportPorts {
 /** Decides whether a status is written, from the one before and the one that would take its place. */
 type IsWorthWriting = (object: ResourceMeta, before: object, after: (before: object) => object) => boolean;
 
-/** Writes every status, at the end of a run. `goesOn` leaves what it has not written yet to the next run. */
+/** Writes every status at the end of a run. With `goesOn`, unwritten statuses are left to the next run. */
 export async function reportFacts(
   ports: ReportPorts,
   memory: InstanceMemory,
@@ -39,8 +39,8 @@ export async function reportFacts(
 }
 
 /**
- * The report at the beginning of a run, on every object in a version that was not reported yet. What an earlier run reported
- * stays true while the WAF is read again. Nobody waits for the rules and origins, of which there may be thousands.
+ * The report at the start of a run, on every object version that was not reported yet. Reports of an earlier run stay valid while
+ * the WAF is read again. The run does not wait for the statuses of rules and origins, of which there may be thousands.
  */
 export class OpeningReport {
   readonly #ports: ReportPorts;
@@ -53,7 +53,7 @@ export class OpeningReport {
     this.#memory = memory;
   }
 
-  /** Resolves when the instance and the cache clears are written. */
+  /** Resolves when the statuses of the instance and the cache clears are written. */
   async begin(facts: RunFacts): Promise<void> {
     const isNew: IsWorthWriting = (object, before) => (before as Reported).observedGeneration !== object.generation;
     const ofInstance: IsWorthWriting = (object, ...rest) => object.kind === "WafInstance" && isNew(object, ...rest);
@@ -62,11 +62,11 @@ export class OpeningReport {
     const ofOthers: IsWorthWriting = (object, ...rest) =>
       !this.#hasEnded && object.kind !== "WafInstance" && isNew(object, ...rest);
     this.#written = reportObjects(this.#ports, this.#memory, facts, ofOthers);
-    // Whoever ends it learns of a failure.
+    // The caller that ends it gets the failure.
     this.#written.catch(() => undefined);
   }
 
-  /** From here on, no status is written by it. */
+  /** From here on, it writes no status. */
   async end(): Promise<void> {
     this.#hasEnded = true;
     await this.#written;
@@ -98,7 +98,7 @@ async function reportObjects(
   facts: RunFacts,
   isWorthWriting: IsWorthWriting,
 ): Promise<void> {
-  // Mostly nothing is written, so nothing waits: what follows would be one piece.
+  // Usually nothing is written and nothing waits, so yield here: otherwise the following work would run in one piece.
   const slices = new TimeSlices(clock);
   const report = async (meta: ResourceMeta, after: (before: object) => object): Promise<void> => {
     if (slices.isOver) await slices.pause();
@@ -108,7 +108,7 @@ async function reportObjects(
     ...instanceStatus(before, facts, memory.lastSyncMs),
     cacheClear: rolloutsStatus(before, facts, memory.cacheClears),
   }));
-  // What is attached to an instance that is being deleted belongs to no run any more.
+  // No run covers objects that are attached to an instance that is being deleted.
   if (facts.gathered.instance.meta.deleting) return;
   const ownersFirst = facts.desired.rules.toSorted((a, b) => Number(b.isOwners) - Number(a.isOwners));
   await mapConcurrently(ownersFirst, statusesAtOnceMax, async (rule) => {

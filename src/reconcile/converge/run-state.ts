@@ -28,7 +28,7 @@ import { WriteLedger, isRemoval } from "./write-ledger.ts";
 
 /** A confirmation of the declared state expires after this long. */
 const confirmedForMs = 30_000;
-/** How often a run waits for declared objects that keep changing before it starts again. */
+/** How often a run waits for changing objects before it starts again. */
 const settleRoundsMax = 1_000;
 
 export interface RunStart {
@@ -69,7 +69,7 @@ export class Run {
   readonly unrecorded: number;
   /** When the declared state was last confirmed by a fresh read; undefined since it changed. */
   #confirmedMs: number | undefined;
-  /** The view comes from a fresh read, and not from a cache. */
+  /** The view is from a fresh read, not from a cache. */
   #isRead = false;
 
   constructor({ name, ports, memory, waf, startedMs, view, stored, followsSource }: RunStart) {
@@ -171,22 +171,22 @@ export class Run {
   }
 
   /**
-   * True if this run has read the declared state where it lives, or the cache of this process has caught up with such a read, or
-   * nothing that is declared matters any more.
+   * True if this run has read the declared state from its source, the cache of this process has caught up with such a read, or
+   * the declared state no longer matters.
    */
   get isFresh(): boolean {
     return this.#isRead || this.memory.hasCaughtUp || !this.#followsSource;
   }
 
-  /** Whether the declared state is fresh enough: a removal needs a recent read, any other write one since the process started. */
+  /** Whether the declared state is fresh enough: a removal needs a recent read, other writes a read since the process started. */
   isConfirmedFor(operation: Operation): boolean {
     if (!isRemoval(operation)) return this.isFresh;
     return this.#confirmedMs !== undefined && this.ports.clock.nowMs() - this.#confirmedMs < confirmedForMs;
   }
 
   /**
-   * True if the plan must not be trusted before a fresh read: it would be the first write of this process, or a stale cache
-   * may lack the rule or origin that retains what the plan drops.
+   * True if the plan needs a fresh read first: it would be the first write of this process, or a stale cache may lack the rule or
+   * origin that retains an entry that the plan drops.
    */
   needsConfirmation(): boolean {
     const isUnrecorded = this.#plan.inventoryChanged || this.#view.inventory !== this.#stored;
@@ -194,7 +194,7 @@ export class Run {
     return orphansEntries(this.#view, this.#plan);
   }
 
-  /** Entries that the plan gives up may belong to a rule that is just being replaced: waits until that is over. */
+  /** Entries that the plan drops may belong to a rule that is being replaced: waits until the replacement is complete. */
   async #settleOrphans(): Promise<RunResult | undefined> {
     for (let round = 0; this.isUnsettled && orphansEntries(this.#view, this.#plan); round += 1) {
       if (this.ports.stopping.aborted) return { kind: "Interrupted" };
@@ -205,7 +205,7 @@ export class Run {
     return undefined;
   }
 
-  /** True while what is missing may only be in the middle of a replacement. */
+  /** True while missing objects may only be in the middle of a replacement. */
   get isUnsettled(): boolean {
     return this.#followsSource && this.#confirmedMs === undefined && this.ports.source.isSettled?.() === false;
   }
@@ -286,7 +286,7 @@ export class Run {
     return isSameWaf(gathered, this.#view.gathered) ? undefined : { kind: "Outdated" };
   }
 
-  /** False if nothing is to be recorded but who wants the entries. */
+  /** False if only the owners of entries changed. */
   #followsFromLists(): boolean {
     return this.#view.inventory !== this.#stored || !this.#plan.onlyOwnersChanged;
   }

@@ -105,7 +105,7 @@ async function gather(
   return { version, gathered, desired };
 }
 
-/** A run over an instance that is being deleted: nothing is declared any more, and its finalizer goes at the end. */
+/** A run for an instance that is being deleted: it declares nothing, and its finalizer is removed at the end. */
 async function release(
   name: ObjectName,
   ports: ReconcilePorts,
@@ -122,7 +122,7 @@ async function release(
   const begun = await begin(name, ports, memory, decided.nothing, { opening, followsSource: false });
   const result = begun.kind === "Ended" ? begun.result : await carryOut(begun.run);
   if (begun.kind === "Begun") emitEntryChanges(ports.status, declared, begun.run.ledger.changes());
-  // An entry that only an old read lacks would stay: the record goes after a second read.
+  // An entry that only a stale read lacks would be orphaned, so it is dropped from the record after a second read.
   if (begun.kind === "Begun" && begun.run.plan.lookAgainMs !== undefined)
     return { kind: "Ran", run: begun.run, result };
   const releasingMs = ports.clock.nowMs() - (memory.releasingSinceMs ?? 0);
@@ -191,7 +191,7 @@ async function begin(
   return { kind: "Begun", run };
 }
 
-/** What is managed and shown decides conflicts: where there are any, the desired state is compiled once more. */
+/** Managed and listed entries decide conflicts: if there are conflicts, the desired state is compiled again. */
 function compiledFor(
   declared: Declared,
   memory: InstanceMemory,

@@ -1,6 +1,6 @@
-// An instance that continues another one takes over its record before anything else, once: the record is saved under the new
-// name first and removed under the former one after that, so that a crash in between leaves it with both, and the next run
-// finishes. The former instance does nothing meanwhile: see `admitInstance`.
+// An instance that continues another one first takes over its record, once: the record is saved under the new name, and then
+// removed under the former name, so that a crash in between leaves both and the next run finishes. The former instance is
+// inactive in the meantime: see `admitInstance`.
 import type { Inventory } from "../../model/inventory.ts";
 import { countManaged } from "../../model/inventory.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -15,10 +15,10 @@ import type { InstanceMemory } from "./instance-memory.ts";
 import type { Declared } from "./view.ts";
 
 export type TakeOver =
-  /** `ports` are those to continue the run with. */
+  /** The run continues with `ports`. */
   { readonly kind: "Done"; readonly ports: ReconcilePorts } | { readonly kind: "Ended"; readonly result: RunResult };
 
-/** @param options.isPreview Nothing is saved: `ports` show the record as it would be. */
+/** @param options.isPreview Nothing is saved: `ports` return the record as it would be. */
 export async function takeOverRecord(
   ports: ReconcilePorts,
   memory: InstanceMemory,
@@ -33,7 +33,7 @@ export async function takeOverRecord(
   const { former } = continues;
   const stored = await ports.inventory.load(former);
   const own = await ports.inventory.load(meta);
-  // The run reports why its own record can't be used.
+  // The run itself reports why its own record can't be used.
   if (own.state !== "Loaded") return done;
   if (stored.state === "Unreachable") return blocked("InventoryUnwritable", stored.problem);
   if (stored.state === "Unreadable")
@@ -78,11 +78,11 @@ function isDue(continues: Continues, memory: InstanceMemory): continues is Extra
 
 type Left =
   | { readonly kind: "Record"; readonly record: Inventory }
-  /** `why` is undefined where there is no reason to report it. */
+  /** `why` is undefined if there is no reason to report it. */
   | { readonly kind: "Nothing"; readonly why: string | undefined }
   | { readonly kind: "Ended"; readonly result: RunResult };
 
-/** What there is to take over. */
+/** The record to take over. */
 async function recordLeft(
   ports: ReconcilePorts,
   { gathered: { instance, sameKey } }: Declared,
@@ -92,7 +92,7 @@ async function recordLeft(
   const name = nameKey(former);
   const isContinued = own.continued === name;
   if (stored.domain === undefined) {
-    const why = `WafInstance ${name}, which ${continuesAnnotation} names, has no record: check the name. Nothing is taken over.`;
+    const why = `WafInstance ${name}, which ${continuesAnnotation} names, has no record: check the name. wafsync took over nothing.`;
     return { kind: "Nothing", why: isContinued ? undefined : why };
   }
   const exists = (await ports.source.gather(former)) !== undefined;
@@ -101,15 +101,15 @@ async function recordLeft(
   if (!read.ok) return { kind: "Ended", result: resultOfFault(read.fault) };
   const isSame = isAboutSameWaf(stored, instance, { domain: read.value.domain, key });
   if (isSame && (!exists || isPeer)) return { kind: "Record", record: stored };
-  // The name was taken over before, and belongs to another WAF by now.
+  // The name was taken over before, and now belongs to another WAF.
   if (isContinued) return { kind: "Nothing", why: undefined };
   const why = isSame
-    ? `WafInstance ${name} still exists with another API key: delete it, or give both the same key.`
-    : `The record of WafInstance ${name} is of another WAF (${stored.domain}), or of another API key and base URL: correct the annotation ${continuesAnnotation}, or use the key with which ${name} was synced last.`;
+    ? `WafInstance ${name} still exists with a different API key: delete it, or give both instances the same key.`
+    : `The record of WafInstance ${name} belongs to a different WAF (${stored.domain}), or to a different API key and base URL: correct the annotation ${continuesAnnotation}, or use the API key with which ${name} was last synced.`;
   return refused(why);
 }
 
-/** The inventories, with another one for this instance. */
+/** The inventories, with a replaced one for this instance. */
 function showing(port: InventoryPort, shown: ObjectName, inventory: Inventory): InventoryPort {
   return {
     load: async (instance) =>

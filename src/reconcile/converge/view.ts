@@ -22,7 +22,7 @@ export interface View extends Declared {
   /** The WAF as last read. The writes since are in the ledger. */
   readonly observed: Observed;
   readonly inventory: Inventory;
-  /** What another writer had changed when the run began. */
+  /** Changes by another writer at the start of the run. */
   readonly drift: readonly DriftedEntry[];
 }
 
@@ -55,7 +55,7 @@ export function orphansEntries({ inventory, observed }: Pick<View, "inventory" |
   });
 }
 
-/** How many declared entries the lists show that are not managed. */
+/** The number of declared entries that are on the lists but not managed. */
 export function countUnmanaged({ desired, observed }: View, { entries }: Inventory): number {
   let count = 0;
   for (const list of listNames) {

@@ -1,7 +1,7 @@
 // The writes of one run and what their outcomes mean: for what the lists show by now, and for what is managed.
 //
-// An entry is recorded in the inventory before its call. If the API refuses that call, the entry was on the list already, and
-// somebody else added it; if the call may have taken effect, the entry is managed from then on.
+// An entry is recorded in the inventory before its call. If the API rejects that call, the entry was already on the list and was
+// added by another writer. If the call may have taken effect, the entry is managed from then on.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import { unknownOwners } from "../../model/entry-owners.ts";
@@ -238,7 +238,7 @@ function wantedByOf(operation: EntryOperation, desired: DesiredState): string {
   return versionOfRules(desired.lists[operation.list].get(operation.entry) ?? []);
 }
 
-/** Only the words of the API can tell: other refusals, such as a host that it can't read, stay refusals. */
+/** Only the message of the API shows this: other rejections, such as an invalid host, stay rejections. */
 function saysExists(message: string): boolean {
   return /\b(?:already|exists|duplicate)\b/i.test(message) && !/\bnot exist/i.test(message);
 }

@@ -1,5 +1,5 @@
-// What is known of every declared feed: loads it, asks the sources that are due, keeps what came of it, and hands out the
-// content. Only one process at a time may fetch: the leader, or the holder of the state directory.
+// The state of all declared feeds: loads it, fetches the feeds that are due, stores the results, and provides the content. Only
+// one process at a time may fetch: the leader, or the holder of the state directory.
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
@@ -21,17 +21,17 @@ import { emitFeedEvents } from "./feed-events.ts";
 import type { FeedPorts } from "./feed-ports.ts";
 import { writeFeedStatus } from "./feed-status.ts";
 
-/** So that many feeds of one host do not all ask at once. */
+/** Limits concurrent fetches, because many feeds may use one host. */
 const fetchesMax = 4;
-/** While the store cannot be read, nothing is fetched: what the guards compare with is missing. */
+/** While the store can't be read, nothing is fetched, because the guards need the last good content. */
 const storeRetryMs = 30_000;
 
 interface Known {
   feed: DeclaredFeed;
   state: FeedState;
-  /** The content without ended entries. */
+  /** The content without expired entries. */
   content: FeedContent | undefined;
-  /** Why the stored state could not be read, or the new one not be written. */
+  /** Why the state could not be read or written. */
   storeProblem: string | undefined;
   storeRetryAtMs: number;
 }
@@ -45,7 +45,7 @@ export class FeedBook {
     this.#ports = ports;
   }
 
-  /** Increases whenever rules may get other entries. */
+  /** Increases whenever the entries of rules may have changed. */
   version(): number {
     return this.#version;
   }
@@ -59,7 +59,7 @@ export class FeedBook {
     return this.#known.get(nameKey(name))?.state;
   }
 
-  /** Takes over what is declared now. Loads what is stored of new feeds; forgets those that are no longer declared. */
+  /** Applies the current declarations. Loads the stored state of new feeds, and drops feeds that are no longer declared. */
   async declare(feeds: readonly DeclaredFeed[]): Promise<void> {
     const names = new Set(feeds.map(({ meta }) => nameKey(meta)));
     for (const [key, { feed }] of this.#known) if (!names.has(key)) this.#forget(key, feed);
@@ -67,7 +67,7 @@ export class FeedBook {
     this.dropEnded();
   }
 
-  /** Asks every source that is due. The status of each feed is current then. */
+  /** Fetches all feeds that are due. Afterwards, the status of each feed is current. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ports;
     const due = [...this.#known.values()].filter((known) => (this.#dueMs(known) ?? Infinity) <= clock.nowMs());
@@ -76,7 +76,7 @@ export class FeedBook {
     });
   }
 
-  /** Writes the status of every feed: it also changes with time. */
+  /** Writes the status of every feed, which also changes with time. */
   async report(): Promise<void> {
     const { status, clock, observer } = this.#ports;
     for (const { feed, state, content, storeProblem } of this.#known.values()) {
@@ -90,7 +90,7 @@ export class FeedBook {
     }
   }
 
-  /** What is wrong with each feed, in a sentence or more. */
+  /** The problems of each feed, in one or more sentences. */
   problems(): string[] {
     return [...this.#known.values()].flatMap(({ feed, state, storeProblem }) => {
       const { message, next } = judgeFeed(state, feed);
@@ -99,7 +99,7 @@ export class FeedBook {
     });
   }
 
-  /** When something is to be done next: a fetch, or the end of an entry. */
+  /** When something is due next: a fetch, or the expiry of an entry. */
   nextMs(): number | undefined {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const known of this.#known.values()) {
@@ -109,7 +109,7 @@ export class FeedBook {
     return nextMs === Number.POSITIVE_INFINITY ? undefined : nextMs;
   }
 
-  /** Entries that have ended go without any answer of the source. */
+  /** Entries expire without a response of the source. */
   dropEnded(): void {
     const nowMs = this.#ports.clock.nowMs();
     for (const known of this.#known.values()) {
@@ -169,7 +169,7 @@ export class FeedBook {
     const outcome = await fetch(feed, { validators: validatorsOf(before), state: before }, signal);
     if (signal.aborted) return;
     const state = afterFetch(before, feed, outcome, { nowMs: clock.nowMs(), random: random() });
-    // The content is stored before it is used, so that it is still the last good one after a crash.
+    // The content is stored before it is used, so that it is available after a crash.
     const problem = await store.save(feed.meta, state);
     if (problem !== undefined) {
       current.storeProblem = problem;

@@ -1,4 +1,4 @@
-// Events of feeds: what a person wants to know, once each. States are compared, so nothing is repeated by later fetches.
+// Emits the events of feeds, once each. It compares states, so later fetches do not repeat events.
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import { entriesText, judgeFeed } from "../../plan/feeds/feed-verdict.ts";
@@ -17,13 +17,13 @@ export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: F
     status.event(meta, { type: "Normal", reason: "FeedRecovered", message: is.message });
   }
   if (after.usedAcceptance !== undefined && after.usedAcceptance !== before.usedAcceptance) {
-    const message = `The content on hold was accepted by wafsync.dev/accept-feed: "${after.usedAcceptance}".`;
+    const message = `The content on hold was accepted with wafsync.dev/accept-feed: "${after.usedAcceptance}".`;
     status.event(meta, { type: "Normal", reason: "FeedContentAccepted", message });
   }
   emitChange(status, feed, before, after);
 }
 
-/** Of decisions only the reason counts: what is on hold changes by the minute. */
+/** For decisions, only the reason is compared, because the content on hold changes every minute. */
 function isNewlyHeld({ source }: DeclaredFeed, { held: before }: FeedState, { held: after }: FeedState): boolean {
   return source.type === "Http" ? before?.hash !== after?.hash : before?.reason !== after?.reason;
 }
@@ -35,6 +35,6 @@ function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedStat
   const known = new Set(old?.entries);
   const added = next.entries.filter((entry) => !known.has(entry)).length;
   const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
-  const message = `The feed has ${entriesText(next.entries.length)}: ${added} new, ${removed} gone.`;
+  const message = `The feed has ${entriesText(next.entries.length)}: ${added} new, ${removed} removed.`;
   status.event(meta, { type: "Normal", reason: "FeedChanged", message });
 }

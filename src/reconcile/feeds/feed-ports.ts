@@ -1,4 +1,4 @@
-// What the use case of feeds needs of the world.
+// The ports of the feed use case.
 import type { Clock } from "../../async/clock.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -7,11 +7,11 @@ import type { FetchedReason } from "../../plan/feeds/feed-verdict.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import type { StatusPort } from "../ports.ts";
 
-/** Keeps what is known of each feed beyond the end of the process. */
+/** Persists the state of each feed. */
 export interface FeedStore {
-  /** Undefined if nothing is known; `problem` if it could not be read. */
+  /** Undefined if there is none; `problem` if it could not be read. */
   load(feed: ObjectName): Promise<StoredFeed>;
-  /** Undefined, or why it was not written. */
+  /** Undefined on success, otherwise the reason. */
   save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
 }
 
@@ -19,24 +19,24 @@ export type StoredFeed =
   | { readonly ok: true; readonly state: FeedState | undefined }
   | { readonly ok: false; readonly problem: string };
 
-/** Asks the source of a feed once. Never rejects. */
+/** Fetches a feed once. Never rejects. */
 export type FetchFeed = (
   feed: DeclaredFeed,
   known: { readonly validators: Pick<TextFacts, "etag" | "lastModified">; readonly state: FeedState },
   signal: AbortSignal,
 ) => Promise<FetchOutcome>;
 
-/** Follows what becomes of feeds, for metrics. */
+/** Observes feeds, for metrics. */
 export interface FeedObserver {
   fetched(feed: ObjectName, reason: FetchedReason): void;
-  /** How a feed stands now. */
+  /** The current state of a feed. */
   seen(feed: ObjectName, figures: FeedFigures): void;
   /** It is no longer declared. */
   forgotten(feed: ObjectName): void;
 }
 
 export interface FeedFigures {
-  /** What rules get now. */
+  /** The entries that rules currently get. */
   readonly entries: number;
   /** When the source last confirmed the content. */
   readonly confirmedAtMs: number | undefined;

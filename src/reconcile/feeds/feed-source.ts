@@ -1,12 +1,12 @@
-// A source of resources whose rules have the entries of their feeds. Everything else it passes on.
+// Wraps a source of resources and adds the entries of feeds to its rules. Everything else is passed through.
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import { feedTextFor } from "../../plan/feeds/feed-access.ts";
 import type { SourcePort } from "../ports.ts";
 import type { FeedBook } from "./feed-book.ts";
 
-/** @param book which feeds there are, and what they say */
+/** @param book the feeds and their content */
 export function withFeeds(source: SourcePort, book: Pick<FeedBook, "view" | "version">): SourcePort {
-  // The same object while nothing changes, because plans are remembered by it.
+  // The same object while nothing changes, because it is a cache key of plans.
   const known = new WeakMap<Gathered, { readonly version: number; readonly gathered: Gathered }>();
   const extend = (gathered: Gathered | undefined): Gathered | undefined => {
     if (gathered === undefined || gathered.rules.every(({ rule }) => rule.feeds.length === 0)) return gathered;

@@ -1,4 +1,4 @@
-// The status of a feed, from what is known of it.
+// Derives the status of a feed from its state.
 import type { Condition } from "../../api/conditions.ts";
 import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { WafFeedStatus } from "../../api/waf-feed.ts";
@@ -14,7 +14,7 @@ import { writeStatus } from "../status/write-status.ts";
 export interface FeedFacts {
   readonly feed: DeclaredFeed;
   readonly state: FeedState;
-  /** What rules get now. */
+  /** The entries that rules currently get. */
   readonly content: FeedContent | undefined;
   readonly storeProblem: string | undefined;
   readonly nowMs: number;
@@ -118,7 +118,7 @@ function withWork(
 function withStale(conditions: readonly Condition[], { feed, state, nowMs }: FeedFacts): readonly Condition[] {
   if (staleSinceMs(state, feed, nowMs) === undefined) return removeCondition(conditions, "Stale");
   const confirmed = formatTime(state.good?.confirmedAtMs ?? 0);
-  const message = `The source last confirmed the content at ${confirmed}. The content stays in use.`;
+  const message = `The source last confirmed the content at ${confirmed}. Rules continue to use it.`;
   const { generation: observedGeneration } = feed.meta;
   return setCondition(
     conditions,

@@ -53,7 +53,7 @@ export interface LogOutputPort {
 export type StatusChange = (status: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>> | undefined;
 
 export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
-  /** Changes the part that `change` changes, whoever else writes the rest. Never rejects. */
+  /** Changes only the part that `change` sets, independent of other writers. Never rejects. */
   update(instance: ResourceMeta, change: StatusChange): Promise<void>;
 }
 

@@ -222,7 +222,7 @@ export class ForwardRun {
     const firstKept = this.#firstKept();
     if (cursor.nextDay < firstKept) {
       const lost = `${formatDay(cursor.nextDay)} to ${formatDay(firstKept - 1)}`;
-      const message = `Blocked requests of ${lost} were not forwarded, and the API does not keep them any more.`;
+      const message = `Blocked requests of ${lost} were not forwarded, and the API no longer keeps them.`;
       this.#emitOnce("lost", message, "LogEntriesLost");
     }
     return { firstDay: Math.max(firstDay, firstKept), lastDay };

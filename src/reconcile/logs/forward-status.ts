@@ -68,7 +68,7 @@ export async function reportLogs(
   await writeReport(status, instance, memory);
 }
 
-/** Nothing is forwarded any more: nothing is said of it. */
+/** Forwarding is off, so nothing is reported. */
 export async function reportNoLogs(
   status: LogStatusPort,
   instance: ResourceMeta,

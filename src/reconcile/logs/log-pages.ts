@@ -41,7 +41,7 @@ export class LogPages {
     return page.ok ? { ok: true, value: page.value.total } : page;
   }
 
-  /** Nothing is under way any more. */
+  /** No page is in progress. */
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#ahead?.result;

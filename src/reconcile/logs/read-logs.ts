@@ -39,7 +39,7 @@ export type LogPiece =
   | { readonly kind: "Stopped"; readonly day: number };
 
 /**
- * The logs of the days, oldest day first. Within a day the rows come as the API gives them. Whoever stops listening ends the calls.
+ * The logs of the days, oldest day first. Within a day, rows are in the order of the API. If the consumer stops iterating, the calls end.
  * A piece that was taken counts as handed on.
  */
 export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {

@@ -1,4 +1,4 @@
-// How a rule fares: the finding that its condition Synced shows.
+// Assesses a rule: the finding for its condition Synced.
 import { formatTime } from "../../api/conditions.ts";
 import type { ListName } from "../../model/declared.ts";
 import { asSentence } from "../../model/sentence.ts";
@@ -32,7 +32,7 @@ function assessWritten({ list }: CompiledRule, progress: RuleProgress, facts: Ru
   }
   const foreign = foreignSentence(progress, facts, list);
   if (awaited > 0) {
-    const kept = `${awaited} that its missing ${awaited === 1 ? "source" : "sources"} wanted last stay as they are`;
+    const kept = `${awaited} last declared by its missing ${awaited === 1 ? "source" : "sources"} stay as they are`;
     return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.${foreign}`, next: "Settled" };
   }
   return { status: "True", reason: "Synced", message: `${allOn(list, desired)}${foreign}`, next: "Settled" };
@@ -42,7 +42,7 @@ function assessPending(rule: CompiledRule, { desired, synced }: RuleProgress, fa
   const { list } = rule;
   const so = `${synced} of ${desired} entries are on the ${list}`;
   if (facts.phase === "Applying") {
-    // The pace is that of all rules together, and says nothing to one that waits for others.
+    // The rate is for all rules together, and not meaningful for a rule that waits for others.
     const pace = synced === 0 ? waitingInWords(facts) : paceInWords(facts);
     return { status: "Unknown", reason: "Syncing", message: `${so}.${pace}`, next: "Working" };
   }
@@ -56,7 +56,7 @@ function assessPending(rule: CompiledRule, { desired, synced }: RuleProgress, fa
   return { status: "Unknown", reason: "Pending", message: `${so}.`, next: "Working" };
 }
 
-/** Where the instance writes nothing at the moment. */
+/** If the instance currently writes nothing. */
 function assessUnwritten(so: string, list: ListName, { gathered }: RunFacts): SyncedFinding | undefined {
   if (gathered.instance.suspend) {
     return { status: "Unknown", reason: "Suspended", message: `${so}; the instance is suspended.`, next: "Paused" };
@@ -68,7 +68,7 @@ function assessUnwritten(so: string, list: ListName, { gathered }: RunFacts): Sy
   return undefined;
 }
 
-/** A rule has only expired once its entries are gone: as long as some are on hold, it says so. */
+/** A rule is reported as expired only after its entries are removed: while some are on hold, it reports this. */
 function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
   const { list } = rule;
   const at = rule.expiresAtMs === undefined ? "" : ` at ${formatTime(rule.expiresAtMs)}`;
@@ -78,7 +78,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
       ? []
       : entriesLeft(rule, { observed, wanted: desired.lists[list], managed: inventory.entries });
   if (left.length === 0) {
-    const message = `The rule expired${at}; it wants no entries any more.${foreignSentence(progress, facts, list)}`;
+    const message = `The rule expired${at}; it no longer declares entries.${foreignSentence(progress, facts, list)}`;
     return { status: "True", reason: "Expired", message, next: "Settled" };
   }
   if (facts.phase === "Applying") {
@@ -89,7 +89,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
   const so = `The rule expired${at}, and ${still} on the ${list}`;
   const held = new Set(plan?.held?.removals[list].map(({ entry }) => entry));
   if (left.some((entry) => held.has(entry))) {
-    const message = `${so}: removals are on hold, see the condition RemovalsHeld of the instance.`;
+    const message = `${so}: removals are on hold. See the condition RemovalsHeld of the instance.`;
     return { status: "False", reason: "Held", message, next: "Person" };
   }
   return (
@@ -97,7 +97,7 @@ function assessExpired(rule: CompiledRule, progress: RuleProgress, facts: RunFac
   );
 }
 
-/** That entries stay although nothing declares them any more; under the policy Exclusive they do not. */
+/** Reports entries that stay although no rule declares them; with the policy Exclusive they do not stay. */
 function foreignSentence({ desired, foreign }: RuleProgress, { gathered }: RunFacts, list: ListName): string {
   if (foreign === 0 || gathered.instance.policies[list] === "Exclusive") return "";
   if (desired === 0) {

@@ -1,8 +1,8 @@
-// How one object fares, and the conditions that say so. The same few rules make the conditions of every kind, so that
-// kubectl, Flux and Argo CD read the same truth:
+// Converts the findings for one object into conditions. The same rules apply to every kind, so that kubectl, Flux and Argo CD
+// interpret them in the same way:
 //
-//   Ready is False for failures alone, Unknown while something is still to come; Reconciling is there while work goes on or is
-//   tried again by itself, and never while Ready is True; Stalled is there when only a person can help.
+// Ready is False only after failures, and Unknown while work is pending; Reconciling is present while work is in progress or will
+// be retried, and never while Ready is True; Stalled is present when only a person can resolve the problem.
 import type { Condition } from "../../api/conditions.ts";
 import { findCondition, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { AcceptedReason, SyncedReason } from "../../api/reasons.ts";
@@ -21,9 +21,9 @@ export interface SyncedFinding {
   readonly message: string;
   /** The message without what happens next, for those to whom something else happens; undefined if they are the same. */
   readonly cause?: string;
-  /** The message has words of the API: what differs from one attempt to the next in them, such as a request ID, is no news. */
+  /** The message contains the API's error: differences between attempts, such as a request ID, are not a change. */
   readonly quotesApi?: true;
-  /** Who moves next: nobody (`Settled`), wafsync at once or after a while, a person, or whoever suspended it. */
+  /** Who has to act next: nobody (`Settled`), wafsync immediately or later, a person, or the person who suspended it. */
   readonly next: "Settled" | "Working" | "Retrying" | "Person" | "Paused";
 }
 
@@ -54,7 +54,7 @@ export function conditionsOf(
   return withStalled(conditions, { accepted, synced }, observedGeneration, nowMs);
 }
 
-/** The message that stands there already, if the new one differs from it in IDs alone. */
+/** The current message, if the new one differs only in IDs. */
 function withKnownWords(before: readonly Condition[], synced: SyncedFinding): SyncedFinding {
   if (synced.quotesApi !== true) return synced;
   const known = findCondition(before, "Synced");

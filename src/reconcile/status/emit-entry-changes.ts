@@ -1,5 +1,5 @@
-// Events about entries that were added, removed and adopted: one for each rule, with the first of the entries, on the rule and on
-// the instance. Where many rules changed, the instance gets one sum instead.
+// Emits events about added, removed and adopted entries: one per rule, with the first entries, on the rule and on the instance.
+// If many rules changed, the instance gets a single summary instead.
 import type { Entry } from "../../model/entry.ts";
 import type { Adoption } from "../../model/operation.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
@@ -11,7 +11,7 @@ import type { StatusPort } from "../ports.ts";
 
 /** With more rules than this, the instance gets one event for all of them. */
 const rulesOnInstanceMax = 5;
-/** The rules that get an event of their own in one run, for each kind of change; the others are only in the sum. */
+/** The maximum number of rules with separate events in one run, per type of change; the others are only in the summary. */
 export const rulesWithEventMax = 20;
 
 type Change = EntryChange["change"] | "Adopted";
@@ -46,7 +46,7 @@ function metasOf({ desired }: Declared): ReadonlyMap<string, ResourceMeta> {
   return new Map(desired.rules.map(({ id, rule }) => [id, rule.meta]));
 }
 
-/** Of several rules that wanted an entry, the first one that still exists. */
+/** If several rules declared an entry, the first one that still exists. */
 function byRule(
   groups: readonly Pick<EntryChange, "rules" | "entries" | "count">[],
   metas: ReadonlyMap<string, ResourceMeta>,
@@ -92,7 +92,7 @@ const prepositions = { Added: "for", Removed: "of", Adopted: "for" } as const;
 function changeInWords(change: Change, { rule, entries, count }: RuleChange): string {
   const left = count - entries.length;
   const more = left > 0 ? ` and ${inThousands(left)} more` : "";
-  const whose = rule === undefined ? "that no rule is recorded for" : `${prepositions[change]} WafIpRule ${rule}`;
+  const whose = rule === undefined ? "without a recorded rule" : `${prepositions[change]} WafIpRule ${rule}`;
   return `${change} ${countOfEntries(count)} ${whose}: ${entries.join(", ")}${more}.`;
 }
 

@@ -31,7 +31,7 @@ export function emitDrift(status: StatusPort, instance: ResourceMeta, drift: rea
   }
 }
 
-/** The instance names the WAF of another domain than before. */
+/** The instance now manages the WAF of a different domain. */
 export function emitDomainMove(
   status: StatusPort,
   emitted: EmittedEvents,
@@ -42,7 +42,7 @@ export function emitDomainMove(
   status.event(instance, { type: "Warning", reason: "DomainMoved", message: told });
 }
 
-/** A person approved removals that were on hold: nothing else needs to tell that they are not on hold any more. */
+/** A person approved removals on hold, so no other event needs to report that they are not on hold any longer. */
 export function emitApproval(
   status: StatusPort,
   emitted: EmittedEvents,
@@ -65,12 +65,12 @@ function approverInWords({ approver }: ResourceMeta): string {
   return approver === undefined ? "" : `, which ${approver.manager} set at ${approver.time}`;
 }
 
-/** That nothing was recorded, and what follows from that. */
+/** Reports a missing record and its consequences. */
 export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">): string | undefined {
   if (unrecorded === 0) return undefined;
   const are = unrecorded === 1 ? "1 declared entry is" : `${inThousands(unrecorded)} declared entries are`;
   const [they, count] = unrecorded === 1 ? ["it", "counts"] : ["they", "count"];
-  return `There is no record of earlier runs, and ${are} on the lists already: ${they} ${count} as foreign, and stay when no rule wants them any more. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
+  return `There is no record of earlier runs, and ${are} already on the lists: ${they} ${count} as foreign, and stay when no rule declares them any longer. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
 }
 
 /** At the end of a run: what was done, and what changed since the last run. */
@@ -100,7 +100,11 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
 function emitHeld(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
   const heldText = facts.plan?.held === undefined ? undefined : heldMessage(facts);
   if (emitted.isNew("held", heldText)) {
-    const resumed = { type: "Normal", reason: "RemovalsResumed", message: "No removal is on hold any more." } as const;
+    const resumed = {
+      type: "Normal",
+      reason: "RemovalsResumed",
+      message: "No removal is on hold any longer.",
+    } as const;
     status.event(
       meta,
       heldText === undefined ? resumed : { type: "Warning", reason: "RemovalsHeld", message: heldText },

@@ -3,7 +3,7 @@
 export class EmittedEvents {
   readonly #last = new Map<string, string>();
 
-  /** True if this differs from what was last said about the subject. Undefined: there is nothing to say about it any more. */
+  /** True if this differs from the last report about the subject. Undefined: there is nothing to report any longer. */
   isNew(subject: string, text: string | undefined): boolean {
     if (this.#last.get(subject) === text) return false;
     if (text === undefined) this.#last.delete(subject);

@@ -1,4 +1,4 @@
-// Removals on hold, grouped by the list, by who wanted the entries last, and by what holds them: a person decides group by group.
+// Groups removals on hold by list, by the last owners of the entries, and by reason, so that a person can decide about each group.
 import type { HeldGroup } from "../../api/waf-instance.ts";
 import { listNames } from "../../model/declared.ts";
 import { readOwners } from "../../model/entry-owners.ts";

@@ -1,4 +1,4 @@
-// What is said about removals on hold: how many, why, who wanted the entries last, and how to let them through.
+// The message about removals on hold: their number, the reasons, the last owners of the entries, and how to approve them.
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
@@ -13,7 +13,7 @@ const examplesMax = 5;
 const namesShownMax = 3;
 const mismatchLengthMax = 41;
 
-/** Counts, reasons, former owners, and what to do. Empty if nothing is on hold. */
+/** Counts, reasons, last owners, and what to do. Empty if nothing is on hold. */
 export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string {
   const held = facts.plan?.held;
   if (held === undefined) return "";
@@ -35,16 +35,16 @@ export function heldMessage(facts: Pick<RunFacts, "plan" | "gathered">): string 
   return [...parts, approvalSentence(facts, held)].filter((part) => part !== "").join(" ");
 }
 
-/** That the approval which the instance carries approves nothing; empty if it carries none, or a right one. */
+/** The message about an approval that does not match; empty if there is none or it matches. */
 export function mismatchSentence({ mismatch }: HeldRemovals): string {
   if (mismatch === undefined) return "";
-  return `The annotation ${approvalAnnotation}: "${shortened(mismatch, mismatchLengthMax)}" does not match the removals on hold: it was used before, or it names others.`;
+  return `The annotation ${approvalAnnotation}: "${shortened(mismatch, mismatchLengthMax)}" does not match the removals on hold: it was already used, or it approves different removals.`;
 }
 
-/** `last wanted by WafIpRule shop/scanners`; empty if nobody recorded that. */
+/** `last declared by WafIpRule shop/scanners`; empty if unknown. */
 export function formerOwners(owners: EntryOwners): string {
   const names = ownerNames([owners]);
-  return names.length === 0 ? "" : `last wanted by ${listed(names, namesShownMax)}`;
+  return names.length === 0 ? "" : `last declared by ${listed(names, namesShownMax)}`;
 }
 
 function originsSentence(origins: readonly OriginRemoval[]): string {
@@ -61,13 +61,13 @@ function originsSentence(origins: readonly OriginRemoval[]): string {
 
 function occasionOf(removals: readonly Pick<HeldRemoval, "holds">[]): string {
   const isReference = removals.every(({ holds }) => holds.every(({ scope }) => scope.kind === "Object"));
-  return isReference ? "because a reference is broken" : "while something can't be read";
+  return isReference ? "because of an invalid reference" : "because a source can't be read";
 }
 
 function ownersSentence(removals: readonly Pick<HeldRemoval, "owners">[]): string {
   const names = ownerNames(new Set(removals.map(({ owners }) => owners)));
   if (names.length === 0) return "";
-  return ` ${removals.length === 1 ? "It was" : "They were"} last wanted by ${listed(names, namesShownMax)}.`;
+  return ` ${removals.length === 1 ? "It was" : "They were"} last declared by ${listed(names, namesShownMax)}.`;
 }
 
 function ownerNames(owners: Iterable<EntryOwners>): string[] {
@@ -91,7 +91,7 @@ function approvalSentence({ gathered }: Pick<RunFacts, "gathered">, { hash }: He
   if (meta.location !== "") {
     return `To approve exactly these, run \`wafsync approve\`, or write into metadata.annotations of WafInstance ${nameKey(meta)} (${meta.location}): ${approvalAnnotation}: "${hash}"`;
   }
-  return `To approve exactly these: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
+  return `To approve exactly these removals: kubectl annotate --overwrite wafinstance -n ${meta.namespace} ${meta.name} ${approvalAnnotation}=${hash}`;
 }
 
 function countAndExamples(removals: readonly HeldRemoval[], list: ListName): string {

@@ -110,12 +110,12 @@ function syncedMessage({ lists, plan }: RunFacts): string {
   const of = (list: ListName): string => {
     const counts = lists?.[list];
     if (counts === undefined) return "";
-    return `${list} ${counts.live} (${counts.managed} added by wafsync, ${counts.foreign} by others)`;
+    return `${list} ${counts.live} (${counts.managed} managed, ${counts.foreign} unmanaged)`;
   };
   const waiting = plan?.origins.waitingForPrimary ?? [];
   const primary =
     waiting.length === 0 ? "" : ` Origin ${waiting.join(", ")} is the primary, and stays until another host is.`;
-  return `The WAF is as declared: ${of("blocklist")}, ${of("allowlist")}.${primary}`;
+  return `The WAF matches the declared state: ${of("blocklist")}, ${of("allowlist")}.${primary}`;
 }
 
 function contestedFinding({ plan }: RunFacts): SyncedFinding {

@@ -1,5 +1,4 @@
-// The status of objects that no run covers: those whose instance does not exist, goes or grants them nothing, and those with
-// an invalid spec.
+// The status of objects that no run covers: their instance does not exist, is being deleted or grants no access, or their spec is invalid.
 import { isDeepStrictEqual } from "node:util";
 import type { Condition } from "../../api/conditions.ts";
 import { removeCondition, setCondition } from "../../api/conditions.ts";
@@ -11,12 +10,12 @@ const wafState: ReadonlySet<string> = new Set(["entries", "progress", "rejected"
 
 export interface UnattachedObject {
   readonly meta: ResourceMeta;
-  /** Without an instance it may be over in a moment, when that is created; the others take a person. */
+  /** A missing instance may be created soon; the other cases need a person. */
   readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
   readonly message: string;
 }
 
-/** Writes the status of the object if that says something else. True if it does. */
+/** Writes the status of the object if it differs. Returns true if so. */
 export async function reportUnattached(status: StatusPort, object: UnattachedObject, nowMs: number): Promise<boolean> {
   if (object.meta.deleting && object.meta.kind !== "WafInstance") return false;
   const before = status.read(object.meta) ?? {};
@@ -33,7 +32,7 @@ export async function reportUnattached(status: StatusPort, object: UnattachedObj
   return true;
 }
 
-/** A cache clear that is over stays as it ended: it wants nothing of the instance any more. */
+/** A finished cache clear keeps its status: it needs nothing from the instance. */
 function isFinished(
   { kind, generation }: ResourceMeta,
   status: Readonly<Record<string, unknown>>,
@@ -56,7 +55,7 @@ function unattachedConditions(
   const common = { reason, message, observedGeneration: meta.generation } as const;
   let conditions = setCondition(before, { type: "Accepted", status: "False", ...common }, nowMs);
   conditions = setCondition(conditions, { type: "Ready", status: "False", ...common }, nowMs);
-  // What was true of the WAF when it was attached is not known any more.
+  // The former state on the WAF is no longer known.
   for (const type of ["Synced", "Reconciling"] as const) conditions = removeCondition(conditions, type);
   const mayPass = reason === "InstanceNotFound" || reason === "InstanceDeleting";
   if (mayPass) return removeCondition(conditions, "Stalled");

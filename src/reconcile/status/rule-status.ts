@@ -21,9 +21,9 @@ const sourcesBytesMax = 1_500;
 const entryLengthMax = 128;
 const sourceLengthMax = 512;
 const messageLengthMax = 1024;
-/** A status is for reading: where entries, sources and messages are long, fewer entries are shown. */
+/** A status must stay readable: with long entries, sources and messages, fewer entries are shown. */
 const entriesBytesMax = 6_000;
-/** One entry is always shown, however long everything is. */
+/** At least one entry is always shown. */
 const entriesBytesMin = 2_000;
 const entriesAndConditionsBytesMax = 7_500;
 
@@ -95,7 +95,7 @@ function shownEntries(
   return { rejected, carved: carved.length === 0 ? undefined : carved };
 }
 
-/** As many as there is room for. */
+/** As many as fit. */
 function shownSources({ rule, parts }: CompiledRule, { gathered }: RunFacts, bytesLeft: number): SourceStates {
   if (rule.addressesFrom.length === 0) return undefined;
   const { texts = [], refresh } = gatheredRule(gathered, rule.meta) ?? {};
@@ -121,7 +121,7 @@ function entriesOf(parts: CompiledRule["parts"], source: string): number {
   return parts.find((part) => part.source === source)?.entries.size ?? 0;
 }
 
-/** Rules are looked up once for each of them in a report. */
+/** Looked up once per rule in a report. */
 const gatheredRules = new WeakMap<Gathered, ReadonlyMap<string, GatheredRule>>();
 
 function gatheredRule(gathered: Gathered, meta: ResourceMeta): GatheredRule | undefined {

@@ -1,7 +1,7 @@
-// The contents of the ConfigMaps that rules take addresses from: only the keys that rules name are kept. A ConfigMap with the
-// watch label is read again when the watch shows another version, the others after a while. The same text gives the same object,
-// so that it is parsed only once. If a ConfigMap cannot be read again, its last text is kept and a problem is reported, which
-// blocks removals meanwhile.
+// The contents of the ConfigMaps that rules use, restricted to the keys that rules refer to. A ConfigMap with the watch label is
+// read again when the watch reports a new version, the others periodically. The same text results in the same object, so that it
+// is parsed only once. If a ConfigMap can't be reread, its last text is kept and a problem is reported, which puts removals on
+// hold.
 import { createHash } from "node:crypto";
 import type { Clock } from "../../async/clock.ts";
 import { FairGate } from "../../async/fair-gate.ts";
@@ -17,12 +17,12 @@ import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
 import { linesIn } from "./source-budget.ts";
 
 const requestTimeoutMs = 10_000;
-/** Fewer than there are connections to the API server. Namespaces take turns. */
+/** Less than the number of connections to the API server. Namespaces take turns. */
 const readsAtOnceMax = 2;
 
 export interface ReadTexts {
   readonly texts: readonly AddressText[];
-  /** Lines of texts that were dropped, which read as missing. */
+  /** The number of lines of dropped texts, which are treated as missing. */
   readonly linesDropped?: number;
   /** What could not be read, one sentence each. */
   readonly problems: readonly string[];
@@ -37,16 +37,16 @@ export interface Freshness {
   readonly bypassWatch: boolean;
 }
 
-/** What is kept of a ConfigMap. */
+/** The cached data of a ConfigMap. */
 interface Content {
   readonly uid: string;
   readonly version: string;
-  /** The keys that rules named when it was read. */
+  /** The keys that rules referred to when it was read. */
   readonly wanted: ReadonlySet<string>;
   readonly data: Map<string, string>;
-  /** Keys whose text was too large to be kept. */
+  /** Keys whose text was too large to keep. */
   readonly dropped: Map<string, { readonly lines: number; readonly digest: string }>;
-  /** Which keys it has, in words. */
+  /** A description of its keys. */
   readonly has: string;
 }
 
@@ -60,7 +60,7 @@ interface Known {
   reading: Reading | undefined;
   /** When the request for `reading` started. */
   readAtMs: number;
-  /** What was read before this moment is out of date. */
+  /** Data that was read before this time is outdated. */
   changedAtMs: number;
   underWay: { readonly startedMs: number; readonly reading: Promise<Reading> } | undefined;
   /** By data key. */
@@ -72,9 +72,9 @@ export interface AddressTextsOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   /** The ConfigMaps with the watch label. */
   readonly watched: ObjectView<KubeObject>;
-  /** The keys of the ConfigMap that rules name. */
+  /** The keys of the ConfigMap that rules refer to. */
   readonly wantedOf: (mapKey: string) => ReadonlySet<string>;
-  /** Called when a read shows other data than the one before. */
+  /** Called when a read returns different data than the previous one. */
   readonly onChanged: (mapKey: string) => void;
 }
 
@@ -110,7 +110,7 @@ export class AddressTexts {
     return { texts, linesDropped, problems: [...problems], missing: [...missing.values()] };
   }
 
-  /** Frees the memory of texts that are not used. A later `read` gives their lines, and not their entries. */
+  /** Frees unused texts. A later `read` returns only their number of lines. */
   drop(
     { meta, addressesFrom }: Pick<DeclaredRule, "meta" | "addressesFrom">,
     isUsed: (source: string) => boolean,
@@ -143,7 +143,7 @@ export class AddressTexts {
     return problem === undefined;
   }
 
-  /** Whether anybody has read the ConfigMap, or does just now. */
+  /** Whether the ConfigMap has been read or is being read. */
   isUsed(mapKey: string): boolean {
     const known = this.#known.get(mapKey);
     return known?.reading !== undefined || known?.underWay !== undefined;
@@ -250,7 +250,7 @@ function contentOf({ metadata, data }: ConfigMapObject, wanted: ReadonlySet<stri
   return { uid: metadata.uid, version: versionOf({ metadata }), wanted, data: kept, dropped: new Map(), has };
 }
 
-/** Whether what was read says anything about the key. */
+/** Whether the cached data includes the key. */
 function isKept({ content }: Reading, key: string | undefined): boolean {
   return key === undefined || content === undefined || content.wanted.has(key);
 }
@@ -259,7 +259,7 @@ function versionOf({ metadata }: KubeObject): string {
   return `${metadata.uid} ${metadata.resourceVersion}`;
 }
 
-/** As far as both were kept. */
+/** Compares the keys that both have. */
 function sameContent(left: Content | undefined, right: Content | undefined): boolean {
   if (left === undefined || right === undefined) return left === right;
   if (left.uid !== right.uid) return false;

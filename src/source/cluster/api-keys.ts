@@ -64,7 +64,7 @@ export class ApiKeys {
     return this.#known.get(nameKey(instance))?.lastGood;
   }
 
-  /** Whether an attempt to read the key of the instance was ever made, and its Secret and URL are still the same. */
+  /** Whether the key of the instance was ever read, and its Secret and URL are unchanged. */
   wasTried(instance: DeclaredInstance): boolean {
     return this.#knownOf(instance).tried;
   }

@@ -1,5 +1,5 @@
-// Which objects are attached to an instance, by kind and namespace. Everything else is left out before anything is read for
-// it: strangers cost the instance nothing.
+// Determines which objects are attached to an instance, by kind and namespace. All other objects are excluded before anything is
+// read for them, so that they do not affect the instance.
 import { type Attachment, decideAttachment } from "../../model/attachment.ts";
 import type { DeclaredInstance, GuestKind } from "../../model/declared.ts";
 import type { ClusterObject } from "./cluster-object.ts";
@@ -7,10 +7,10 @@ import type { ClusterStores } from "./cluster-watches.ts";
 
 export type NamespaceLabels = Readonly<Record<string, string>>;
 
-/** The labels of a namespace; undefined if they are not known. */
+/** The labels of a namespace; undefined if unknown. */
 export type LabelsOf = (namespace: string) => NamespaceLabels | undefined;
 
-/** The labels as the watch last saw them. */
+/** The last labels from the watch. */
 export function watchedLabels({ namespaces }: Pick<ClusterStores, "namespaces">): LabelsOf {
   return (namespace) => {
     const object = namespaces?.get(namespace);
@@ -18,7 +18,7 @@ export function watchedLabels({ namespaces }: Pick<ClusterStores, "namespaces">)
   };
 }
 
-/** What a stranger is told; undefined for what is attached, or may be. */
+/** The message for an object without access; undefined for an object that is or may be attached. */
 export function refusalOf(
   attachment: Attachment,
 ): Extract<Attachment, { state: "NotAllowed" | "NotGranted" }> | undefined {
@@ -45,12 +45,12 @@ export class AttachedNamespaces {
     return attachment;
   }
 
-  /** True also for a namespace whose labels are not known. */
+  /** Also true for a namespace with unknown labels. */
   mayAttach(kind: GuestKind, namespace: string): boolean {
     return refusalOf(this.of(kind, namespace)) === undefined;
   }
 
-  /** The objects that are attached, or may be. */
+  /** The objects that are or may be attached. */
   only(kind: GuestKind, objects: readonly ClusterObject[]): ClusterObject[] {
     return objects.filter(({ metadata }) => this.mayAttach(kind, metadata.namespace ?? ""));
   }

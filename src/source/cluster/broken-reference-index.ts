@@ -1,5 +1,5 @@
-// The rules and origins of the cluster whose instance does not exist. They concern the instance that they were attached to
-// before, which only its inventory knows. Looked for again after changes of objects, and only then.
+// The rules and origins in the cluster whose instance does not exist. They affect their former instance, which only its inventory
+// records. The index is updated only after changes of objects.
 import type { ObjectChange } from "../../kube/reflector.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
 import { continuesOf } from "../../model/continues.ts";
@@ -34,7 +34,7 @@ export class BrokenReferenceIndex {
     return { ...this.#known, objects: new Map([...this.#known.objects, ...behind]) };
   }
 
-  /** Objects that still refer to the instance that another one continues. Only that one may ask: nobody else is concerned. */
+  /** Objects that still refer to an instance that another one continues. Relevant only for the latter. */
   #refersTo(former: string, successor: string): Map<string, BrokenReference> {
     const { byKind } = this.#stores;
     const problem = `WafInstance ${successor} continues WafInstance ${former}, which the object refers to.`;

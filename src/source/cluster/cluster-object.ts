@@ -46,13 +46,13 @@ export function slimNamespace({ metadata }: KubeObject): KubeObject {
   return { metadata: rest };
 }
 
-/** Which object it is, in which version. */
+/** Identifies the object and its version. */
 export function slimIdentity({ metadata }: KubeObject): KubeObject {
   const { namespace = "", name, uid, resourceVersion } = metadata;
   return { metadata: { namespace, name, uid, resourceVersion } };
 }
 
-/** Of the managed fields only who set the annotation that approves removals is kept. */
+/** Of the managed fields, only the manager of the approval annotation is kept. */
 function slimMetadata(metadata: KubeObjectMeta): KubeObjectMeta {
   const { managedFields, ownerReferences: _ownerReferences, annotations, ...rest } = metadata;
   if (annotations === undefined) return rest;
@@ -74,7 +74,7 @@ export function configMapKeysOf(rule: ClusterObject): string[] {
   return [...new Set(sourcesOf(rule).map(({ mapKey }) => mapKey))];
 }
 
-/** The keys that rules name of this ConfigMap, given as `namespace/name`. */
+/** The keys of this ConfigMap (`namespace/name`) that rules refer to. */
 export function dataKeysOf(rules: readonly ClusterObject[], wanted: string): ReadonlySet<string> {
   const sources = rules.flatMap(sourcesOf).filter(({ mapKey }) => mapKey === wanted);
   return new Set(sources.map(({ dataKey }) => dataKey));
@@ -92,8 +92,7 @@ function sourcesOf({ metadata, spec }: ClusterObject): { readonly mapKey: string
 }
 
 /**
- * Whether a change may require a reconcile. A change of labels, of annotations that wafsync does not know or of only the status
- * does not, unless the status was wiped.
+ * Whether a change may require a reconcile. Changes of labels, unknown annotations or only the status do not, unless the status was deleted.
  */
 export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boolean {
   const { metadata: before, spec } = old;
@@ -110,7 +109,7 @@ export function isMeaningfulChange(old: ClusterObject, next: ClusterObject): boo
   );
 }
 
-/** In the order of their names. */
+/** Sorted by name. */
 function ownAnnotations({ annotations = {} }: KubeObjectMeta): [string, string | undefined][] {
   const names = Object.keys(annotations).filter((name) => name.startsWith(`${apiGroup}/`));
   return names.toSorted().map((name) => [name, annotations[name]]);

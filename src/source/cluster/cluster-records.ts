@@ -18,10 +18,10 @@ import { metaOfObject } from "./parse-object.ts";
 import { recordHolderOf } from "./record-object.ts";
 
 const sweepIntervalMs = 300_000;
-/** An API server that has just accepted a CRD needs a moment for its storage. */
+/** The API server needs a moment after it accepts a CRD. */
 const usableDelayMs = 500;
 const usableAttemptsMax = 60;
-const notAllowed = "This process may not write: it is stopping, or it does not hold the Lease.";
+const notAllowed = "This process must not write: it is stopping or does not hold the Lease.";
 
 export interface ClusterRecordsOptions {
   readonly api: ApiServer;
@@ -38,9 +38,9 @@ export interface ClusterRecordsOptions {
   readonly onEventDropped: (reason: EventDropReason) => void;
   /** Called when the inventory of an instance that no longer exists was deleted. */
   readonly onInventoryDeleted: (instance: ObjectName) => void;
-  /** Whether records of wafsync 0.1 are moved out of ConfigMaps. */
+  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
   readonly migratesConfigMaps: boolean;
-  /** Called when ConfigMaps with a record of wafsync 0.1 were found that can't be moved or removed. */
+  /** Called for ConfigMaps with a record of wafsync 0.1 that can't be moved or removed. */
   readonly onFormerRecord: (instance: ObjectName) => void;
 }
 
@@ -53,7 +53,7 @@ export interface ClusterRecords {
     removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   };
   readonly status: ClusterStatus;
-  /** Where records of wafsync 0.1 are; undefined if they are not to be moved. */
+  /** The records of wafsync 0.1; undefined if they must not be moved. */
   readonly former: FormerRecordsOptions | undefined;
   /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
   whenUsable(signal: AbortSignal): Promise<void>;
@@ -133,7 +133,7 @@ class Records implements ClusterRecords {
     const { api, source } = this.#options;
     return {
       api,
-      // Tenants can't write the status of an instance. Whoever restored it without one has to adopt its entries.
+      // Tenants can't write the status of an instance. If it is restored without its status, its entries must be adopted.
       wasSynced: (instance) => {
         const status = source.objectOf({ kind: "WafInstance", ...instance })?.status;
         return isRecord(status) && typeof status["lastSyncTime"] === "string";
@@ -170,7 +170,7 @@ class Records implements ClusterRecords {
       },
       removeFinalizer: async (instance) => {
         if (!mayWrite()) return notAllowed;
-        // Whatever record there still is stays.
+        // Existing records are kept.
         const problem = await this.#inventories.detach(instance);
         if (problem !== undefined) return problem;
         const outcome = await finalizers.releaseFinalizer(instance);

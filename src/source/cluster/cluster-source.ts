@@ -1,6 +1,6 @@
-// Desired state from a cluster. Watches keep the stores; a changed object only increases the version of the instances
-// that it concerns. `gather` assembles what belongs to an instance from the stores, `confirm` from fresh reads. Secrets
-// and unlabelled ConfigMaps are read on demand and cached for a while; the ConfigMaps are polled for changes.
+// The desired state from a cluster. Watches update the stores; a changed object only increases the version of the affected
+// instances. `gather` assembles the objects of an instance from the stores, `confirm` from fresh reads. Secrets and unlabeled
+// ConfigMaps are read on demand and cached; the ConfigMaps are polled for changes.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
@@ -30,11 +30,11 @@ export interface ClusterSourceOptions {
   readonly random: () => number;
   /** The only namespace to watch, for which Roles suffice; all namespaces if undefined. */
   readonly namespace: string | undefined;
-  /** Called when something that concerns the instance has changed, even if it does not exist. Must return at once. */
+  /** Called when something that concerns the instance has changed, even if it does not exist. Must return immediately. */
   readonly onChange: (instance: ObjectName, reason: string) => void;
-  /** Called when an object has changed that no run covers. Must return at once. */
+  /** Called when an object has changed that no run covers. Must return immediately. */
   readonly onUnattachedChange?: () => void;
-  /** Called when a feed has changed. Must return at once. */
+  /** Called when a feed has changed. Must return immediately. */
   readonly onFeedChange?: () => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
   readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
@@ -46,12 +46,12 @@ export interface ClusterSource {
   /** True as soon as everything was listed once: call nothing else before. False if the signal aborts first. */
   whenSynced(signal?: AbortSignal): Promise<boolean>;
   isSynced(): boolean;
-  /** Whether objects of a kind may be missing from the stores although nobody deleted them. */
+  /** Whether objects of a kind may be missing from the stores although they were not deleted. */
   hasGaps(): boolean;
   /** Why the stores may be incomplete, in a sentence; undefined if they are complete. */
   notReadyBecause(): string | undefined;
   health(): readonly WatchHealth[];
-  /** The instance as last seen; undefined if there is none, or if it is invalid. */
+  /** The cached instance; undefined if it does not exist or is invalid. */
   declared(instance: ObjectName): DeclaredInstance | undefined;
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
@@ -66,9 +66,9 @@ export interface ClusterSource {
   instanceOf(ref: ResourceRef): ObjectName | undefined;
   /** Deletes an object if it is still the same one. Never rejects. */
   remove(object: ResourceMeta): Promise<void>;
-  /** Every object that no run covers, and undefined in place of every other, so that the walk can be interrupted. */
+  /** Every object that no run covers, and undefined for every other object, so that the iteration can be interrupted. */
   unattached(): Iterable<Unattached | undefined>;
-  /** The same of one object, as it is now. */
+  /** The same for a single object in its current version. */
   unattachedNow(object: ResourceRef): Unattached | undefined;
   /** Call this when the WAF has refused the key: the next `gather` reads the Secret again. */
   secretRefused(instance: ObjectName): void;

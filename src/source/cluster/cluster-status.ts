@@ -114,7 +114,7 @@ class WrittenStatus implements ClusterStatus {
   }
 }
 
-/** The status may have been made from an older one, by a process whose watch lags behind: transition times must not move then. */
+/** The status may be derived from an older one, if the watch lags: transition times must not change then. */
 function rebased(desired: Status, current: Status): Status {
   const [next, before] = [desired["conditions"], current["conditions"]];
   if (!Array.isArray(next) || !Array.isArray(before)) return desired;

@@ -1,5 +1,5 @@
-// All watches and the stores that they keep: the kinds that users declare, namespaces for their labels, and ConfigMaps with the watch
-// label. Reports for each kind whether its store may be incomplete.
+// All watches and their stores: the kinds that users declare, namespaces for their labels, and ConfigMaps with the watch label.
+// Reports for each kind whether its store may be incomplete.
 import { category, watchLabel } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -28,7 +28,7 @@ export const unreadableInstance = "";
 
 export interface ClusterStores {
   readonly byKind: Readonly<Record<ResourceKind, ObjectView<ClusterObject>>>;
-  /** Of those with the watch label, only the metadata. */
+  /** Only the metadata of ConfigMaps with the watch label. */
   readonly configMaps: ObjectView<KubeObject>;
   /** Undefined where only one namespace is watched: wafsync may not read the labels of namespaces then. */
   readonly namespaces: ObjectView<KubeObject> | undefined;

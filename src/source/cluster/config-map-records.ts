@@ -1,6 +1,6 @@
-// The records of wafsync 0.1, which kept them in ConfigMaps: for one move into WafRecords, which has to be asked for.
-// Whoever may write ConfigMaps next to an instance can forge such a record, and could do so in 0.1. So only an instance that
-// 0.1 has synced is believed to have one, and never a new one. Without the right to change ConfigMaps they stay, ignored.
+// Migrates the records of wafsync 0.1 from ConfigMaps to WafRecords, if requested. Anyone who can write ConfigMaps next to an
+// instance can forge such a record, as in 0.1. Therefore, only instances that 0.1 has synced can have one, never new ones.
+// Without the permission to change ConfigMaps, the records stay and are ignored.
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { apiGroup } from "../../api/kinds.ts";
@@ -18,7 +18,7 @@ import { isOwnedBy } from "./record-object.ts";
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
 const obsoletePageSize = 20;
-/** Anybody may have made ConfigMaps with such labels. */
+/** Anyone can create ConfigMaps with such labels. */
 const obsoletePagesMax = 50;
 const logPartsMax = 12;
 
@@ -42,7 +42,7 @@ export interface FormerInventories {
 }
 
 export interface FormerLogRecord {
-  /** The text of the record, to be checked against the digest. */
+  /** The text of the record, which must match the digest. */
   readonly text: string;
   readonly digest: string | undefined;
   readonly configMaps: readonly ConfigMapObject[];
@@ -57,7 +57,7 @@ export interface FormerLogRecords {
 
 export interface FormerRecordsOptions {
   readonly api: ApiServer;
-  /** Whether an earlier version has synced the instance. Nobody but wafsync can make it look so. */
+  /** Whether an earlier version has synced the instance, which only wafsync can record. */
   readonly wasSynced: (instance: ObjectName) => boolean;
   /** Called when the ConfigMaps of a record that was moved could not be removed. */
   readonly onKept: (instance: ObjectName, problem: string) => void;
@@ -122,19 +122,19 @@ export function formerLogRecords(options: FormerRecordsOptions): FormerLogRecord
   };
 }
 
-/** For an event: what an inventory of 0.1 that is still there means, and the commands that remove it. */
+/** The event message about a remaining inventory of 0.1, with the commands that remove it. */
 export function formerInventoryMessage({ namespace, name }: ObjectName, kept: string | undefined): string {
   const select = `-n ${namespace} -l ${selector}=${name}`;
   const patch = `kubectl patch -n ${namespace} --type=merge -p '{"metadata":{"finalizers":null}}'`;
   const commands = `kubectl delete configmap ${select} --wait=false; kubectl get configmap ${select} -o name | xargs -n 1 ${patch}`;
   const what =
     kept === undefined
-      ? "An inventory of wafsync 0.1 is in ConfigMaps next to this instance, and is ignored. To use it, delete the WafRecords of this instance and start the operator once with --migrate-config-map-records."
+      ? "ConfigMaps next to this instance contain an inventory of wafsync 0.1, which is ignored. To use it, delete the WafRecords of this instance and start the operator once with --migrate-config-map-records."
       : `The inventory of wafsync 0.1 was moved into WafRecords, but its ConfigMaps could not be removed: ${kept}`;
   return `${what} To remove the ConfigMaps: ${commands}`;
 }
 
-/** The instances next to which inventories of 0.1 are, as far as they could be listed. Never rejects. */
+/** The instances with inventories of 0.1, as far as they could be listed. Never rejects. */
 export async function findFormerInventories(api: ApiServer, namespace: string | undefined): Promise<ObjectName[]> {
   const found = new Map<string, ObjectName>();
   const scope = { labelSelector: selector, limit: obsoletePageSize, timeoutMs: listTimeoutMs };
@@ -156,7 +156,7 @@ export async function findFormerInventories(api: ApiServer, namespace: string | 
   return [...found.values()];
 }
 
-/** Whether it looks like a part of an inventory. */
+/** Whether it appears to be part of an inventory. */
 function isInventory({ metadata }: ConfigMapObject, instanceName: string): boolean {
   const prefix = `${instanceName}-wafsync-inventory-`;
   const isNumbered = metadata.name.startsWith(prefix) && /^[1-9][0-9]{0,3}$/.test(metadata.name.slice(prefix.length));

@@ -1,6 +1,5 @@
-// Reads what belongs to an instance from the API server instead of the caches: one consistent read for each kind, of the
-// namespaces that the instance grants access to. This happens before anything is removed, so that neither a stale cache nor
-// a CRD that is being deleted can unblock anyone.
+// Reads the objects of an instance from the API server instead of the caches: one consistent read per kind, of the namespaces
+// with access. This precedes all removals, so that neither a stale cache nor a CRD that is being deleted can unblock anyone.
 import { apiGroup, apiVersionName, kinds } from "../../api/kinds.ts";
 import type { ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -19,10 +18,10 @@ import { parseObject } from "./parse-object.ts";
 
 const requestTimeoutMs = 10_000;
 const listTimeoutMs = 30_000;
-/** Of one page: several times what an object can have, and parsed in well below 100 ms. */
+/** The maximum size of a page: several times that of an object, and parsed in well below 100 ms. */
 const pageBytesMax = 16 * 1024 * 1024;
 const listsAtOnceMax = 4;
-/** A version that several lists are read at may be compacted meanwhile. */
+/** The common version of several lists may be compacted during the reads. */
 const attemptsMax = 3;
 
 export interface ConfirmContext {
@@ -35,7 +34,7 @@ export interface ConfirmContext {
 }
 
 export interface ConfirmedInstance extends Omit<InstanceObjects, "unreadable"> {
-  /** The labels of the namespaces that its access depends on, as they are now. */
+  /** The current labels of the namespaces on which its access depends. */
   readonly labelsOf: LabelsOf;
 }
 
@@ -126,7 +125,7 @@ interface Reading {
   readonly labelsOf: LabelsOf;
 }
 
-/** The objects of a kind that refer to the instance, in the namespaces that may attach them: all as of one moment. */
+/** The objects of a kind that refer to the instance, in the namespaces with access: a consistent snapshot. */
 async function listAttached(reading: Reading, kind: GuestKind): Promise<Confirmed<readonly ClusterObject[]>> {
   let listed = await listNamespaces(reading, kind);
   for (let attempt = 1; attempt < attemptsMax && !listed.ok && listed.fault.code === "Gone"; attempt += 1) {

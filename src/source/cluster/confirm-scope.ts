@@ -1,5 +1,5 @@
-// Which namespaces a fresh read has to ask for the objects of an instance: those that it grants access to, and no others, so
-// that what strangers keep under the same name costs nothing. Beyond a few namespaces, one list of the whole cluster is less.
+// The namespaces of a fresh read of an instance: only those with access, so that objects in other namespaces cause no cost. With
+// more than a few namespaces, one list of the whole cluster is cheaper.
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import { getObject, listObjects } from "../../kube/verbs.ts";
@@ -10,7 +10,7 @@ import { failedRead, type Confirmed } from "./confirmed.ts";
 import type { LabelsOf, NamespaceLabels } from "./attached-namespaces.ts";
 import { namespaceType } from "./cluster-object.ts";
 
-/** More namespaces than these are read as one list of the whole cluster. */
+/** Above this number, one list of the whole cluster is read. */
 export const namespacesMax = 20;
 const readsAtOnceMax = 4;
 const requestTimeoutMs = 10_000;
@@ -24,11 +24,11 @@ export interface ConfirmScope {
 
 interface ScopeContext {
   readonly api: ApiServer;
-  /** The only namespace that this wafsync sees; all namespaces if undefined. */
+  /** The only namespace of this operator; all namespaces if undefined. */
   readonly namespace: string | undefined;
 }
 
-/** The namespaces that may attach, and the labels of those that were looked up by labels. Never rejects. */
+/** The namespaces with access, and the labels of those that were selected by labels. Never rejects. */
 export async function scopeOf(
   { api, namespace }: ScopeContext,
   { access, meta }: DeclaredInstance,
@@ -95,7 +95,7 @@ function isEverything(namespaces: DeclaredInstance["access"][number]["namespaces
   return namespaces.from === "Selector" && selectorText(namespaces.selector) === "";
 }
 
-/** As the API server takes it in a query. */
+/** In the query format of the API server. */
 export function selectorText({ matchLabels, matchExpressions }: LabelSelector): string {
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
   const terms = matchExpressions.map(({ key, operator, values }) => {

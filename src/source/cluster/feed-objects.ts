@@ -1,5 +1,5 @@
-// The feeds of a cluster, which changes of them matter, and who uses them. A feed concerns an instance only when its content
-// changes, which its fetch decides.
+// The feeds of a cluster, the relevant changes, and their users. A feed affects an instance only when its content changes, which
+// is determined by its fetch.
 import type { ObjectChange } from "../../kube/reflector.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
@@ -28,7 +28,7 @@ export class FeedObjects {
     });
   }
 
-  /** The instances of all rules that take addresses from feeds. */
+  /** The instances of all rules that use feeds. */
   users(): ObjectName[] {
     const users = new Map<string, ObjectName>();
     for (const object of this.#stores.byKind.WafIpRule.list()) {

@@ -1,6 +1,6 @@
-// What is remembered of feeds, as WafRecords next to them: `<feed>-feed` has the state, and names the parts with the entries
-// by their digest. The parts are written first, then the first object is switched to them with its resourceVersion as a
-// precondition: a process that lost its Lease can't put old content back. The feed owns its records.
+// Stores feeds in WafRecords next to them: `<feed>-feed` contains the state, and refers to the parts with the entries by their
+// digest. The parts are written first, then the first object is switched to them with its resourceVersion as a precondition, so
+// that a process that lost its Lease can't restore old content. The feed owns its records.
 import { apiGroup, apiVersion, recordKind } from "../../api/kinds.ts";
 import type { RecordType } from "../../api/waf-record.ts";
 import type { ApiFault } from "../../kube/api-result.ts";
@@ -35,7 +35,7 @@ type Content = NonNullable<FeedRecord["content"]>;
 
 export class FeedRecords {
   readonly #options: FeedRecordsOptions;
-  /** What was stored last, by feed: `digest` is that of the content. */
+  /** The last stored version of each feed: `digest` is the digest of the content. */
   readonly #heads = new Map<
     string,
     { readonly resourceVersion: string | undefined; readonly digest: string | undefined }
@@ -62,9 +62,9 @@ export class FeedRecords {
     return { ok: true, state: whole };
   }
 
-  /** Undefined, or why it was not written. */
+  /** Undefined on success, otherwise the reason. */
   async save(feed: ObjectName, state: FeedState): Promise<string | undefined> {
-    if (!this.#options.mayWrite()) return "This process may not write: it is stopping, or it does not hold the Lease.";
+    if (!this.#options.mayWrite()) return "This process must not write: it is stopping or does not hold the Lease.";
     // Without an owner, nothing would ever delete the records.
     if (this.#options.uidOf(feed) === undefined) return `WafFeed ${nameKey(feed)} no longer exists.`;
     const { stateText, content } = encodeFeed(state);
@@ -106,13 +106,13 @@ export class FeedRecords {
       const body = this.#body(feed, name, { part, parts: texts.length + 1, data: { entries } }, undefined);
       const options = { timeoutMs: requestTimeoutMs };
       const created = await createObject(this.#options.api, recordResource, feed.namespace, body, options);
-      // The digest is in the name, so one that exists has the same content.
+      // The name contains the digest, so an existing object has the same content.
       if (!created.ok && created.fault.code !== "AlreadyExists") return created.fault;
     }
     return undefined;
   }
 
-  /** What stays after a failure is removed with the next content. */
+  /** Remaining objects after a failure are removed with the next content. */
   async #removeOthers(feed: ObjectName, content: Content | undefined): Promise<void> {
     const { api } = this.#options;
     const names =
@@ -160,7 +160,7 @@ export class FeedRecords {
   }
 }
 
-/** Cut between lines, so that people can read each part. */
+/** Split between lines, so that each part is readable. */
 function partsOf({ text }: Content): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {

@@ -1,5 +1,5 @@
-// Assembles what belongs to one instance, from objects out of the stores or from fresh reads. Objects of namespaces without
-// access are left out. So are invalid objects, but these are named in the result, so that nothing is removed that they owned.
+// Assembles the objects of one instance from the stores or from fresh reads. Objects of namespaces without access are excluded.
+// Invalid objects are excluded too, but listed in the result, so that their entries are not removed.
 import type {
   DeclaredCacheClear,
   DeclaredInstance,
@@ -63,7 +63,7 @@ export function parseObjects(
   for (const kind of ["WafIpRule", "WafOrigin"] as const) {
     for (const object of attached.only(kind, unreadable[kind])) {
       const key = resourceKey(metaOfObject(kind, object));
-      invalid.set(key, `${key} names no instance that can be read.`);
+      invalid.set(key, `${key} does not name a valid instance.`);
     }
   }
   return { ...parsed, invalid };
@@ -78,7 +78,7 @@ export function namespacesOf({
   return new Set([...rules, ...origins, ...cacheClears].map(({ meta }) => meta.namespace));
 }
 
-/** @param gaps Why objects may be missing although nobody deleted them, one sentence each. */
+/** @param gaps Why objects may be missing although they were not deleted, one sentence each. */
 export function assembleGathered(
   instance: DeclaredInstance,
   { origins, cacheClears, invalid }: DeclaredObjects,

@@ -1,5 +1,5 @@
-// The history of an instance in one WafRecord next to it, `<instance>-history`. It is replaced as a whole: it is small, and the
-// oldest events go when new ones come. Another writer's version wins a conflict, and the events are added to it.
+// The history of an instance in one WafRecord next to it, `<instance>-history`. It is replaced as a whole: it is small, and new
+// events displace the oldest ones. In a conflict, the events are added to the other writer's version.
 import { LruMap } from "../../async/lru-map.ts";
 import type { RecordType } from "../../api/waf-record.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
@@ -16,7 +16,7 @@ const requestTimeoutMs = 10_000;
 const type: RecordType = "History";
 const format = 1;
 const attemptsMax = 2;
-/** Instances whose text is cached, so that a batch costs one request. */
+/** The number of instances whose text is cached, so that a batch needs only one request. */
 const knownMax = 20;
 
 /** About 13,000 entries. The API server writes the whole object with every batch. */
@@ -48,7 +48,7 @@ export class HistoryRecords {
     this.#options = options;
   }
 
-  /** Undefined if the events are stored, or can't be and need not be; or why it failed. Never rejects. */
+  /** Undefined if the events are stored or need not be; otherwise the reason for the failure. Never rejects. */
   async append(instance: ObjectName, events: readonly HistoryEvent[]): Promise<string | undefined> {
     const added = events.map(encodeEvent);
     const stored = await this.#store(instance, (lines) => [...lines, ...added]);
@@ -74,7 +74,7 @@ export class HistoryRecords {
 
   async #store(instance: ObjectName, change: Change): Promise<"Stored" | "NotAllowed" | { readonly problem: string }> {
     const holder = this.#options.holderOf(instance);
-    // The record of an instance that is gone has no owner, and would stay.
+    // Without an owner, the record of a deleted instance would remain.
     if (holder === undefined) return "NotAllowed";
     let fault: ApiFault | undefined;
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
@@ -129,7 +129,7 @@ function unwritable(instance: ObjectName, fault: ApiFault | undefined): string {
   return `${name} could not be written: ${asSentence(fault?.message ?? "")}`;
 }
 
-/** Oldest first; none where nothing is recorded. For whoever may read records. */
+/** Oldest first; empty if nothing is recorded. Requires permission to read records. */
 export async function readHistory(api: ApiServer, instance: ObjectName): Promise<ApiResult<readonly HistoryEvent[]>> {
   const read = await getHistoryObject(api, instance);
   if (!read.ok && read.fault.code !== "NotFound") return read;

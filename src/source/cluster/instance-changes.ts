@@ -1,6 +1,5 @@
-// Maps changes of objects to the instances that they concern: increases the version of each and calls `onChange`, which
-// wakes the reconcile runs. What a namespace without access does concerns no instance. Reads nothing, so the handler of a
-// watch returns at once.
+// Maps changes of objects to the affected instances: increases their versions and calls `onChange`, which triggers reconcile
+// runs. Changes in namespaces without access affect no instance. Reads nothing, so that watch handlers return immediately.
 import { requestedAtAnnotation } from "../../api/kinds.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ObjectChange } from "../../kube/reflector.ts";
@@ -18,7 +17,7 @@ import type { ClusterStores } from "./cluster-watches.ts";
 import { AttachedNamespaces, type NamespaceLabels, watchedLabels } from "./attached-namespaces.ts";
 import { parseInstance } from "./parse-object.ts";
 
-/** Beyond it, an instance learns at its next resync that an object came back with a broken reference. */
+/** Above this limit, an instance detects an object that was recreated with a broken reference only at its next resync. */
 const formerInstancesMax = 10_000;
 
 export interface InstanceChangesOptions {
@@ -26,7 +25,7 @@ export interface InstanceChangesOptions {
   readonly keys: ApiKeys;
   readonly texts: AddressTexts;
   readonly onChange: (instance: ObjectName, reason: string) => void;
-  /** An object that no run covers has changed, or become one. */
+  /** Called when an object that no run covers has changed or appeared. */
   readonly onUnattachedChange?: () => void;
 }
 
@@ -34,9 +33,9 @@ export class InstanceChanges {
   readonly #options: InstanceChangesOptions;
   readonly #versions = new Map<string, number>();
   #changes = 0;
-  /** The ConfigMaps that are read just now, and whether they changed once more meanwhile. */
+  /** The ConfigMaps that are being read, and whether they changed again in the meantime. */
   readonly #checking = new Map<string, boolean>();
-  /** The former instance of deleted objects, by `resourceKey`: one that comes back with a broken reference concerns it, too. */
+  /** The former instance of deleted objects, by `resourceKey`: an object that is recreated with a broken reference also affects it. */
   readonly #formerInstances = new LruMap<string, ObjectName>(formerInstancesMax);
   /** The common version of all instances that do not exist. */
   #missingVersion = 0;
@@ -66,11 +65,11 @@ export class InstanceChanges {
     else this.#attachedChanged(kind, change);
   }
 
-  /** A watched ConfigMap has another version. Whether its data differs is found out by a read, and only if rules use it. */
+  /** A watched ConfigMap has a new version. Its data is read and compared only if rules use it. */
   configMapChanged(change: ObjectChange<KubeObject>): void {
     const key = keyOf(change.object);
     this.#options.texts.refresh(key);
-    // How further changes are noticed is another matter from now on.
+    // Further changes are noticed in a different way from now on.
     if (change.type !== "Changed") this.touchUsersOf(key);
     void this.#checkConfigMap(key, change.object);
   }
@@ -81,7 +80,7 @@ export class InstanceChanges {
     if (this.#checking.has(key)) return void this.#checking.set(key, true);
     do {
       this.#checking.set(key, false);
-      // If it can't be read now, the next run says so.
+      // If it can't be read now, the next run reports this.
       if (!(await texts.check({ namespace, name }))) this.touchUsersOf(key);
     } while (this.#checking.get(key) === true);
     this.#checking.delete(key);
@@ -134,8 +133,8 @@ export class InstanceChanges {
   }
 
   /**
-   * The other instances that decide, if they have the same key, whether this one may work, and whose key was never read: those
-   * that are older and those that continue this one.
+   * Other instances with an unread key that would deactivate this one if they had the same key: older instances and those that
+   * continue this one.
    */
   unreadRivals({ meta }: DeclaredInstance): DeclaredInstance[] {
     const { keys } = this.#options;
@@ -187,7 +186,7 @@ export class InstanceChanges {
     this.#options.onUnattachedChange?.();
   }
 
-  /** The existing instances that the object is attached to, or may be: all of them if its reference cannot be read. */
+  /** The existing instances to which the object is or may be attached: all of them if its reference is unreadable. */
   #concernedBy(kind: GuestKind, object: ClusterObject): ObjectName[] {
     const name = instanceNameOf(object);
     const instances = name === undefined ? this.#instanceStore.list() : [this.#instanceStore.get(nameKey(name))];
@@ -213,7 +212,7 @@ export class InstanceChanges {
   }
 }
 
-/** Whether the other labels attach the namespace, detach it or give it another grant. */
+/** Whether the changed labels attach or detach the namespace or change its grant. */
 function accessDiffers(
   instance: DeclaredInstance,
   namespace: string,

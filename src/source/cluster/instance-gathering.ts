@@ -1,5 +1,5 @@
-// Gathers what belongs to an instance: from the stores, or confirmed by fresh reads. Objects of namespaces that the instance
-// grants nothing to are left out first, so no Secret and no ConfigMap is ever read for them.
+// Gathers the objects of an instance, from the stores or confirmed by fresh reads. Objects of namespaces without access are
+// excluded first, so that no Secret or ConfigMap is read for them.
 import type { Clock } from "../../async/clock.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -42,7 +42,7 @@ export class InstanceGathering {
     this.#options = options;
   }
 
-  /** As the stores have it; undefined if there is no such instance. */
+  /** From the stores; undefined if there is no such instance. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
     const { clock, references, watches } = this.#options;
     const { WafInstance, WafIpRule, WafOrigin, WafCacheClear } = watches.stores.byKind;
@@ -66,7 +66,7 @@ export class InstanceGathering {
     return this.#assemble(instance, declared, references.follow(instance, read), labelsOf);
   }
 
-  /** As the API server has it. */
+  /** From the API server. */
   async confirm(name: ObjectName): Promise<ConfirmedGathering> {
     const { api, clock, namespace, references, watches } = this.#options;
     const startMs = clock.monotonicMs();
@@ -105,7 +105,7 @@ export class InstanceGathering {
       const labels = labelsOf(namespace);
       if (labels !== undefined) namespaceLabels.set(namespace, labels);
     }
-    // What is only watched, never read afresh.
+    // Objects that are only watched, never read again.
     const watched = {
       workloads: rollouts.sightsOf(instance),
       gaps: watches.gaps(),

@@ -1,5 +1,5 @@
-// Reads what an instance and its rules refer to and no watch covers: the Secret with the API key, and ConfigMaps with
-// addresses. A Secret that is missing and ConfigMaps are polled for, and the instance is touched when they change.
+// Reads the references of an instance and its rules that no watch covers: the Secret with the API key, and ConfigMaps with
+// addresses. Polls ConfigMaps and missing Secrets, and marks the instance as changed when they change.
 import type { Clock } from "../../async/clock.ts";
 import { TimeSlices } from "../../async/time-slices.ts";
 import type { DeclaredInstance, DeclaredRule } from "../../model/declared.ts";
@@ -13,11 +13,11 @@ import type { InstanceChanges } from "./instance-changes.ts";
 import { ReferencePoller } from "./reference-poller.ts";
 import { type BudgetedRule, inBudgetOrder, SourceBudget, tooLarge } from "./source-budget.ts";
 
-/** The larger, the more is read beyond a limit; the smaller, the longer it takes. */
+/** Larger values read more beyond a limit; smaller values take longer. */
 const rulesAtOnceMax = 8;
 interface RuleRead extends ReadTexts {
   readonly rule: DeclaredRule;
-  /** Its ConfigMaps were not read at all: they count for nothing, or are too many. */
+  /** Its ConfigMaps were not read: they are not granted, or there are too many. */
   readonly isRefused?: true;
 }
 
@@ -41,7 +41,7 @@ export interface InstanceReferencesOptions {
   readonly keys: ApiKeys;
   readonly texts: AddressTexts;
   readonly changes: InstanceChanges;
-  /** The instance as last seen; undefined if there is none, or if it is invalid. */
+  /** The cached instance; undefined if it does not exist or is invalid. */
   readonly instanceOf: (name: ObjectName) => DeclaredInstance | undefined;
 }
 
@@ -59,7 +59,7 @@ export class InstanceReferences {
     await this.#poller.run(signal);
   }
 
-  /** Also tries once to read the keys of the other instances that could make this one a duplicate. */
+  /** Also tries once to read the keys of other instances of which this one could be a duplicate. */
   async read(instance: DeclaredInstance, rules: readonly BudgetedRule[], freshness: Freshness): Promise<References> {
     const { keys, changes } = this.#options;
     const [key, reads] = await Promise.all([
@@ -77,7 +77,7 @@ export class InstanceReferences {
     };
   }
 
-  /** A few rules at a time, until the budget is used up. What is read is parsed here, in slices. */
+  /** A few rules at a time, until the budget is exhausted. Parses the texts in slices. */
   async #readTexts(rules: readonly BudgetedRule[], freshness: Freshness): Promise<RuleRead[]> {
     const { clock, texts } = this.#options;
     const budget = new SourceBudget();
@@ -114,7 +114,7 @@ export class InstanceReferences {
     return reads;
   }
 
-  /** The texts if they are within the budget. Those that were dropped when they were not are read once more. */
+  /** The texts if they are within the budget. Texts that were dropped earlier are read again. */
   async #take(budget: SourceBudget, budgeted: BudgetedRule, read: RuleRead): Promise<RuleRead> {
     const { rule } = budgeted;
     if (read.isRefused === true) return read;
@@ -126,7 +126,7 @@ export class InstanceReferences {
     return { rule, ...(await this.#options.texts.read(rule, { notBeforeMs, bypassWatch: true })) };
   }
 
-  /** Begins and ends polling for what these references need, and tells of each text how its changes are noticed. */
+  /** Starts and stops polling for these references, and returns how changes of each text are noticed. */
   follow({ meta }: DeclaredInstance, references: References): References {
     const { key, missing } = references;
     const { namespace, name } = meta;

@@ -1,8 +1,8 @@
-// Inventories in WafRecords next to their instance: `<instance>-inventory-<n>`, plain lists that people can read.
-// Every save writes the first one last, so that concurrent writers conflict there and a stale one fails. The others are
-// written before it, if they differ; those that are no longer needed are deleted after it. A crash in between leaves a union
-// with too many entries, never too few, which the next save corrects. With `deletionPolicy: Delete` a finalizer protects them
-// from any other deletion (of the namespace, or by a cascade): only `remove` removes it.
+// Inventories in WafRecords next to their instance: `<instance>-inventory-<n>`, plain, readable lists. Every save writes the
+// first shard last, so that concurrent writers conflict there and a stale one fails. The other shards are written before it if
+// they differ; unneeded ones are deleted after it. A crash in between leaves a union with too many entries, never too few, which
+// the next save corrects. With `deletionPolicy: Delete`, a finalizer protects them from any other deletion (of the namespace, or
+// by a cascade): only `remove` removes it.
 import { LruMap } from "../../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -16,28 +16,28 @@ import { parseRevision, revisionOf, type Shards } from "./inventory-revision.ts"
 import type { RecordData, RecordHolder } from "./record-object.ts";
 import { describeShard, type InventoryShard, isHeldFor, isNumbered, RecordShardStore } from "./record-shard-store.ts";
 
-/** Bytes of text in an object: etcd takes 1.5 MiB, of which escapes and metadata need some. */
+/** Maximum bytes of text in an object: etcd accepts 1.5 MiB, including escapes and metadata. */
 const shardBytesMaxDefault = 900 * 1024;
-/** Instances whose text is cached. For the others, every save writes every shard. */
+/** The number of instances whose text is cached. For others, every save writes all shards. */
 const knownMax = 100;
 
 export interface InventoryRecords {
-  /** By the name of the instance, whatever its UID. Without an inventory: an empty one with an empty revision. Never rejects. */
+  /** Found by the name of the instance, whatever its UID. If there is none: an empty inventory with an empty revision. Never rejects. */
   load(instance: ObjectName): Promise<LoadedInventory>;
   /** Stored when it resolves with `Saved`. `Conflict` if another writer has saved since `revision`. Never rejects. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
   /** Deletes the inventory of a released instance. Returns undefined, or why it could not be deleted. Never rejects. */
   remove(instance: ObjectName): Promise<string | undefined>;
   /**
-   * Takes owner and finalizer off an inventory that is to outlive its instance: call it before the instance goes. Returns
-   * undefined, or why it could not be done. Never rejects.
+   * Removes owner and finalizer of an inventory that must outlive its instance: call it before the instance is deleted. Returns
+   * undefined, or the reason for a failure. Never rejects.
    */
   detach(instance: ObjectName): Promise<string | undefined>;
   /** Whether inventories can be read at all. Never rejects. */
   isUsable(): Promise<boolean>;
   /**
-   * Removes the finalizer of inventories that are being deleted and whose instance no longer exists, because its finalizer
-   * was removed by hand. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
+   * Removes the finalizer of inventories that are being deleted and whose instance no longer exists, because its finalizer was
+   * removed manually. Call it periodically, with synced caches. Returns the names of the instances. Never rejects.
    */
   sweep(): Promise<readonly ObjectName[]>;
 }
@@ -48,11 +48,11 @@ export interface InventoryRecordsOptions {
   readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** All namespaces if undefined. */
   readonly namespace?: string;
-  /** Called before a load writes: it adopts the inventory of a former instance of the same name, or moves an older record. */
+  /** Called before a load writes: it takes over the inventory of a former instance with the same name, or moves an older record. */
   readonly mayWrite?: () => boolean;
-  /** Whether all objects may have disappeared with their CRDs, and not because somebody deleted them. */
+  /** Whether all objects may have disappeared with their CRDs instead of being deleted. */
   readonly wasUninstalled?: () => boolean;
-  /** Where the inventories of an older version are; undefined if they are not to be moved. */
+  /** The inventories of an older version; undefined if they must not be moved. */
   readonly former?: FormerInventories | undefined;
   readonly shardBytesMax?: number;
 }
@@ -67,9 +67,9 @@ export function createInventoryRecords(options: InventoryRecordsOptions): Invent
 class StoredInventories implements InventoryRecords {
   readonly #options: InventoryRecordsOptions;
   readonly #store: RecordShardStore;
-  /** What is stored, as far as known, to omit writes that would change nothing. */
+  /** The stored data, as far as known, to omit redundant writes. */
   readonly #known = new LruMap<string, { readonly revision: string; readonly shards: Shards }>(knownMax);
-  /** The last complete set, which a save that fails because the CRD is going leaves as it was. */
+  /** The last complete set, which stays unchanged if a save fails because the CRD is being deleted. */
   readonly #recoverable = new LruMap<string, Shards>(knownMax);
 
   constructor(options: InventoryRecordsOptions) {
@@ -148,7 +148,7 @@ class StoredInventories implements InventoryRecords {
     const free = { ...holder, retains: true };
     for (const [index, shard] of [...found.value].sort(([left], [right]) => right - left)) {
       let fault: ApiFault | undefined;
-      // What somebody has deleted goes with the instance.
+      // Objects that another writer deleted disappear with the instance.
       if (shard.isEnding) fault = await this.#store.release(instance, index, shard);
       else if (isNumbered(shard, index) && !isHeldFor(shard, free)) {
         const written = await this.#store.write(instance, free, index, shard.data, shard);
@@ -175,7 +175,7 @@ class StoredInventories implements InventoryRecords {
   }
 
   /**
-   * Ties what was found to the instance as it is now. After a restore it has a new UID, and without this the garbage
+   * Binds the objects to the current instance. After a restore it has a new UID, and without this the garbage
    * collector would delete the inventory; and its `deletionPolicy` may have changed.
    */
   async #adopted(instance: ObjectName, found: Shards): Promise<Shards> {
@@ -192,8 +192,8 @@ class StoredInventories implements InventoryRecords {
   }
 
   /**
-   * Moves the inventory of an older version, if there is one and it has not been moved yet: a move that was interrupted begins
-   * again. Undefined if there is nothing to move.
+   * Moves the inventory of an older version, if it exists and has not been moved yet: an interrupted move starts again. Undefined
+   * if there is nothing to move.
    */
   async #moved(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
     const { former, holderOf, mayWrite } = this.#options;
@@ -203,13 +203,13 @@ class StoredInventories implements InventoryRecords {
     if (read.state === "None") return undefined;
     if (read.state !== "Loaded") return read;
     if (mayWrite?.() === false)
-      return { state: "Unreachable", problem: "This process may not move the inventory now." };
+      return { state: "Unreachable", problem: "This process must not move the inventory now." };
     const shards = await this.#begin(instance, holder, this.#shardsOf(read.inventory), found);
     if (!("state" in shards)) await former.remove(instance, read);
     return shards;
   }
 
-  /** Writes the inventory again that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
+  /** Rewrites an inventory that disappeared with the CRD, if this process still knows it. Undefined if there is none. */
   async #restored(instance: ObjectName, found: Shards): Promise<Shards | LoadedInventory | undefined> {
     const { holderOf, mayWrite, wasUninstalled } = this.#options;
     const known = this.#recoverable.get(nameKey(instance));
@@ -220,7 +220,7 @@ class StoredInventories implements InventoryRecords {
     return await this.#begin(instance, holder, sections, found);
   }
 
-  /** The first shard is written last: as long as it is missing, the inventory has not begun. */
+  /** The first shard is written last: while it is missing, the inventory does not exist. */
   async #begin(
     instance: ObjectName,
     holder: RecordHolder,
@@ -279,7 +279,7 @@ function refused(instance: ObjectName, index: number, fault: ApiFault): SavedInv
   const name = describeShard(instance, index);
   // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
-    return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` };
+    return { state: "Conflict", problem: `${name} was changed by another writer after wafsync read it.` };
   }
   return { state: "Failed", problem: `${name} could not be written: ${fault.message}` };
 }
@@ -290,10 +290,10 @@ function sameData(left: InventoryShard["data"], right: InventoryShard["data"]): 
 }
 
 function unreachable(instance: ObjectName, fault: ApiFault): string {
-  return `The inventory of ${nameKey(instance)} can't be reached: ${asSentence(fault.message)}`;
+  return `The inventory of ${nameKey(instance)} can't be accessed: ${asSentence(fault.message)}`;
 }
 
 function unlisted(instance: ObjectName, fault: ApiFault): string {
   if (fault.code !== "NotFound") return unreachable(instance, fault);
-  return `The inventory of ${nameKey(instance)} can't be reached: the API server does not know the kind WafRecord. Install the CRDs.`;
+  return `The inventory of ${nameKey(instance)} can't be accessed: the API server does not know the kind WafRecord. Install the CRDs.`;
 }

@@ -4,7 +4,7 @@ import type { InventoryShard } from "./record-shard-store.ts";
 /** By number, from 1. */
 export type Shards = ReadonlyMap<number, InventoryShard>;
 
-/** `1=<resourceVersion>,2=…`; with a `!` behind the version of an object that is being deleted. */
+/** `1=<resourceVersion>,2=…`; with a `!` after the version of an object that is being deleted. */
 export function revisionOf(shards: Shards): string {
   return [...shards]
     .sort(([left], [right]) => left - right)

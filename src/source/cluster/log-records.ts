@@ -19,7 +19,7 @@ import {
 } from "./record-object.ts";
 
 const requestTimeoutMs = 10_000;
-/** Characters of text in an object: etcd takes 1.5 MiB, of which escapes and metadata need some. */
+/** Maximum characters of text in an object: etcd accepts 1.5 MiB, including escapes and metadata. */
 const partLengthMaxDefault = 900 * 1024;
 /** At about eight characters per entry, this is enough for more than a million entries. */
 export const partsMax = 12;
@@ -43,7 +43,7 @@ export interface LogRecordsOptions {
   readonly holderOf: (instance: ObjectName) => RecordHolder | undefined;
   /** Called before every write. */
   readonly mayWrite: () => boolean;
-  /** Where the records of an older version are; undefined if they are not to be moved. */
+  /** The records of an older version; undefined if they must not be moved. */
   readonly former?: FormerLogRecords | undefined;
   readonly partLengthMax?: number;
 }
@@ -78,7 +78,7 @@ export class LogRecords {
     const { holderOf, mayWrite, partLengthMax = partLengthMaxDefault } = this.#options;
     const holder = holderOf(instance);
     if (holder === undefined || !mayWrite()) {
-      const problem = `The record of what was forwarded of ${nameKey(instance)} may not be written now.`;
+      const problem = `This process must not write the record of forwarded logs of ${nameKey(instance)} now.`;
       return { state: "Failed", problem } as const;
     }
     const text = JSON.stringify(record);
@@ -136,7 +136,7 @@ export class LogRecords {
     const created = await createObject(api, recordResource, namespace, body, options);
     if (created.ok) return undefined;
     if (created.fault.code !== "AlreadyExists") return created.fault;
-    // Custom resources can't be replaced without the version that is replaced. What that holds does not matter.
+    // Replacing a custom resource requires its current version, whatever its content.
     const found = await this.#get(instance, part.name);
     if (!found.ok) return found.fault;
     const again = bodyOf(instance, holder, part, found.value.metadata.resourceVersion);
@@ -207,7 +207,7 @@ function parseRevision(revision: string): Head {
   return { resourceVersion, set: set === "a" || set === "b" ? set : undefined, parts: Number(parts) };
 }
 
-/** Null if it is not the text that was stored. */
+/** Null if it differs from the stored text. */
 function checkedRecord(text: string, digest: string | undefined): unknown {
   return digestOf(text) === digest ? parseJson(text) : null;
 }
@@ -228,12 +228,12 @@ function failed(instance: ObjectName, fault: ApiFault) {
   const name = `WafRecord ${nameKey({ namespace: instance.namespace, name: headName(instance) })}`;
   // NotFound: another writer deleted what was loaded.
   if (fault.code === "Conflict" || fault.code === "AlreadyExists" || fault.code === "NotFound") {
-    return { state: "Conflict", problem: `${name} was changed by another writer since it was read.` } as const;
+    return { state: "Conflict", problem: `${name} was changed by another writer after wafsync read it.` } as const;
   }
   return { state: "Failed", problem: `${name} could not be written: ${asSentence(fault.message)}` } as const;
 }
 
 function unreachable(instance: ObjectName, fault: ApiFault) {
-  const problem = `What was forwarded of ${nameKey(instance)} can't be read: ${asSentence(fault.message)}`;
+  const problem = `The record of forwarded logs of ${nameKey(instance)} can't be read: ${asSentence(fault.message)}`;
   return { state: "Unreachable", problem } as const;
 }

@@ -1,11 +1,11 @@
-// Who set a field of an object, as `metadata.managedFields` records it: the program, not the person. Any client can name
-// itself as it likes, so this is for people to read, and never for decisions.
+// The field manager of an object's field, from `metadata.managedFields`: the program, not the person. Clients can choose any
+// name, so this is only informational, never for decisions.
 import { isRecord } from "../../kube/kube-object.ts";
 import type { FieldSetter } from "../../model/resource.ts";
 
 const managerLengthMax = 128;
 
-/** The last one that set the annotation; undefined if nothing is recorded of it. */
+/** The last one that set the annotation; undefined if not recorded. */
 export function setterOfAnnotation(
   managedFields: readonly unknown[] | undefined,
   annotation: string,
@@ -27,7 +27,7 @@ function lastSetter(
   return last;
 }
 
-/** Of an object in its stored form, which has no more than the setter itself. */
+/** For an object in its cached form, which contains only the manager itself. */
 export function storedSetter(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
   const [setter] = managedFields ?? [];
   if (!isRecord(setter)) return undefined;
@@ -41,7 +41,7 @@ function setsAnnotation(fields: unknown, annotation: string): boolean {
   return isRecord(annotations) && Object.hasOwn(annotations, `f:${annotation}`);
 }
 
-/** The last one that set anything of `spec`; undefined if nothing is recorded of it. */
+/** The last one that set a field of `spec`; undefined if not recorded. */
 export function setterOfSpec(managedFields: readonly unknown[] | undefined): FieldSetter | undefined {
   return lastSetter(managedFields, (fields) => isRecord(fields) && isRecord(fields["f:spec"]));
 }

@@ -1,5 +1,5 @@
-// Reads what belongs to an instance once, with the rights of whoever calls: for commands. What may not be read is left out and
-// named, so that the answer says what it does not know.
+// Reads the objects of an instance once, with the permissions of the user, for commands. Inaccessible objects are omitted and
+// listed, so that the result says what is missing.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiFault, ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
@@ -39,7 +39,7 @@ export async function listInstances(api: ApiServer, namespace: string | undefine
   return { ...listed, value: names.toSorted((a, b) => (nameKey(a) < nameKey(b) ? -1 : 1)) };
 }
 
-/** Everything that belongs to the instance. `problem` says why there is no answer at all. */
+/** All objects of the instance. `problem` is the reason if there is no result. */
 export async function readInstanceOnce(
   api: ApiServer,
   clock: Clock,
@@ -49,7 +49,7 @@ export async function readInstanceOnce(
   return await reader.read(name);
 }
 
-/** A feed that rules use; undefined if there is none. `problem` says why that is not known. */
+/** A feed that rules use; undefined if there is none. `problem` is the reason if unknown. */
 export async function readFeed(
   api: ApiServer,
   name: ObjectName,
@@ -124,7 +124,7 @@ class Reader {
     return { ok: true, read } as const;
   }
 
-  /** In all namespaces, or where that may not be read, in that of the instance. */
+  /** In all namespaces or, without permission, in the namespace of the instance. */
   async #attached(kind: ResourceKind, instance: ObjectName): Promise<readonly ClusterObject[]> {
     const fieldSelector = `spec.instanceRef.name=${instance.name}`;
     const type = typeOfKind(kind);
@@ -132,7 +132,7 @@ class Reader {
     let listed = await listObjects<ClusterObject>(this.#api, type, options);
     if (!listed.ok && listed.fault.code === "Forbidden") {
       this.#gaps.add(
-        `You may not list ${type.plural} in all namespaces: those of other namespaces are not considered.`,
+        `You are not allowed to list ${type.plural} in all namespaces: objects in other namespaces are not considered.`,
       );
       listed = await listObjects<ClusterObject>(this.#api, type, { ...options, namespace: instance.namespace });
     }
@@ -175,7 +175,9 @@ class Reader {
       );
       if (read.ok) labels.set(namespace, read.value.metadata.labels ?? {});
       else if (read.fault.code === "Forbidden")
-        this.#gaps.add(`You may not get namespace ${namespace}, whose labels decide whether its rules are attached.`);
+        this.#gaps.add(
+          `You are not allowed to get namespace ${namespace}, whose labels determine whether its rules are attached.`,
+        );
     }
     return labels;
   }
@@ -184,11 +186,12 @@ class Reader {
 function unreadInstance(name: ObjectName, fault: ApiFault): string {
   if (fault.code === "NotFound") return `there is no WafInstance ${nameKey(name)}`;
   if (fault.code === "Forbidden")
-    return `you may not get wafinstances in namespace ${name.namespace}: ask for that right`;
+    return `you are not allowed to get wafinstances in namespace ${name.namespace}: ask for this permission`;
   return `WafInstance ${nameKey(name)} cannot be read: ${fault.message}`;
 }
 
 function unlisted(plural: string, namespace: string, fault: ApiFault): string {
-  if (fault.code === "Forbidden") return `You may not list ${plural} in namespace ${namespace}: ask for that right.`;
+  if (fault.code === "Forbidden")
+    return `You are not allowed to list ${plural} in namespace ${namespace}: ask for this permission.`;
   return `The ${plural} cannot be read: ${fault.message}`;
 }

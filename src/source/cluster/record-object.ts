@@ -1,7 +1,7 @@
-// The WafRecord objects of one instance: their names and labels, and what ties them to the instance. With
-// `deletionPolicy: Delete` the instance owns its records, and a finalizer keeps its inventory readable until the instance is
-// released, even if a cascade or a namespace deletion deletes it. With `Retain` a record has neither: it outlives the
-// instance, and blocks no deletion.
+// The WafRecord objects of one instance: their names and labels, and their binding to the instance. With `deletionPolicy: Delete`
+// the instance owns its records, and a finalizer keeps its inventory readable until the instance is released, even if a cascade
+// or a namespace deletion deletes it. With `Retain`, a record has neither: it outlives the instance, and does not block
+// deletions.
 import { apiGroup, apiVersion, apiVersionName, kinds, recordKind } from "../../api/kinds.ts";
 import type { RecordType } from "../../api/waf-record.ts";
 import { isRecord, type KubeObject, type KubeObjectMeta } from "../../kube/kube-object.ts";
@@ -24,14 +24,14 @@ const managedBy = "wafsync";
 const instanceLabel = `${apiGroup}/instance`;
 const typeLabel = `${apiGroup}/record`;
 
-/** The instance of a record, as the watch last saw it. */
+/** The cached instance of a record. */
 export interface RecordHolder {
   readonly uid: string;
   /** The record outlives the instance: `deletionPolicy: Retain`. */
   readonly retains: boolean;
 }
 
-/** An instance that does not say what happens to its entries counts as one that retains them. */
+/** An instance without a deletion policy retains its entries. */
 export function recordHolderOf(instance: ClusterObject | undefined): RecordHolder | undefined {
   if (instance === undefined) return undefined;
   const { metadata, spec } = instance;
@@ -52,7 +52,7 @@ export interface RecordObject extends KubeObject {
   };
 }
 
-/** What one object of a record says about itself, beside its data. */
+/** The metadata of one object of a record. */
 export interface RecordPart {
   readonly name: string;
   readonly type: RecordType;
@@ -67,17 +67,17 @@ export function recordSelector(type: RecordType, instanceName?: string): string 
   return `${managedByLabel}=${managedBy},${typeLabel}=${type},${ofInstance}`;
 }
 
-/** The name of the instance that a found object belongs to; empty if it says none. */
+/** The name of the instance of an object; empty if there is none. */
 export function instanceNameOfRecord({ metadata: { labels = {} } }: RecordObject): string {
   return labels[instanceLabel] ?? "";
 }
 
-/** What every object of a record of this type is labelled with. */
+/** The labels of every object of a record of this type. */
 export function recordLabels(type: RecordType): Readonly<Record<string, string>> {
   return { [managedByLabel]: managedBy, [typeLabel]: type };
 }
 
-/** The whole object as it is written. `metadata` is merged over what every record has. */
+/** The whole object as it is written. `metadata` is merged over the common metadata of records. */
 export function recordBody(
   instance: ObjectName,
   holder: RecordHolder | undefined,

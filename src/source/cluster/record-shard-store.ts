@@ -27,16 +27,16 @@ const sweepPageSize = 20;
 const sweepPagesMax = 1_000;
 
 const type: RecordType = "Inventory";
-/** The version that a save started from. It makes every save a change, so that two concurrent saves cannot both succeed. */
+/** The base version of a save. It makes every save a change, so that two concurrent saves can't both succeed. */
 const followsAnnotation = `${apiGroup}/follows`;
 
 export interface InventoryShard {
   /** Undefined if only the version is known. */
   readonly stored: RecordObject | undefined;
   readonly resourceVersion: string;
-  /** Somebody has deleted it: it exists only as long as its finalizer does. */
+  /** It was deleted by another writer: it exists only until its finalizer is removed. */
   readonly isEnding: boolean;
-  /** The sections, `format` and `shard` among them. */
+  /** The sections, including `format` and `shard`. */
   readonly data: RecordData;
 }
 
@@ -53,7 +53,7 @@ export class RecordShardStore {
     this.#api = api;
   }
 
-  /** All shards of the instance, by number: those with the labels, and those that the first one counts. */
+  /** All shards of the instance, by number: those with the labels, and those that the first shard counts. */
   async find(instance: ObjectName): Promise<ApiResult<Map<number, InventoryShard>>> {
     const labelSelector = recordSelector(type, instance.name);
     const options = { namespace: instance.namespace, labelSelector, timeoutMs: listTimeoutMs };
@@ -151,7 +151,7 @@ function shardName({ name }: ObjectName, index: number): string {
   return `${name}-inventory-${index}`;
 }
 
-/** Whether it says that it has the number of its name. */
+/** Whether its part number matches its name. */
 export function isNumbered({ data }: InventoryShard, index: number): boolean {
   return (data["shard"] ?? "").startsWith(`${index}/`);
 }
@@ -181,7 +181,7 @@ function metadataOf(
   };
 }
 
-/** An object that is being deleted goes with its last finalizer, and can get no new one. */
+/** An object that is being deleted disappears with its last finalizer, and can't get a new one. */
 function finalizersOf(holder: RecordHolder | undefined, former: InventoryShard | undefined): readonly string[] {
   const stored = former?.stored?.metadata.finalizers;
   if (former?.isEnding === true) return stored ?? [recordFinalizer];
@@ -204,7 +204,7 @@ function indexOf({ metadata }: RecordObject, instanceName: string): number | und
   return /^[1-9][0-9]{0,3}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The number of shards, as the first one says. */
+/** The number of shards, from the first shard. */
 function countOf(first: InventoryShard | undefined): number {
   return Math.min(first?.stored?.spec?.parts ?? 0, recordPartsMax);
 }

@@ -1,6 +1,6 @@
-// Polls for referenced objects that no watch covers: for missing ones soon and with increasing delays, since they are often
-// created right after the object that refers to them; for existing ones at a steady, jittered pace. So many polls a second at
-// most, and so many objects, that the API server does not notice them.
+// Polls for referenced objects that no watch covers: for missing ones soon and with increasing delays, because they are often
+// created right after the object that refers to them; for existing ones at a constant, jittered rate. The number of polls per
+// second and of objects is limited to keep the load on the API server low.
 import type { Clock } from "../../async/clock.ts";
 
 /** Resolves with true when polling can end. */
@@ -11,7 +11,7 @@ export type PollPace = "Missing" | "Existing";
 export interface Polled {
   /** Unique among all. */
   readonly key: string;
-  /** Its namespace: none takes all places. */
+  /** Its namespace, so that none uses all slots. */
   readonly group: string;
   readonly pace: PollPace;
   readonly poll: Poll;
@@ -19,10 +19,10 @@ export interface Polled {
 
 const idleMs = 1_000;
 const tickMs = 250;
-/** Forty a second: a thousand objects within 25 seconds. */
+/** Forty per second: a thousand objects within 25 seconds. */
 const pollsPerTickMax = 10;
 const missingDelayMsMin = 2_000;
-/** No poll is later than this, but for the tick. */
+/** The maximum delay of a poll, in addition to the tick. */
 export const pollDelayMsMax = 30_000;
 const existingDelayMsMin = 20_000;
 /** Further objects are found only by the resync. */
@@ -46,7 +46,7 @@ export class ReferencePoller {
     this.#random = random;
   }
 
-  /** Starts to poll for the object, if there is a place left. If it is polled already at this pace, its delay is kept. */
+  /** Starts to poll for the object if a slot is available. If it is already polled at this rate, its delay is kept. */
   add(polled: Polled): void {
     const { key, group, pace } = polled;
     const known = this.#polled.get(key);

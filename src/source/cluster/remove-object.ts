@@ -1,4 +1,4 @@
-// Deletes an object of ours, such as a cache clear whose time is over.
+// Deletes an object of wafsync's kinds, such as an expired cache clear.
 import type { ApiFault } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { deleteObject } from "../../kube/verbs.ts";
@@ -7,7 +7,7 @@ import { typeOfKind } from "./cluster-object.ts";
 
 const deleteTimeoutMs = 10_000;
 
-/** Only if it is still the same object. Returns why it could not be deleted; undefined if it is gone or was replaced. */
+/** Only if it is still the same object. Returns why it could not be deleted; undefined if it was deleted or replaced. */
 export async function removeObject(
   api: ApiServer,
   { kind, namespace, name, uid }: ResourceMeta,

@@ -29,7 +29,7 @@ export interface RolloutWatchesOptions {
   readonly namespace: string | undefined;
   /** Every valid instance. */
   readonly instances: () => readonly DeclaredInstance[];
-  /** Called when what the instance may know about a workload has changed. Must return at once. */
+  /** Called when what the instance may know about a workload has changed. Must return immediately. */
   readonly onRollout: (instance: ObjectName, reason: string) => void;
   readonly onProblem: (plural: string, problem: ListWatchProblem) => void;
 }

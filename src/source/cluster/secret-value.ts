@@ -1,4 +1,4 @@
-// One value of a Secret, read when it is needed and not kept.
+// One value of a Secret, read on demand and not cached.
 import type { ApiServer } from "../../kube/api-server.ts";
 import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
 import { getObject } from "../../kube/verbs.ts";
@@ -11,7 +11,7 @@ const requestTimeoutMs = 10_000;
 
 export type SecretValue =
   | { readonly ok: true; readonly value: ApiKey }
-  /** A sentence that names the Secret, and holds nothing of it. */
+  /** A sentence with the name of the Secret but none of its contents. */
   | { readonly ok: false; readonly problem: string };
 
 interface SecretObject extends KubeObject {

@@ -1,19 +1,19 @@
-// How much of ConfigMaps is read for one instance. All of it is in memory and is planned in one piece, so what exceeds a limit
-// counts as a source that can't be read: its entries stay on the list, and the rule says why. The owner's rules come first; guests
-// take turns by namespace, so that none uses up what the others need.
+// Limits the size of ConfigMaps per instance, because they are kept in memory and planned as a whole. A source above a limit is
+// treated as unreadable: its entries stay on the list, and the rule reports the reason. The owner's rules are first; guests take
+// turns by namespace, so that none uses the budget of the others.
 import type { Grant, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { byAge } from "../../model/resource.ts";
 
-/** Of one rule, in all its ConfigMaps. */
+/** Per rule, in all its ConfigMaps. */
 export const linesOfRuleMax = 100_000;
-/** Of all rules of one instance. */
+/** For all rules of one instance. */
 export const linesOfInstanceMax = 250_000;
-/** Of a guest namespace for each entry that it is granted, since a line may be a comment; but never less than the second one. */
+/** Lines per granted entry of a guest namespace, because lines may be comments; and the minimum. */
 const linesOfGrantFactor = 10;
 const linesOfGuestMin = 10_000;
 export const bytesOfInstanceMax = 32 * 1024 * 1024;
-/** Different ConfigMaps of one guest namespace, and of one instance. */
+/** Distinct ConfigMaps per guest namespace and per instance. */
 export const mapsOfGuestMax = 50;
 export const mapsOfInstanceMax = 1_000;
 
@@ -21,11 +21,11 @@ export interface BudgetedRule {
   readonly rule: DeclaredRule;
   /** Undefined for the owner. */
   readonly grant: Grant | undefined;
-  /** Whether its entries may count at all. */
+  /** Whether its entries can apply. */
   readonly isAttached: boolean;
 }
 
-/** The order in which rules use the budget: those of the owner by age, then the oldest of each guest, and so on. */
+/** The order in which rules use the budget: the owner's rules by age, then the oldest rule of each guest, and so on. */
 export function inBudgetOrder(rules: readonly BudgetedRule[]): BudgetedRule[] {
   const turns = new Map<string, number>();
   const aged = rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
@@ -38,31 +38,31 @@ export function inBudgetOrder(rules: readonly BudgetedRule[]): BudgetedRule[] {
   return placed.toSorted((a, b) => a.turn - b.turn).map(({ budgeted }) => budgeted);
 }
 
-/** Counts what the rules of one instance use, in their order. */
+/** Tracks the usage of the rules of one instance, in order. */
 export class SourceBudget {
   #lines = 0;
   #bytes = 0;
   readonly #maps = new Set<string>();
   readonly #guests = new Map<string, { lines: number; readonly maps: Set<string> }>();
 
-  /** Lines of all texts that were taken. */
+  /** The number of lines of all accepted texts. */
   get lines(): number {
     return this.#lines;
   }
 
-  /** Whether the ConfigMaps of the rule may be read at all: undefined, or why not. */
+  /** Undefined if the ConfigMaps of the rule may be read, otherwise the reason. */
   admit({ rule, grant }: BudgetedRule): string | undefined {
     const guest = this.#guestOf(rule.meta.namespace);
     const keys = new Set(rule.addressesFrom.map(({ name }) => `${rule.meta.namespace}/${name}`));
     const added = [...keys].filter((key) => !this.#maps.has(key)).length;
     if (this.#maps.size + added > mapsOfInstanceMax) {
-      return `The rules of the instance take addresses from more than ${said(mapsOfInstanceMax)} ConfigMaps: put several lists into one.`;
+      return `The rules of the instance take addresses from more than ${said(mapsOfInstanceMax)} ConfigMaps: combine some of them.`;
     }
     if (this.#bytes >= bytesOfInstanceMax) {
-      return `The ConfigMaps of the instance's rules have more than ${bytesOfInstanceMax / 1024 / 1024} MiB together: remove lines, or move rules to another instance.`;
+      return `The ConfigMaps of the instance's rules are larger than ${bytesOfInstanceMax / 1024 / 1024} MiB in total: remove lines, or move rules to another instance.`;
     }
     if (grant !== undefined && new Set([...guest.maps, ...keys]).size > mapsOfGuestMax) {
-      return `The rules of namespace ${rule.meta.namespace} take addresses from more than ${mapsOfGuestMax} ConfigMaps: put several lists into one.`;
+      return `The rules of namespace ${rule.meta.namespace} take addresses from more than ${mapsOfGuestMax} ConfigMaps: combine some of them.`;
     }
     for (const key of keys) {
       this.#maps.add(key);
@@ -71,20 +71,20 @@ export class SourceBudget {
     return undefined;
   }
 
-  /** Counts the texts of the rule and those that were dropped: undefined, or why they are too large. */
+  /** Counts the texts of the rule, including dropped ones: undefined if accepted, otherwise why they are too large. */
   take({ rule, grant }: BudgetedRule, texts: readonly AddressText[], linesDropped = 0): string | undefined {
     const read = texts.filter((text) => text.state === "Read");
     const lines = read.reduce((sum, text) => sum + linesOf(text), linesDropped);
     if (lines > linesOfRuleMax) {
-      return `The ConfigMaps of this rule have ${said(lines)} lines together, and at most ${said(linesOfRuleMax)} are read: remove lines.`;
+      return `The ConfigMaps of this rule have ${said(lines)} lines in total, but the limit is ${said(linesOfRuleMax)}: remove lines.`;
     }
     const guest = this.#guestOf(rule.meta.namespace);
     const granted = grant === undefined ? undefined : Math.max(grant.maxEntries * linesOfGrantFactor, linesOfGuestMin);
     if (granted !== undefined && guest.lines + lines > granted) {
-      return `The ConfigMaps of namespace ${rule.meta.namespace} have ${said(guest.lines + lines)} lines with those of this rule, and at most ${said(granted)} are read: remove lines.`;
+      return `The ConfigMaps of namespace ${rule.meta.namespace} have ${said(guest.lines + lines)} lines including those of this rule, but the limit is ${said(granted)}: remove lines.`;
     }
     if (this.#lines + lines > linesOfInstanceMax) {
-      return `The ConfigMaps of the instance's rules have more than ${said(linesOfInstanceMax)} lines with the ${said(lines)} of this rule: remove lines, or move rules to another instance.`;
+      return `The ConfigMaps of the instance's rules have more than ${said(linesOfInstanceMax)} lines including the ${said(lines)} lines of this rule: remove lines, or move rules to another instance.`;
     }
     guest.lines += lines;
     this.#lines += lines;
@@ -99,7 +99,7 @@ export class SourceBudget {
   }
 }
 
-/** The texts of a rule that is over the budget. */
+/** The texts of a rule that exceeds the budget. */
 export function tooLarge({ meta, addressesFrom }: DeclaredRule, problem: string): AddressText[] {
   return addressesFrom.map(({ name, key }) => {
     const source = `ConfigMap ${meta.namespace}/${name}, key ${key}`;

@@ -1,5 +1,5 @@
-// Objects outside every reconcile run, whose status still has to say why: those whose instance does not exist, is being deleted
-// or grants nothing to their namespace, and those that are invalid.
+// Finds objects that no reconcile run covers but whose status must report the reason: their instance does not exist, is being
+// deleted or grants no access, or they are invalid.
 import { nearestName } from "../../api/nearest-name.ts";
 import type { GuestKind } from "../../model/declared.ts";
 import { nameKey, type ObjectName, type ResourceKind, resourceKinds, type ResourceMeta } from "../../model/resource.ts";
@@ -14,15 +14,15 @@ export interface Unattached {
   readonly reason: "InstanceNotFound" | "InstanceDeleting" | "NotAllowed" | "NotGranted" | "InvalidSpec";
   /** Undefined for instances and feeds, and if the reference itself cannot be read. */
   readonly instance: ObjectName | undefined;
-  /** What is wrong, why, and what to do about it. */
+  /** The problem, its cause, and what to do. */
   readonly problem: string;
-  /** The object as stored: another one after each change. */
+  /** The cached object, which is replaced on each change. */
   readonly stored: object;
 }
 
 type Problem = Pick<Unattached, "reason" | "problem">;
 
-/** Looks objects up; made for one walk through them, since it remembers what it found out about instances. */
+/** Looks up objects; created for one iteration, because it caches its results about instances. */
 export class UnattachedLookup {
   readonly #stores: ClusterStores;
   readonly #watchedNamespace: string | undefined;
@@ -97,7 +97,7 @@ export function problemOf(
     return { reason: "InstanceNotFound", problem: describeMissing(stores, watchedNamespace, instance, isHome) };
   }
   if (parseInstance(object) === undefined) {
-    return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: see its status.` };
+    return { reason: "InstanceNotFound", problem: `WafInstance ${name} is invalid: check its status.` };
   }
   if (object.metadata.deletionTimestamp === undefined) return undefined;
   return { reason: "InstanceDeleting", problem: `WafInstance ${name} is being deleted.` };

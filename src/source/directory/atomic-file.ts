@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 const temporarySuffix = ".wafsync-tmp";
 const leftOversMax = 100_000;
 
-/** Only the owner may read it: most of what wafsync writes is its own. */
+/** Readable only by its owner by default. */
 const privateMode = 0o600;
 
 /** Replaces the file, and creates its folders if they do not exist. Rejects with Node's error. */

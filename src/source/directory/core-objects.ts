@@ -55,7 +55,7 @@ export function readNamespace(object: Mapping): ReadCoreObject {
   return { ok: true, object: { kind: "Namespace", name: { namespace: name, name }, labels } };
 }
 
-/** `kubectl create --dry-run` writes `creationTimestamp: null`: a field that is null counts as absent, as at the API server. */
+/** `kubectl create --dry-run` writes `creationTimestamp: null`: a null field is treated as absent, as in the API server. */
 function metadataOf(object: Mapping): ParsedMetadata {
   return parseMetadata(withoutNulls(object["metadata"]), defaultNamespace);
 }
@@ -70,14 +70,14 @@ function unknownFields(object: Mapping, fields: readonly string[]): ResourceFaul
 function stringEntries(object: Mapping, field: string, faults: ResourceFault[]): [string, string][] {
   const value = object[field] ?? {};
   if (typeof value !== "object" || Array.isArray(value)) {
-    faults.push(resourceFault([field], `must be a mapping of texts, and is ${nameOfValue(value)}`));
+    faults.push(resourceFault([field], `must be a map of strings, but is ${nameOfValue(value)}`));
     return [];
   }
   const entries: [string, string][] = [];
   for (const [key, text] of Object.entries(value)) {
     if (typeof text === "string") entries.push([key, text]);
     else if (text === null) entries.push([key, ""]);
-    else faults.push(resourceFault([field, key], `must be a text, and is ${nameOfValue(text)}: put it in quotes`));
+    else faults.push(resourceFault([field, key], `must be a string, but is ${nameOfValue(text)}: put it in quotes`));
   }
   return entries;
 }

@@ -24,7 +24,7 @@ const scansMax = 8;
 const rescanDelayMs = 50;
 /** A missing object counts as deleted once no file has changed for this long. Additions do not wait. */
 const quietMsDefault = 3_000;
-/** Removals wait no longer for files that keep changing: they are held with a message. */
+/** The maximum wait for files that keep changing; then removals are on hold with a message. */
 const quietWaitMsMax = 60_000;
 
 /** Log messages are constant; values are fields. */
@@ -81,7 +81,7 @@ export interface DirectorySource {
 }
 
 const keepsChanging =
-  "The files of the directory keep changing: no entry is removed until they have been unchanged for a few seconds.";
+  "The files in the directory keep changing: wafsync removes no entries until they have been unchanged for a few seconds.";
 
 function withProblem(gathered: Gathered | undefined, problem: string): Gathered | undefined {
   return gathered === undefined ? undefined : { ...gathered, brokenSources: [...gathered.brokenSources, problem] };
@@ -194,7 +194,7 @@ class WatchedDirectory implements DirectorySource {
     const { watchDirectory } = await import("./watch-directory.ts");
     if (stop.aborted) return;
     const scan = async (): Promise<"Settled" | "Rescan"> => {
-      // Without waiting for stable files: a new address is blocked at once.
+      // Without waiting for stable files: a new address is blocked immediately.
       const snapshot = await this.#inTurn(async () => await this.#scan());
       if (this.#version !== seen && !stop.aborted) {
         seen = this.#version;

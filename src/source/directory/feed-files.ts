@@ -1,5 +1,5 @@
-// What is remembered of feeds, as files: `feeds/<namespace>/<name>/state.json`, and the entries in a file of their own that
-// the state names by its digest. The entries are written first, so that a crash between the two changes nothing.
+// Stores feeds in files: `feeds/<namespace>/<name>/state.json`, and the entries in a separate file, to which the state refers by
+// its digest. The entries are written first, so that a crash in between has no effect.
 import type { ObjectName } from "../../model/resource.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
 import { decodeFeedState, encodeFeed, withContent } from "../feed-record.ts";
@@ -18,11 +18,11 @@ export type LoadedFeed =
 
 export interface FeedFiles {
   load(feed: ObjectName): Promise<LoadedFeed>;
-  /** Undefined, or why it was not written. */
+  /** Undefined on success, otherwise the reason. */
   save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
 }
 
-/** Removes what is remembered of all other feeds. Undefined, or why that failed. */
+/** Removes the stored data of all other feeds. Undefined on success, otherwise the reason. */
 export async function removeOtherFeeds(
   directory: StateDirectory,
   kept: readonly ObjectName[],
@@ -30,7 +30,7 @@ export async function removeOtherFeeds(
   const keptFolders = new Set(kept.map((feed) => fileOf(feed).join("/")));
   for (const path of await foldersBelow(directory, [[folder]], 2)) {
     if (keptFolders.has(path.join("/"))) continue;
-    // The state goes first: entries that no state names are nobody's.
+    // The state is deleted first: entries without a state are ignored.
     for (const file of [stateFile, ...(await namesIn(directory, path))]) {
       const removed = await directory.remove([...path, file]);
       if (!removed.ok) return removed.problem;

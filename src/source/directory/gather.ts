@@ -106,7 +106,7 @@ function missingSecret(snapshot: DirectorySnapshot, name: string): string {
   const hint = near === undefined ? "" : ` Did you mean ${near}?`;
   const broken = snapshot.faults.some(({ blocksRemovals }) => blocksRemovals === "All");
   const where = broken ? "in the directory, part of which cannot be read" : "in the directory";
-  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL.${hint}`;
+  return `Secret ${name} (spec.apiKeySecretRef) is not ${where}: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL.${hint}`;
 }
 
 const addressTexts = new WeakMap<ConfigMapDocument, Map<string, AddressText>>();

@@ -1,5 +1,5 @@
-// The history of an instance as files: `history/<namespace>/<name>.log`, to which events are appended, and the one before it.
-// A file that has become too long takes the place of the older one, so that both together are bounded.
+// The history of an instance as files: `history/<namespace>/<name>.log`, to which events are appended, and the previous file. A
+// file that is too long replaces the previous one, so that the total size is limited.
 import type { HistoryEvent, HistoryLimits } from "../../model/history.ts";
 import { keepNewest } from "../../model/history.ts";
 import type { ObjectName } from "../../model/resource.ts";

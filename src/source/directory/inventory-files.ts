@@ -21,14 +21,14 @@ export interface InventoryFiles {
   load(instance: ObjectName): Promise<LoadedInventory>;
   /** Durable when it resolves with `Saved`. `Conflict` if the file is not the one that `revision` names. */
   save(instance: ObjectName, inventory: Inventory, revision: string): Promise<SavedInventory>;
-  /** Undefined when the file is gone, or why it could not be removed. */
+  /** Undefined if the file was removed, otherwise the reason. */
   remove(instance: ObjectName): Promise<string | undefined>;
   /** Every instance that has an inventory, declared or not, ordered by name. */
   list(): Promise<FileResult<readonly ObjectName[]>>;
 }
 
 export function createInventoryFiles(state: StateDirectory): InventoryFiles {
-  // Writes of one process are sequential, so that none comes between the check and the write of another.
+  // Writes of one process are sequential, so that no other write can occur between the check and the write.
   const turns = new Turns();
   return {
     load: async (instance) => await loadInventory(state, instance),
@@ -67,7 +67,7 @@ async function saveInventory(
   if (!stored.ok) return { state: "Failed", problem: stored.problem };
   const storedRevision = stored.value === undefined ? "" : revisionOf(stored.value);
   if (storedRevision !== revision) {
-    return { state: "Conflict", problem: `${state.pathOf(file)} was changed by somebody else since it was read.` };
+    return { state: "Conflict", problem: `${state.pathOf(file)} was changed by another writer after wafsync read it.` };
   }
   const text = formatFile(instance, inventory);
   if (text === stored.value) return { state: "Saved", revision };
@@ -104,7 +104,7 @@ function fileOf({ namespace, name }: ObjectName): FilePath {
 
 function formatFile(instance: ObjectName, inventory: Inventory): string {
   const record = { instance: nameKey(instance), ...encodeInventory(inventory) };
-  return `# What wafsync manages on this WAF. wafsync writes this file: do not edit it.\n${stringify(record, { lineWidth: 0 })}`;
+  return `# The entries that wafsync manages on this WAF. wafsync writes this file: do not edit it.\n${stringify(record, { lineWidth: 0 })}`;
 }
 
 type ParsedFile =

@@ -1,14 +1,14 @@
-// Lets the processes of one user on one machine take turns with an API key, call by call and in the order in which they asked
-// (Lamport's bakery). A claim is an empty folder with the ID and the start time of its process in the name, so a dead process
-// blocks nobody and any claim of a dead one may be removed at any time. Where the folder can't be used there are no turns:
-// the work matters more.
+// Lets the processes of one user on one machine take turns with an API key, call by call and in the order of their requests
+// (Lamport's bakery algorithm). A claim is an empty folder with the ID and the start time of its process in its name, so that a
+// dead process blocks no others and its claims can be removed at any time. If the folder can't be used, there is no coordination,
+// because the work has priority.
 import { createHash } from "node:crypto";
 import { lstat, mkdir, readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../async/clock.ts";
 import { isProcessAlive, processStart } from "./process-lock.ts";
 
-/** A process that is stopped by Ctrl-Z in the middle of a call would block the others for ever. */
+/** A process that is suspended with Ctrl-Z in the middle of a call would block the others forever. */
 export const keyLockWaitMsMax = 60_000;
 const pollMs = 10;
 const noticeMs = 2_000;
@@ -17,10 +17,10 @@ const privateMode = 0o700;
 export interface KeyLockFilesOptions {
   readonly folder: string;
   readonly processId: number;
-  /** What the process does, for the message of another one that waits for it, for example `wafsync run`. */
+  /** The command of the process, for the message of a waiting process, for example `wafsync run`. */
   readonly command: string;
   readonly clock: Clock;
-  /** Called once for each wait that takes a while, with the other process in words. */
+  /** Called once for each long wait, with a description of the other process. */
   readonly onWait?: (by: string) => void;
   /** Called once if the folder can't be used. */
   readonly onProblem?: (problem: string) => void;
@@ -32,7 +32,7 @@ export type KeyLockFilesOutcome =
   | { readonly state: "Busy"; readonly by: string };
 
 interface Claim {
-  /** Undefined while its process chooses one. */
+  /** Undefined while its process is choosing one. */
   readonly ticket: number | undefined;
   readonly owner: string;
   /** For people. */
@@ -81,7 +81,7 @@ export class KeyLockFiles {
     for (let clear = 0; ;) {
       if (signal?.aborted === true) return { state: "Aborted" };
       const first = (await own.others()).find((other) => own.follows(other));
-      // A folder may change while it is listed: twice without a claim before this one is certain.
+      // A folder may change while it is listed, so two listings without an earlier claim are required.
       clear = first === undefined ? clear + 1 : 0;
       if (clear === 2) return { state: "Held", release: async () => await own.remove() };
       if (first === undefined) continue;
@@ -101,7 +101,7 @@ export class KeyLockFiles {
     return `${processId}.${this.#start}.${count}.${command.replaceAll(" ", "_").replaceAll(/[^a-z_-]/g, "")}`;
   }
 
-  /** The folder, if nobody else can write to it. */
+  /** The folder, if no other user can write to it. */
   async #prepare(): Promise<string | undefined> {
     const { folder } = this.#options;
     try {
@@ -121,7 +121,7 @@ export class KeyLockFiles {
     const code: unknown = Error.isError(error) && "code" in error ? error.code : undefined;
     const reason = typeof code === "string" ? code : "unknown error";
     this.#options.onProblem?.(
-      `${this.#options.folder} cannot be used (${reason}), so other wafsync processes of this machine may call the WAF at the same time.`,
+      `${this.#options.folder} cannot be used (${reason}), so other wafsync processes on this machine may call the WAF at the same time.`,
     );
   }
 }
@@ -139,7 +139,7 @@ class OwnClaim {
     this.#owner = owner;
   }
 
-  /** While a ticket is chosen, a mark says so: others wait for it, since it may be before theirs. */
+  /** A marker exists while a ticket is chosen: others wait for it, because it may precede theirs. */
   async choose(): Promise<void> {
     await this.#create("choosing");
     const tickets = (await this.others()).map(({ ticket = 0 }) => ticket);
@@ -148,7 +148,7 @@ class OwnClaim {
     await removeFolder(this.#marks.shift() ?? "");
   }
 
-  /** Whether the other one is first, or may be. */
+  /** Whether the other claim is, or may be, first. */
   follows({ ticket, owner }: Claim): boolean {
     if (ticket === undefined || ticket < this.#ticket) return true;
     return ticket === this.#ticket && owner < this.#owner;
@@ -190,7 +190,7 @@ class OwnClaim {
   }
 }
 
-/** Another process may have removed it, as that of a dead one. */
+/** Another process may already have removed it. */
 async function removeFolder(path: string): Promise<void> {
   await rmdir(path).catch(() => undefined);
 }

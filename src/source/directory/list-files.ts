@@ -1,6 +1,6 @@
-// Finds the YAML and JSON files below a folder. Symbolic links are followed, because a mounted ConfigMap consists of them,
-// but not out of the folder, whose author may be anybody. No folder is visited twice, so loops are harmless. Names that begin with a dot are skipped: `..data` of a mounted
-// ConfigMap, `.git`, and the temporary files of editors.
+// Finds the YAML and JSON files below a folder. Symbolic links are followed, because a mounted ConfigMap consists of them, but
+// not out of the folder, whose author may be untrusted. No folder is visited twice, so loops are harmless. Names that begin with
+// a dot are skipped: `..data` of a mounted ConfigMap, `.git`, and the temporary files of editors.
 import { createHash } from "node:crypto";
 import { readdir, realpath, stat } from "node:fs/promises";
 import type { Dirent } from "node:fs";
@@ -14,14 +14,14 @@ import type { FoundFile } from "./source-file.ts";
 export const filesMax = 10_000;
 export const folderDepthMax = 32;
 const foldersMax = 10_000;
-const leadsOutside = "the symbolic link leads out of the folder and is not followed: put the target into the folder";
+const leadsOutside = "the symbolic link leads out of the folder and is not followed: move the target into the folder";
 const entriesPerFolderMax = 100_000;
 
 export interface FoundFiles {
   /** Ordered by name, so that every scan sees them in the same order. */
   readonly files: readonly FoundFile[];
   readonly faults: readonly SourceFault[];
-  /** Differs once any of the files or folders has changed, and is equal otherwise. */
+  /** Changes if and only if a file or folder has changed. */
   readonly stamp: string;
 }
 
@@ -73,7 +73,7 @@ interface Walk {
   readonly visited: Set<string>;
   readonly waiting: Folder[];
   readonly skipped: ReadonlySet<string>;
-  /** One line for each folder: it also changes when files of other kinds come and go. */
+  /** One line per folder: it also changes when other files are added or removed. */
   readonly folders: string[];
 }
 
@@ -119,7 +119,7 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
   const path = join(folder.path, entry.name);
   const { files, faults, waiting } = walk;
   if (visibleText(file) !== file) {
-    faults.push(sourceFault(visibleText(file), "the name has characters that are not shown: rename it"));
+    faults.push(sourceFault(visibleText(file), "the name contains invisible characters: rename it"));
     return;
   }
   const named = /\.(?:ya?ml|json)$/i.test(entry.name);
@@ -128,7 +128,7 @@ async function visitEntry(entry: Dirent, folder: Folder, walk: Walk): Promise<vo
   try {
     const stats = await stat(path, { bigint: true });
     if (entry.isSymbolicLink() && !(await isInside(walk.root, path))) {
-      // What a link that is no YAML file leads to was never read.
+      // Targets of links without a YAML extension are never read.
       if (named || stats.isDirectory()) faults.push(sourceFault(file, leadsOutside));
       return;
     }

@@ -44,7 +44,7 @@ export async function lockFolder(folder: string, processId: number, clock: Clock
   return { ok: false, heldBy: winner?.processId ?? processId };
 }
 
-/** Whether another running process holds the lock. A folder that cannot be read is locked by nobody. */
+/** Whether another running process holds the lock. An unreadable folder is not locked. */
 export async function isFolderInUse(folder: string): Promise<boolean> {
   const claims = await livingClaims(folder, "").catch(() => []);
   return claims.some(({ held }) => held);

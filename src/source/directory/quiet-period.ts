@@ -1,6 +1,6 @@
-// Whether the files have stopped changing. Files that are replaced one after another are missing for a moment, and that is no
-// request to remove what they declared. Time is counted between the scans of this process, by its monotonic clock: the times
-// of files come from other clocks, and the wall clock may be set.
+// Detects when the files have stopped changing. Files that are replaced one after another are temporarily missing, which is not a
+// request to remove their entries. Time is measured between the scans of this process, with its monotonic clock: file times come
+// from other clocks, and the wall clock may be changed.
 
 export class QuietPeriod {
   readonly #quietMs: number;
@@ -12,14 +12,14 @@ export class QuietPeriod {
     this.#quietMs = quietMs;
   }
 
-  /** Takes in a scan that found the files with this stamp. Both times are monotonic. */
+  /** Adds a scan with this stamp. Both times are monotonic. */
   scanned(stamp: string, startMs: number, endMs: number): void {
     if (stamp !== this.#stamp) this.#sinceMs = endMs;
     this.#stamp = stamp;
     this.#lastScanMs = Math.max(startMs, this.#sinceMs);
   }
 
-  /** How long after the last scan another one has to find the same files; 0 if they have been unchanged for long enough. */
+  /** How long after the last scan the files must still be the same; 0 if they have been unchanged for long enough. */
   get leftMs(): number {
     if (this.#stamp === undefined) return this.#quietMs;
     return Math.max(0, this.#quietMs - (this.#lastScanMs - this.#sinceMs));

@@ -34,7 +34,7 @@ export interface DirectoryReading {
 
 export interface ReadDirectory {
   readonly snapshot: DirectorySnapshot;
-  /** Equal for two scans between which no file and no folder changed. */
+  /** Equal for two scans if no file or folder has changed in between. */
   readonly stamp: string;
 }
 

@@ -55,7 +55,7 @@ export function readDocument(document: YamlDocument, file: string): ReadDocument
   const { value } = document;
   if (!isRecord(value)) {
     const message =
-      "must be a mapping with apiVersion, kind and metadata; if this is no Kubernetes object, move the file elsewhere";
+      "must be an object with apiVersion, kind and metadata; if this is not a Kubernetes object, move the file elsewhere";
     return { items: [], faults: [sourceFault(file, message, { line: document.line })] };
   }
   if (!isList(value)) return readObject(value, { file, document, segments: [] });
@@ -155,7 +155,7 @@ function readCore(place: Place, read: ReadCoreObject): ReadDocument {
   return { items: [{ ...read.object, file, line: document.lineOf(segments), textLines }], faults: [] };
 }
 
-/** Ignores objects of other kinds with a note. An object that is probably a misspelt one of ours is a fault. */
+/** Ignores objects of other kinds with a note. An object that is probably a misspelled wafsync kind is a fault. */
 function readForeign(object: Mapping, place: Place): ReadDocument {
   const { apiVersion, kind } = object;
   const fail = (field: string, message: string): ReadDocument => ({

@@ -1,6 +1,6 @@
-// What the lists showed of the declared entries at the end of the last complete run, as files: `seen/<namespace>/<name>.json`.
-// The next command compares it with the lists to find what another writer removed meanwhile. Nothing else depends on it: a
-// missing or damaged file only means that no drift is found.
+// Stores which declared entries were on the lists at the end of the last complete run: `seen/<namespace>/<name>.json`. The next
+// command compares it with the lists to detect entries that another writer removed. Nothing else depends on it: without a valid
+// file, no drift is detected.
 import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
@@ -18,7 +18,7 @@ export interface SeenFiles {
   /** Undefined if nothing usable is stored. */
   read(instance: ObjectName): Promise<SeenLists | undefined>;
   write(instance: ObjectName, seen: SeenLists): Promise<FileResult<void>>;
-  /** Before the first write of a run: what a run that is cut off removed itself must not look like drift. */
+  /** Called before the first write of a run: removals of an interrupted run must not look like drift. */
   forget(instance: ObjectName): Promise<FileResult<void>>;
 }
 
@@ -37,7 +37,7 @@ export function createSeenFiles(state: StateDirectory): SeenFiles {
   };
 }
 
-/** One entry a line, for people. */
+/** One entry per line, for readability. */
 function formatSeen(instance: ObjectName, { domain, lists }: SeenLists): string {
   const of = (list: ListName): string[] => [...lists[list].keys()].toSorted();
   const record = { instance: nameKey(instance), domain, blocklist: of("blocklist"), allowlist: of("allowlist") };

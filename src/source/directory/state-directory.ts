@@ -1,5 +1,5 @@
-// The folder with inventory and status when there is no cluster. Only one process at a time may use it. Symbolic links are not
-// followed, neither to the folder nor below it: the folder often comes from a repository, and must not lead out of itself.
+// The folder with inventory and status in directory mode. Only one process at a time may use it. Symbolic links to or in the
+// folder are not followed: it is often inside a repository, whose links must not lead out of it.
 import { appendFile, readFile, readdir, rename, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Clock } from "../../async/clock.ts";
@@ -7,7 +7,7 @@ import { makeFolder, refuseLinks, removeFileDurably, removeLeftOvers, writeFileA
 import { type ProcessLock, lockFolder } from "./process-lock.ts";
 
 const nameLengthMax = 255;
-/** The state belongs to one machine, and usually lies in a folder that is under version control. */
+/** The state belongs to one machine, and is usually in a folder under version control. */
 const ignoreAll = "# Made by wafsync.\n*\n";
 
 /** The result of reading, writing or removing a file; `problem` is one sentence. */
@@ -56,7 +56,7 @@ export async function openStateDirectory(options: {
       return { ok: false, isInUse: true, problem: `The state directory ${path} is in use by ${who}: ${hint}.` };
     }
     await removeLeftOvers(path);
-    // Only with the folder: who keeps the state in Git on purpose may remove the file.
+    // Created only together with the folder: users who want the state in Git can delete the file.
     if (isNew) await writeFileAtomically(join(path, ".gitignore"), ignoreAll);
     return { ok: true, state: new LockedDirectory(path, lock) };
   } catch (error) {
@@ -184,7 +184,7 @@ function reasonOf(error: unknown): string {
     case "EFBIG":
       return "it is too big";
     case "ELOOP":
-      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which could lead anywhere: replace it by a folder or file`;
+      return `${(error as NodeJS.ErrnoException).path ?? "it"} is a symbolic link, which wafsync does not follow: replace it with a folder or file`;
     case "ENOTDIR":
     case "EEXIST":
       return "a file is in the place of a folder";

@@ -22,7 +22,7 @@ export interface FiledEvent {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
-  /** Further fields of its line. */
+  /** Further fields of the event's line. */
   readonly details?: object;
 }
 
@@ -150,7 +150,7 @@ class WrittenStatus implements StatusFiles {
   }
 }
 
-/** A status whose conditions are damaged would end every command that computes the next one from it. */
+/** Damaged conditions would crash every command that derives the next status from them. */
 function isStatus(value: unknown): value is Status {
   if (!isObject(value)) return false;
   const { conditions = [] } = value as { readonly conditions?: unknown };

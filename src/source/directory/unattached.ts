@@ -1,4 +1,4 @@
-// What refers to an instance that the directory does not declare, usually because of a typing error.
+// Finds objects that refer to an instance that the directory does not declare, usually because of a typo.
 import { nearestName } from "../../api/nearest-name.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
 import { nameKey, resourceKey } from "../../model/resource.ts";
@@ -20,7 +20,7 @@ export interface Unattached {
   readonly problem: string;
 }
 
-/** Everything that refers to an instance that the directory does not declare. */
+/** All objects that refer to an undeclared instance. */
 export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
   const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears];
   return attachable
@@ -35,7 +35,7 @@ export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
 
 const knownReferences = new WeakMap<DirectorySnapshot, BrokenReferences>();
 
-/** The same for all instances of a snapshot: which of them an object belonged to is only known from their inventories. */
+/** The same for all instances of a snapshot: only their inventories record to which of them an object belonged. */
 export function brokenReferencesOf(snapshot: DirectorySnapshot): BrokenReferences {
   const known = knownReferences.get(snapshot);
   if (known !== undefined) return known;
@@ -60,7 +60,7 @@ function missingInstance(snapshot: DirectorySnapshot, instance: ObjectName): str
   const isRefused = snapshot.faults.some(
     ({ severity, blocksRemovals }) => severity === "Error" && isFor(blocksRemovals, instance),
   );
-  if (near === undefined && isRefused) return `${problem} that can be used: correct what is wrong with it first`;
+  if (near === undefined && isRefused) return `${problem} that is valid: correct its errors first`;
   if (near !== undefined) return `${problem}; did you mean ${near}?`;
   if (elsewhere === undefined) {
     const names = known.map(({ meta }) => nameKey(meta)).sort();

@@ -29,7 +29,7 @@ export interface WatchOptions {
 }
 
 const retryDelayMsMin = 250;
-/** Later than this, nobody waits for the watch to begin: the interval finds what it misses. */
+/** The maximum wait for the watch to start: the polling interval finds missed changes. */
 const readyMsMax = 10_000;
 /** A burst ends after this long without a hint. */
 const silenceMs = 500;
@@ -51,7 +51,7 @@ export function watchDirectory(
   watcher.on("raw", () => burst.event());
   watcher.on("error", (error) => options.onProblem(errorCode(error)));
   const ready = new Promise<void>((done) => {
-    // A link that passes through a file ends the library's reading of a folder without a word.
+    // A link whose path contains a file makes the library silently stop reading a folder.
     const cancel = options.clock.schedule(readyMsMax, () => {
       options.onProblem("NotReady");
       done();
@@ -85,8 +85,8 @@ function openWatcher({ directory, skip, depthMax }: WatchOptions): FSWatcher {
 }
 
 /**
- * Such a folder is watched where it is, if it is inside; links in circles would be walked until the limit of depth. The watch of
- * the folder that the link is in says when the link changes.
+ * Such a folder is watched at its real path, if it is inside; circular links would be followed up to the depth limit. Changes of
+ * the link itself are reported by the watch of its parent folder.
  */
 function isLinkToFolder(path: string): boolean {
   try {

@@ -8,7 +8,7 @@ const depthMax = 64;
 const aliasesMax = 100;
 /** Far more than 100,000 entries need. A parsed file takes several hundred bytes for each. */
 export const tokensPerFileMax = 1_000_000;
-/** A shorter text has no more tokens than this. */
+/** A shorter text can't have more tokens than this. */
 const uncountedLengthMax = tokensPerFileMax;
 
 export interface YamlDocument {
@@ -65,7 +65,7 @@ export function readYamlDocuments(text: string): YamlDocuments {
   return { documents, faults };
 }
 
-/** Read one by one, before anything is kept. */
+/** Counted during tokenization, before anything is kept. */
 function hasTooManyTokens(text: string): boolean {
   if (text.length <= uncountedLengthMax) return false;
   let count = 0;
@@ -112,7 +112,7 @@ function faultOf(document: Document, lines: LineCounter): YamlFault | undefined 
 interface NodeContext {
   readonly depth: number;
   readonly lines: LineCounter;
-  /** Each is looked up from the start of the document, so they are counted before. */
+  /** Each is resolved from the start of the document, so they are counted first. */
   readonly aliases: { left: number };
 }
 

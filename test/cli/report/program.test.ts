@@ -116,7 +116,7 @@ describe("the report", () => {
     );
   });
 
-  test("suggests nobody whom the allowlist lets in, and no network, private or loopback address", async () => {
+  test("suggests no client on the allowlist, and no network, private or loopback address", async () => {
     await using world = await logWorld({ now });
     const clients = ["198.51.100.7", "0.0.0.0/0", "::/0", "10.0.0.0/8", "10.1.2.3", "127.0.0.1", "203.0.113.10"];
     const timestamp = "2026-06-11T05:30:00Z";

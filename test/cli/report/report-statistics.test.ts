@@ -207,7 +207,7 @@ describe("the blocklist", () => {
     expect(addressesToBlock(assessed)).toEqual(["2001:db8::1"]);
   });
 
-  test("leaves out of a rule whom the allowlist has, and what is no client of the public Internet", () => {
+  test("omits clients on the allowlist and addresses that are not on the public Internet from the rule", () => {
     const rows = [
       "198.51.100.7",
       "203.0.113.9",

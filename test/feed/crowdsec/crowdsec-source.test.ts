@@ -107,18 +107,18 @@ describe("The decisions of CrowdSec", () => {
     expect(shown(await pull())).toBe("Read ");
   });
 
-  test("stay when the server's table is gone, which its stream does not admit", async () => {
+  test("stay when the server's table is missing, which its stream does not report", async () => {
     crowdsec.add({ value: "192.0.2.1", seconds: 7200 });
     await pull();
     crowdsec.isTableGone = true;
     expect(shown(await pull())).toBe("Updated 192.0.2.1");
     await clock.advance(3_600_000);
-    expect(shown(await pull())).toMatch(/^HttpStatus: .* answered 500/);
+    expect(shown(await pull())).toMatch(/^HttpStatus: .* responded with status 500/);
     crowdsec.isTableGone = false;
     expect(shown(await pull())).toBe("Read 192.0.2.1");
   });
 
-  test("are read as a whole again after a failure, because nobody knows where the cursor is", async () => {
+  test("are read completely again after a failure, because the position of the cursor is unknown", async () => {
     crowdsec.add({ value: "192.0.2.1", seconds: 60 });
     await pull();
     crowdsec.add({ value: "192.0.2.2", seconds: 60 });
@@ -138,7 +138,7 @@ describe("The decisions of CrowdSec", () => {
 
   test("are not asked for with a wrong key more than once, and the key is in no message", async () => {
     const outcome = shown(await pull({ key: "wr0ng-key-of-tests" }));
-    expect(outcome).toMatch(/^Refused: .* refuses the API key \(403\)/);
+    expect(outcome).toMatch(/^Refused: .* rejected the API key \(403\)/);
     expect(outcome).not.toContain("wr0ng");
     expect(crowdsec.calls).toHaveLength(1);
   });

@@ -82,7 +82,7 @@ describe("A fetch", () => {
       "if-none-match": 'W/"v1"',
       "if-modified-since": "Sat, 21 Nov 2026 12:00:00 GMT",
     });
-    expect(entriesOf(await get())).toMatch(/^HttpStatus: .* 304 to a request without conditions/);
+    expect(entriesOf(await get())).toMatch(/^HttpStatus: .* status 304 to an unconditional request/);
   });
 
   test.each([
@@ -116,7 +116,7 @@ describe("A fetch", () => {
 describe("A fetch fails, and takes nothing for a list,", () => {
   test.each([404, 403, 500, 204, 206])("if the status is %s", async (status) => {
     server.fails(status);
-    expect(entriesOf(await get())).toBe(`HttpStatus: ${server.url()} answered ${status}.`);
+    expect(entriesOf(await get())).toBe(`HttpStatus: ${server.url()} responded with status ${status}.`);
   });
 
   test("if the server asks for more than an hour, which counts up to a day", async () => {
@@ -133,7 +133,7 @@ describe("A fetch fails, and takes nothing for a list,", () => {
     server.fails(429, { "retry-after": "120" });
     expect(await get()).toEqual({
       kind: "Failed",
-      fault: { code: "RateLimited", message: `${server.url()} answered 429.`, retryAfterMs: 120_000 },
+      fault: { code: "RateLimited", message: `${server.url()} responded with status 429.`, retryAfterMs: 120_000 },
     });
   });
 
@@ -161,7 +161,7 @@ describe("A fetch fails, and takes nothing for a list,", () => {
 
   test("if the text is too large, packed or not", async () => {
     server.serves(Buffer.alloc(bytesMax + 1, "#"));
-    expect(entriesOf(await get())).toMatch(/^TooLarge: .* more than 16 MiB/);
+    expect(entriesOf(await get())).toMatch(/^TooLarge: .* larger than 16 MiB/);
     server.serves(gzipSync(Buffer.alloc(bytesMax + 1, "\n")));
     expect(entriesOf(await get())).toMatch(/^TooLarge: /);
   });
@@ -192,9 +192,9 @@ describe("A fetch fails, and takes nothing for a list,", () => {
   test("if nobody answers there", async () => {
     const url = server.url();
     await server.stop();
-    expect(entriesOf(await get({ url }))).toMatch(/^Unreachable: No connection to .* \(ECONNREFUSED\)/);
+    expect(entriesOf(await get({ url }))).toMatch(/^Unreachable: Cannot connect to .* \(ECONNREFUSED\)/);
     expect(entriesOf(await get({ url }, { isPublicOnly: false }))).toBe(
-      `Unreachable: No connection to ${new URL(url).origin}: check the URL, the certificate and the network.`,
+      `Unreachable: Cannot connect to ${new URL(url).origin}: check the URL, the certificate and the network.`,
     );
   });
 
@@ -338,7 +338,7 @@ describe("Inner addresses", () => {
     await inner.stop();
   });
 
-  test("say the same as a name without an address, so that nobody can look around with them", async () => {
+  test("have the same message as a name without an address, so that they can't be used for scanning", async () => {
     const missing: ResolveHost = (_, __, callback) =>
       callback(Object.assign(new Error("no"), { code: "ENOTFOUND" }), []);
     const url = server.url("/list", "feed.example");

@@ -29,7 +29,7 @@ describe("A CSV table", () => {
         counts: { total: 4, valid: 1, invalid: 2, duplicates: 1 },
         invalidLines: [
           { line: 5, text: "not an address", message: expect.stringContaining("white space") },
-          { line: 6, text: "", message: "the row has nothing in column dst_ip" },
+          { line: 6, text: "", message: "column dst_ip of the row is empty" },
         ],
       },
     });

@@ -45,10 +45,10 @@ describe("A JSON text", () => {
   });
 
   test.each([
-    ["that is no JSON", "<html>", "The text is not JSON."],
-    ["that ends too early", '{"a": ["192.0.2.1"', "The text is not JSON."],
-    ["that is nested too deep", "[".repeat(40) + "]".repeat(40), "The text is nested more than 32 levels deep."],
-    ["with too many values", `[${"0,".repeat(500_001)}0]`, "The text has more than 500,000 values."],
+    ["that is no JSON", "<html>", "The response is not JSON."],
+    ["that ends too early", '{"a": ["192.0.2.1"', "The response is not JSON."],
+    ["that is nested too deep", "[".repeat(40) + "]".repeat(40), "The response is nested more than 32 levels deep."],
+    ["with too many values", `[${"0,".repeat(500_001)}0]`, "The response has more than 500,000 values."],
   ])("%s is a fault", async (_, text, message) => {
     expect(await read(text, "$[*]")).toEqual({ ok: false, fault: { code: "NotInFormat", message } });
   });

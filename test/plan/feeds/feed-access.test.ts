@@ -30,7 +30,7 @@ describe("A rule gets the entries of a feed", () => {
     expect(textFor(user, selecting("web"))).toEqual(listed);
   });
 
-  test("not otherwise, and in the same words whether or not there is such a feed", () => {
+  test("not otherwise, and with the same message whether or not the feed exists", () => {
     const problem =
       "WafFeed shop/threats does not exist, or does not allow rules of namespace blog in its spec.allowedNamespaces.";
     const refused = { state: "Missing", source: "WafFeed shop/threats", problem };
@@ -44,7 +44,7 @@ describe("A rule gets the entries of a feed", () => {
   test("not before the feed has content, and not if there is none", () => {
     const user = { namespace: "shop", labels: undefined };
     expect(feedTextFor(name, { feed: aFeed(), content: undefined }, user)).toMatchObject({
-      problem: "WafFeed shop/threats has no content yet: see its status.",
+      problem: "WafFeed shop/threats has no content yet: check its status.",
     });
     expect(feedTextFor(name, undefined, user)).toMatchObject({
       problem: "WafFeed shop/threats does not exist: create it, or correct spec.addressesFrom.",

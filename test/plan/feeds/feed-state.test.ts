@@ -92,7 +92,7 @@ describe("The last good content of a feed", () => {
     expect(state.good).toMatchObject({ changedAtMs: 0, confirmedAtMs: hourMs });
   });
 
-  test("stays when the feed gets another source, which is asked at once and without the old validators", () => {
+  test("stays when the source of the feed changes, which is fetched immediately and without the old validators", () => {
     const state = after([read(100, '"v1"')]);
     const moved = aFeed({
       source: { type: "Http", url: "https://other.example/", headersFrom: [], format: { type: "Plain" } },
@@ -124,7 +124,7 @@ describe("Content on hold", () => {
     expect(tenHash).toMatch(/^[0-9a-f]{16}$/);
   });
 
-  test("is fetched at once when somebody accepts it, and then counts", () => {
+  test("is fetched immediately when a person accepts it, and then used", () => {
     const held = after([read(100), read(10)]);
     const feed = accepting(tenHash);
     const asked = adaptFeedState(held, feed, undefined);
@@ -158,7 +158,7 @@ describe("Content on hold", () => {
 });
 
 describe("A fetch is due", () => {
-  test("at once at the start, never while the feed is suspended, and at once when somebody asks", () => {
+  test("immediately at the start, never while the feed is suspended, and immediately on request", () => {
     const feed = aFeed();
     expect(fetchDueMs(initialFeedState(feed), feed, 5)).toBe(5);
     expect(fetchDueMs(initialFeedState(feed), aFeed({ suspend: true }), 5)).toBeUndefined();

@@ -15,17 +15,17 @@ function onHold(feed: DeclaredFeed) {
   return afterFetch(first, feed, shrunk, { nowMs: 1, random: 0 });
 }
 
-test("A person is told the hash that accepts a list on hold", () => {
+test("The message about a list on hold contains the accepting hash", () => {
   const state = onHold(aFeed());
   expect(judgeFeed(state, aFeed()).message).toContain(
     `annotate the feed with wafsync.dev/accept-feed: "${state.held?.hash}".`,
   );
 });
 
-test("A person is told the guard that keeps decisions on hold, because their hash changes by the minute", () => {
+test("The message about decisions on hold names the guard, because their hash changes every minute", () => {
   const feed = crowdsecFeed();
   const { message } = judgeFeed(onHold(feed), feed);
-  expect(message).toContain("change spec.guards.maxShrinkPercent, and change it back after the next fetch.");
+  expect(message).toContain("change spec.guards.maxShrinkPercent, and restore it after the next fetch.");
   expect(message).not.toContain("accept-feed");
 });
 

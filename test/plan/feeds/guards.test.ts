@@ -17,10 +17,10 @@ describe("New content of a feed", () => {
     expect(judge(140, { invalid: 7 })).toBe("Accept");
   });
 
-  test("may shrink by the allowed share, and is put on hold beyond it", () => {
+  test("may shrink by the allowed percentage, and is put on hold beyond it", () => {
     expect(judge(70)).toBe("Accept");
     expect(judge(69)).toBe(
-      "Hold Shrunk: The feed shrank from 100 to 69 entries, and spec.guards.maxShrinkPercent allows 30 %.",
+      "Hold Shrunk: The feed shrank from 100 to 69 entries, but spec.guards.maxShrinkPercent allows 30 %.",
     );
     expect(judge(0, { limits: { ...guards, minEntries: 0 } })).toMatch(
       /^Hold Shrunk: The feed shrank from 100 to 0 entries/,
@@ -29,26 +29,26 @@ describe("New content of a feed", () => {
   });
 
   test("may have no fewer and no more entries than allowed", () => {
-    expect(judge(0)).toBe("Hold TooFewEntries: The feed has 0 entries, and spec.guards.minEntries asks for 1.");
+    expect(judge(0)).toBe("Hold TooFewEntries: The feed has 0 entries, but spec.guards.minEntries requires 1.");
     expect(judge(1001)).toBe(
-      "Hold TooManyEntries: The feed has 1,001 entries, and spec.guards.maxEntries allows 1,000.",
+      "Hold TooManyEntries: The feed has 1,001 entries, but spec.guards.maxEntries allows 1,000.",
     );
   });
 
   test("may have the allowed share of invalid lines", () => {
     expect(judge(95, { invalid: 5 })).toBe("Accept");
     expect(judge(94, { invalid: 6 })).toBe(
-      "Hold TooManyInvalid: 6 of 100 lines are not valid entries, and spec.guards.maxInvalidPercent allows 5 %.",
+      "Hold TooManyInvalid: 6 of 100 lines are not valid entries, but spec.guards.maxInvalidPercent allows 5 %.",
     );
     expect(judge(5, { invalid: 4, before: feedContent([]) })).toBe("Accept");
   });
 
   test("is refused if it is a page or nothing at all: that is no list to accept", () => {
     expect(judge(100, { facts: textFacts({ looksLikeMarkup: true }) })).toMatch(/^Refuse Markup: /);
-    expect(judge(0, { facts: textFacts({ bytes: 0 }) })).toBe("Refuse Empty: The server answered with an empty text.");
+    expect(judge(0, { facts: textFacts({ bytes: 0 }) })).toBe("Refuse Empty: The server returned an empty response.");
   });
 
-  test("is put on hold if its type is that of a page or a picture", () => {
+  test("is put on hold if its content type is a page or an image", () => {
     expect(judge(100, { facts: textFacts({ contentType: "text/html" }) })).toMatch(
       /^Hold UnexpectedContentType: .*text\/html/,
     );

@@ -42,11 +42,11 @@ const held = { removed: [`blocklist -${two}`], held: [one, three] };
 describe("A rule whose reference names no instance", () => {
   const stray = blocking("scanners", [one], { instance: shpo }).rule;
 
-  test("holds what it owned, and nothing of others, and says what to correct", () => {
+  test("puts its own entries on hold, and no others, and says what to correct", () => {
     const { reasons, ...rest } = outcome({ brokenReferences: broken([stray]) });
     expect(rest).toEqual({ ...held, managed: [one, two, three] });
     expect(reasons).toEqual([
-      "WafIpRule edge/scanners is attached to no instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if its entries are to go.",
+      "WafIpRule edge/scanners is not attached to an instance. There is no WafInstance edge/shpo; did you mean shop? Correct spec.instanceRef, or delete the object if its entries are to go.",
     ]);
   });
 
@@ -111,7 +111,7 @@ describe("A rule that appears under another namespace", () => {
     expect(outcome({ brokenReferences: broken([moved], ["WafIpRule edge/scanners"]) }).held).toEqual([]);
   });
 
-  test("holds nothing in a cluster, where anybody may take the name in a namespace of their own", () => {
+  test("puts nothing on hold in a cluster, where anyone can use the name in their own namespace", () => {
     expect(outcome({ brokenReferences: broken([moved]) }).held).toEqual([]);
   });
 

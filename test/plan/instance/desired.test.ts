@@ -174,7 +174,7 @@ describe("The guards on single entries", () => {
   ] as const)("refuse %s (%s) for its width by %s", (text, action, field) => {
     const { rules } = desiredOf({ rules: [aRule("wide", { action, addresses: [text] })] });
     expect(rules[0]?.verdict).toBe("GuardRejected");
-    const widest = `${text} is wider than /${Number(text.split("/")[1]) + 1}, the widest that spec.guards.${field}`;
+    const widest = `${text} is wider than /${Number(text.split("/")[1]) + 1}, the limit in spec.guards.${field}`;
     expect(rules[0]?.message).toContain(widest);
   });
 

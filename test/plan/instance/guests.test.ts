@@ -86,7 +86,7 @@ describe("A guest's rule", () => {
     expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], { priority: -5 })).rule.priority).toBe(-5);
   });
 
-  test("has no wider networks than were granted, and the others count", () => {
+  test("has no wider networks than granted, and the others apply", () => {
     const rule = ofGuest(blocking("team-a/feed", ["198.51.100.0/23", "192.0.2.1", "2001:db8::/32"]));
     expect([...rule.entries]).toEqual(["192.0.2.1"]);
     expect(rule.rejected.map(({ entry, message }) => [entry, message.includes("that the instance grants")])).toEqual([
@@ -95,7 +95,7 @@ describe("A guest's rule", () => {
     ]);
   });
 
-  test("ends when the grant says so, however long it wants to last", () => {
+  test("expires at the time of the grant, whatever its own expiry", () => {
     const maxTtlMs = 3_600_000;
     const endOf = (rule: GatheredRule) => ofGuest(rule, { maxTtlMs }).expiresAtMs;
     expect(endOf(blocking("team-a/feed", ["192.0.2.1"]))).toBe(createdMs + maxTtlMs);
@@ -106,7 +106,7 @@ describe("A guest's rule", () => {
     );
   });
 
-  test("must say its end where nobody knows when it was created", () => {
+  test("must have an expiry if its creation time is unknown", () => {
     const inFile = { meta: { createdAtMs: undefined } } as const;
     expect(ofGuest(blocking("team-a/feed", ["192.0.2.1"], inFile), { maxTtlMs: 1_000 })).toMatchObject({
       verdict: "NotGranted",
@@ -134,7 +134,7 @@ describe("A guest's rule", () => {
     });
   });
 
-  test("adopts nothing without a grant, and is told so", () => {
+  test("adopts nothing without a grant, and reports this", () => {
     const adopting = blocking("team-a/feed", ["192.0.2.1"], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
     const plan = (grant: Partial<Grant>) =>
       planOf({
@@ -158,7 +158,7 @@ describe("A conflict", () => {
   const older = { meta: { createdAtMs: createdMs - 1 } };
   const one = "192.0.2.1";
 
-  test("is won by the owner, whatever the age and whoever holds the entry", () => {
+  test("is won by the owner, whatever the age and the current list of the entry", () => {
     expect(wanted([allowing("team-a/partners", [one], older), blocking("edge/scanners", [one])])).toEqual([`+${one}`]);
     expect(wanted([blocking("team-a/feed", [one], older), allowing("edge/office", [one])])).toEqual([`!${one}`]);
     const plan = planOf({
@@ -172,7 +172,7 @@ describe("A conflict", () => {
     expect(plan.operations.map(operationKey)).toEqual([`allowlist +${one}`, `blocklist -${one}`]);
   });
 
-  test("is between the owner's rules if they disagree, whatever a guest wants besides", () => {
+  test("is between the owner's rules if they disagree, whatever a guest declares", () => {
     const rules = [
       blocking("team-a/old", [one], { meta: { createdAtMs: createdMs - 2 } }),
       blocking("scanners", [one], { meta: { createdAtMs: createdMs - 1 } }),
@@ -181,7 +181,7 @@ describe("A conflict", () => {
     expect(wanted(rules)).toEqual([`+${one}`]);
   });
 
-  test("among guests is won by age, and the message names nobody else's rule", () => {
+  test("among guests is won by age, and the message does not name rules of others", () => {
     const { rules } = desiredOf({
       instance: instanceWith(everything),
       rules: [blocking("team-a/feed", [one], older), allowing("team-b/partners", [one])],
@@ -192,7 +192,7 @@ describe("A conflict", () => {
   });
 });
 
-describe("Nobody but the owner lifts what another namespace declared:", () => {
+describe("Only the owner overrides what another namespace declared:", () => {
   test("an Allow entry of a guest never overlaps a Block entry of the owner or of another guest", () => {
     expect(wanted([blocking("edge/net", ["203.0.113.0/24"]), allowing("team-a/one", ["203.0.113.7"])])).toEqual([
       "+203.0.113.0/24",
@@ -216,7 +216,7 @@ describe("Nobody but the owner lifts what another namespace declared:", () => {
     ]);
   });
 
-  test("a Block entry of a guest inside what the owner allows is refused", () => {
+  test("a guest's Block entry inside an Allow entry of the owner is rejected", () => {
     expect(wanted([allowing("edge/office", ["203.0.113.0/24"]), blocking("team-a/one", ["203.0.113.7"])])).toEqual([
       "!203.0.113.0/24",
     ]);
@@ -280,7 +280,7 @@ describe("Nobody but the owner lifts what another namespace declared:", () => {
 });
 
 describe("Additions of one priority", () => {
-  test("take turns between namespaces, so that nobody waits for the long list of another", () => {
+  test("take turns between namespaces, so that none waits for the long list of another", () => {
     const plan = planOf({
       gathered: {
         instance: instanceWith(everything),

@@ -43,7 +43,7 @@ describe("An entry in Block and in Allow", () => {
     expect([...lists.blocklist.keys()]).toEqual([one]);
   });
 
-  test("says on the loser that another rule already holds it", () => {
+  test("reports on the loser that another rule already has it", () => {
     const rules = [blocking("scanners", [one]), allowing("a-partner", [one], older)];
     const desired = desiredWith({ rules }, { blocklist: [one] });
     expect(desired.dependsOnManaged).toBe(true);
@@ -52,7 +52,7 @@ describe("An entry in Block and in Allow", () => {
       ["edge/scanners", "Accepted"],
     ]);
     expect(desired.rules[0]?.message).toContain(
-      `WafIpRule edge/scanners with action Block already holds ${one} on the blocklist: remove it from one of the two.`,
+      `WafIpRule edge/scanners with action Block already has ${one} on the blocklist: remove it from one of the two rules.`,
     );
   });
 
@@ -62,14 +62,14 @@ describe("An entry in Block and in Allow", () => {
     );
   });
 
-  test("is not lifted by an Allow rule while a missing source that wanted it last holds the block", () => {
+  test("is not overridden by an Allow rule while its missing source keeps the block on hold", () => {
     const missing = { state: "Missing", source: list, problem: `${list} does not exist.` } as const;
     const rules = [aRule("feed", { texts: [missing] }), allowing("partner", [one, "192.0.2.2"])];
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy("192.0.2.2", ["edge/former"])];
     const desired = desiredWith({ rules }, { blocklist: owned });
     expect([...desired.lists.allowlist.keys()]).toEqual(["192.0.2.2"]);
     expect(desired.rules.find(({ id }) => id === "edge/partner")?.message).toContain(
-      `The blocklist already holds ${one}, which a missing source of WafIpRule edge/feed wanted last`,
+      `The blocklist already contains ${one}, which was last declared by a source of WafIpRule edge/feed that is now missing`,
     );
   });
 

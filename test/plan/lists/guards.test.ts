@@ -59,7 +59,7 @@ describe("A special-purpose network that a feed lists", () => {
     expect([...(rule?.entries ?? [])]).toEqual(["192.0.2.1"]);
   });
 
-  test("is rejected if it is too wide and partly public, or if the rule itself says it", () => {
+  test("is rejected if it is too wide and partly public, or if the rule itself declares it", () => {
     const [rule] = desiredOf({ rules: [feedRule(["0.0.0.0/0", "10.0.0.1", "10.0.0.2"], ["10.0.0.2"])] }).rules;
     expect(rule?.verdict).toBe("GuardRejected");
     expect(rule?.rejected.map((one) => one.entry).sort()).toEqual(["0.0.0.0/0", "10.0.0.2"]);
@@ -85,7 +85,7 @@ describe("An entry of a feed that a guard refuses", () => {
     expect(rule?.rejected.map((one) => [one.entry, one.message])).toEqual([
       ["192.0.2.0/24", `192.0.2.0/24 overlaps 192.0.2.7, ${reachable}`],
       ["198.51.100.7", `198.51.100.7 overlaps 198.51.100.7, ${reachable}`],
-      ["2.0.0.0/7", expect.stringMatching(/^2\.0\.0\.0\/7 is wider than \/8, .* lets through\.$/)],
+      ["2.0.0.0/7", expect.stringMatching(/^2\.0\.0\.0\/7 is wider than \/8, .* of the instance\.$/)],
     ]);
   });
 
@@ -131,7 +131,7 @@ describe("A Block entry around what must stay reachable", () => {
     );
   });
 
-  test("is carved if the instance says so: the rule wants the networks that are left", () => {
+  test("is carved if the instance is configured so: the rule declares the remaining networks", () => {
     const rules = [blocking("a", ["203.0.113.9", "192.0.2.0/29"])];
     const { rules: compiled, lists } = desiredOf({ instance: carving(["192.0.2.5"]), rules });
     const [rule] = compiled;
@@ -169,7 +169,7 @@ describe("A Block entry around what must stay reachable", () => {
       const instance = carving(["192.0.2.0/25", "192.0.2.128/25"]);
       const [rule] = desiredOf({ instance, rules: [blocking("a", [text])] }).rules;
       expect(rule).toMatchObject({ verdict: "GuardRejected", carved: [] });
-      expect(rule?.message).toContain("take it out of the rule");
+      expect(rule?.message).toContain("remove it from the rule");
     },
   );
 
@@ -180,7 +180,7 @@ describe("A Block entry around what must stay reachable", () => {
     expect(desired.rules.map(({ verdict }) => verdict)).toEqual(["Accepted", "GuardRejected"]);
     expect(desired.lists.blocklist.size).toBe(256);
     expect(desired.rules[1]?.message).toContain(
-      "Without all 257 such networks in it, it would become more than 256 networks: write narrower networks that leave them out.",
+      "Without the 257 protected networks in it, it would become more than 256 networks: write narrower networks that leave them out.",
     );
   });
 

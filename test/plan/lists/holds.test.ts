@@ -32,18 +32,18 @@ function outcome(of: Situation): { readonly removed: string[]; readonly held: st
 describe("A missing ConfigMap", () => {
   const gone = aRule("feed", { texts: [missing()] });
 
-  test("holds what it wanted last, and what other rules drop is removed", () => {
+  test("puts the entries that it last declared on hold, and entries that other rules drop are removed", () => {
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/other"]), ownedBy(three, ["edge/feed"])];
     expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [two, three], held: [one] });
   });
 
-  test("holds nothing that only another rule wanted and that has expired", () => {
+  test("puts no entries on hold that only another, expired rule declared", () => {
     const expired = blocking("old", [two], { expiresAtMs: nowMs - 1 });
     const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/old"])];
     expect(outcome(situation(owned, { rules: [gone, expired] }))).toEqual({ removed: [two], held: [one] });
   });
 
-  test("holds what it wanted last also for another rule that names it", () => {
+  test("puts the entries that it last declared on hold, also for another rule that refers to it", () => {
     const owned = [ownedBy(one, ["edge/former"], list)];
     expect(outcome(situation(owned, { rules: [gone] }))).toEqual({ removed: [], held: [one] });
   });
@@ -68,7 +68,7 @@ describe("A missing ConfigMap", () => {
     expect(outcome(shown)).toEqual({ removed: [two], held: [one] });
   });
 
-  test("stays an owner of its entries while another rule wants them, and holds them when that rule does no more", () => {
+  test("stays an owner of its entries while another rule declares them, and puts them on hold when that rule no longer does", () => {
     const before = situation([ownedBy(one, ["edge/feed"], list)], { rules: [gone, blocking("other", [one])] });
     const { inventory } = planOf(before);
     const [record] = inventory.entries.blocklist.values();
@@ -81,7 +81,7 @@ describe("A missing ConfigMap", () => {
     expect(after.held?.removals.blocklist.map((removal) => removal.entry)).toEqual([one]);
   });
 
-  test("counts what it wanted last as desired, and as neither synced nor pending", () => {
+  test("counts the entries that it last declared as desired, and as neither synced nor pending", () => {
     const gathered = { rules: [aRule("feed", { addresses: [three], texts: [missing()] })] };
     const owned = [...addresses(1_413).map((one) => ownedBy(one, ["edge/feed"], list)), ownedBy(three, ["edge/feed"])];
     const at = situation(owned, gathered);
@@ -93,7 +93,7 @@ describe("A missing ConfigMap", () => {
 });
 
 describe("An invalid line", () => {
-  test("holds what its rule wanted last, and nothing of others", () => {
+  test("puts the entries that its rule last declared on hold, and no others", () => {
     const rules = [blocking("odd", ["nonsense"]), blocking("other", [])];
     const owned = [
       ownedBy(one, ["edge/odd"]),
@@ -125,7 +125,7 @@ describe("Origins", () => {
   });
 });
 
-describe("An approval of removals that something unreadable holds", () => {
+describe("An approval of removals on hold because of an unreadable source", () => {
   const rules = [aRule("feed", { texts: [missing()] })];
   const owned = [ownedBy(one, ["edge/feed"], list), ownedBy(two, ["edge/feed"], list)];
   const held = situation(owned, { rules });
@@ -134,7 +134,7 @@ describe("An approval of removals that something unreadable holds", () => {
     return { ...held, gathered: { rules, instance, ...more } };
   };
 
-  test("lets exactly these through, under the hash that covers what the guards hold too", () => {
+  test("approves exactly these, with a hash that includes the removals on hold by guards", () => {
     const instance = anInstance({ guards: { maxRemovals: 0 } });
     const both = situation([...owned, ownedBy(three, ["edge/other"])], { rules, instance });
     const { hash, removals } = planOf(both).held!;
@@ -151,7 +151,7 @@ describe("An approval of removals that something unreadable holds", () => {
     });
   });
 
-  test("goes on for what is left, and does not cover what comes later", () => {
+  test("stays valid for the remaining removals, and does not cover later ones", () => {
     const plan = planOf(approved(planOf(held).held?.hash));
     expect(plan.inventory.approvals).toBe(1);
     const { approval, approvals } = plan.inventory;
@@ -193,7 +193,7 @@ describe("An approval of removals that something unreadable holds", () => {
   });
 });
 
-test("A retained entry is not forgotten while something holds it, and is while something else is unreadable", () => {
+test("A retained entry stays in the record while a hold applies to it, and is dropped while another source is unreadable", () => {
   const retained: Owned = [one, "edge/gone", [{ kind: "WafIpRule", name: "edge/gone", source: list }]];
   const ofMissing = planOf(situation([retained], { rules: [aRule("feed", { texts: [missing()] })] }));
   expect([...ofMissing.inventory.entries.blocklist.keys()]).toEqual([entry(one)]);

@@ -170,7 +170,7 @@ describe("The domain", () => {
     expect(decision.state === "Known" && decision.inventory.entries.blocklist.size).toBe(0);
   });
 
-  test("of another WAF has a record of its own, and the former one is found again", () => {
+  test("of another WAF has a separate record, and the former one is found again", () => {
     const otherKey = new ApiKey("another-key-of-the-tests");
     const away = decideDomain(anInstance({ expectedDomain: "other.example" }), inventory, "other.example", otherKey);
     expect(away).toMatchObject({
@@ -188,7 +188,7 @@ describe("The domain", () => {
     const renamed = decideDomain(anInstance({ expectedDomain: "new.example" }), inventory, "new.example", key);
     expect(renamed).toMatchObject({
       inventory: { domain: "new.example", waf: { keyMark: key.markFor("new.example") }, entries: inventory.entries },
-      told: expect.stringContaining("is now called new.example"),
+      told: expect.stringContaining("changed from shop.example to new.example"),
     });
   });
 

@@ -101,7 +101,7 @@ describe("Additions", () => {
     expect(first).toMatchObject({
       entry: "198.18.0.0",
       rules: ["edge/b", "edge/a"],
-      reason: "wanted by WafIpRule edge/b and 1 more (1 to add, priority 2)",
+      reason: "declared by WafIpRule edge/b and 1 more (1 to add, priority 2)",
     });
   });
 

@@ -46,7 +46,7 @@ describe("An entry", () => {
     });
   });
 
-  describe("that is gone from the list and wanted by nobody", () => {
+  describe("that is missing on the list and declared by no rule", () => {
     const missing = { ...anOwnedEntry(), missingSinceMs: nowMs };
     const record = (of: Partial<OwnedEntry>): object => ({
       entries: { blocklist: new Map([[entry(one), { ...anOwnedEntry(), ...of }]]), allowlist: new Map() },
@@ -64,7 +64,7 @@ describe("An entry", () => {
       expect(recorded({ inventory: { blocklist: [one] } })).toEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
     });
 
-    test("is given up by a read that is later by the consistency window, and not by planning again later", () => {
+    test("is dropped by a read after the consistency window, and not by planning again later", () => {
       const inventory = record(missing);
       expect(recorded({ inventory, ...later(4_999) })).toEqual({ record: missing, lookAgainMs: nowMs + 5_000 });
       expect(recorded({ inventory, ...later(60_000, 4_999) }).record).toEqual(missing);
@@ -89,7 +89,7 @@ describe("An entry", () => {
       expect(plan.lookAgainMs).toBeUndefined();
     });
 
-    test("is given up at once if the instance says so, and counts from now if the clock was set back", () => {
+    test("is dropped immediately if configured so, and counts from now if the clock was set back", () => {
       const instance = anInstance({ consistencyWindowMs: 0 });
       expect(recorded({ gathered: { instance }, inventory: { blocklist: [one] } }).record).toBeUndefined();
       const ahead = record({ missingSinceMs: nowMs + 3_600_000 });
@@ -208,7 +208,7 @@ describe("deletionPolicy Retain", () => {
     expect(outcome(situation).operations).toEqual([`blocklist -${one}`]);
   });
 
-  test("is remembered while something can't be read: the rule may only be out of sight", () => {
+  test("is remembered because a source can't be read: the rule may only be out of sight", () => {
     const situation = {
       gathered: { brokenSources: ["a.yaml can't be read."] },
       observed: { blocklist: [one] },

@@ -134,13 +134,13 @@ describe("An entry is let through", () => {
 describe("The message", () => {
   test("names the network, its purpose and RFC, and what to write instead", () => {
     expect(objectionTo("10.1.2.0/24")).toBe(
-      "10.1.2.0/24 overlaps 10.0.0.0/8 (private use, RFC 1918), from which no request comes over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.",
+      "10.1.2.0/24 overlaps 10.0.0.0/8 (private use, RFC 1918), which never sends requests over the public Internet: write public addresses, or set spec.guards.specialPurpose of the instance to Allow.",
     );
   });
 
   test("asks for narrower networks where public addresses are among them", () => {
     expect(objectionTo("172.0.0.0/8")).toBe(
-      "172.0.0.0/8 overlaps 172.16.0.0/12 (private use, RFC 1918), from which no request comes over the public Internet: write narrower networks that leave it out, or set spec.guards.specialPurpose of the instance to Allow.",
+      "172.0.0.0/8 overlaps 172.16.0.0/12 (private use, RFC 1918), which never sends requests over the public Internet: write narrower networks that leave it out, or set spec.guards.specialPurpose of the instance to Allow.",
     );
   });
 });

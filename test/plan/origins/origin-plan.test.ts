@@ -115,7 +115,7 @@ describe("An origin", () => {
     ["declared by nobody any more", undefined, added],
     ["declared with another type", backup, added],
     ["retained", undefined, { ...added, retainedBy: "edge/a.example" }],
-  ] as const)("that is %s stays while something can't be read", (_what, declared, owned) => {
+  ] as const)("that is %s stays because a source can't be read", (_what, declared, owned) => {
     expect(decide(declared, owned, false, true)).toEqual({ operations: [], waiting: [], owned: "Alternate added" });
   });
 

@@ -74,23 +74,23 @@ describe("What a plan prints", () => {
   test("counts adoptions, and is not nothing to do", async () => {
     const text = await printed(worldOfForeign());
     expect(text).toContain("= blocklist  198.18.0.0");
-    expect(text).toContain("on the list already, adopted for WafIpRule edge/office without a call");
+    expect(text).toContain("already on the list, adopted for WafIpRule edge/office without a call");
     expect(text).toContain("Plan: 0 to add, 0 to remove, 1,413 to adopt without a call.");
   });
 
   test("warns if there is no record and declared entries are on the lists", async () => {
     const world = worldOfForeign(blocking("office", addresses(foreign)));
     const warning =
-      "There is no record of earlier runs, and 1,413 declared entries are on the lists already: they count as foreign";
+      "There is no record of earlier runs, and 1,413 declared entries are already on the lists: they count as foreign";
     expect(await printed(world)).toContain(`warning: ${warning}`);
     await world.pass();
     expect(messages(world, "RecordMissing")).toEqual([expect.stringContaining(warning)]);
     await world.pass();
     expect(messages(world, "RecordMissing")).toHaveLength(1);
     const later = await printed(world);
-    expect(later).toContain("satisfied by an unmanaged entry, which stays when no rule wants it any more");
+    expect(later).toContain("satisfied by an unmanaged entry, which stays when no rule declares it any longer");
     expect(later).toContain("… and 1,408 more like these");
-    expect(later).toContain("Plan: 0 to add, 0 to remove, 1,413 already there and not managed.");
+    expect(later).toContain("Plan: 0 to add, 0 to remove, 1,413 already on the WAF and unmanaged.");
   });
 });
 
@@ -101,7 +101,7 @@ describe("An origin that exists already", () => {
     await world.pass();
     expect(world.owned().origins.get("a.example")).toMatchObject({ manner: "Adopted", type: "Alternate" });
     expect(messages(world, "OriginAdopted")).toEqual([
-      "Adopted origin a.example: it exists already, and is managed from now on.",
+      "Adopted origin a.example: it already exists, and wafsync now manages it.",
     ]);
     expect(world.status.condition(world.declared().origins[0]!.meta, "Ready")).toBe("True Ready");
     world.declare({ origins: [] });

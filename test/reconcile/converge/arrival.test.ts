@@ -33,7 +33,7 @@ describe("An instance that continues another one", () => {
     const { ports, clock } = portsOf(continuing);
     const [reason] = (await ports.source.gather(name))?.brokenSources ?? [];
     expect(reason).toContain(
-      "The instance continues WafInstance old/shop: removals wait until 2026-01-01T00:00:30.000Z",
+      "The instance continues WafInstance old/shop: removals are on hold until 2026-01-01T00:00:30.000Z",
     );
     expect(await holds(ports)).toEqual([[reason], [reason]]);
     await clock.advance(arrivalMs);

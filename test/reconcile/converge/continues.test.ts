@@ -131,7 +131,7 @@ describe("An instance that continues another one", () => {
     expect((await world.pass()).result).toMatchObject({
       kind: "Blocked",
       blocker: "NotContinued",
-      message: expect.stringContaining("still exists with another API key"),
+      message: expect.stringContaining("still exists with a different API key"),
     });
     expect(world.inventory.of(former).entries.blocklist.size).toBe(20);
   });

@@ -219,10 +219,10 @@ describe("A WAF that asks to slow down", () => {
     await world.clock.advanceUntil(() => world.waf.calls.some(({ outcome }) => outcome === "RateLimited"), 60_000);
     await world.clock.advance(5_000);
     expect(world.status.message(world.declared().rules[0]!.rule.meta, "Synced")).toContain(
-      "Waiting: the API asked to slow down, resuming in 60 s.",
+      "Waiting: the API limits the rate of requests, resuming in 60 s.",
     );
     // Who is told of the wait is told for how long, too.
-    expect(world.waits).toEqual(["the API asked to slow down"]);
+    expect(world.waits).toEqual(["the API limits the rate of requests"]);
     await world.clock.advanceUntil(isOver, 120_000);
     expect((await promise).result).toEqual({ kind: "Done" });
     const sixth = world.waf.calls.findIndex(({ outcome }) => outcome === "RateLimited");

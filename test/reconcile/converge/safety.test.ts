@@ -677,7 +677,7 @@ describe("A rule that goes", () => {
     expect(world.waf.lists.blocklist).toEqual(addresses(1));
   });
 
-  test("leaves a retained origin owned while something can't be read", async () => {
+  test("leaves a retained origin owned because a source can't be read", async () => {
     const world = new ConvergeWorld({ declared: { origins: [anOrigin("a.example", { deletionPolicy: "Retain" })] } });
     await world.pass();
     world.declare({ origins: [], brokenSources: ["origins.yaml could not be read."] });

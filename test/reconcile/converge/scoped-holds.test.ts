@@ -36,9 +36,9 @@ describe("One odd line in a rule", () => {
     expect(world.waf.lists.blocklist.toSorted()).toEqual([...addresses(3), ...addresses(1, 100)].toSorted());
     const message = world.status.message(world.instance, "RemovalsHeld");
     expect(message).toContain(
-      "2 removals from the blocklist (198.18.0.1, 198.18.0.2) are on hold while something can't be read",
+      "2 removals from the blocklist (198.18.0.1, 198.18.0.2) are on hold because a source can't be read",
     );
-    expect(message).toContain("They were last wanted by WafIpRule edge/first.");
+    expect(message).toContain("They were last declared by WafIpRule edge/first.");
     expect(message).toContain(`kubectl annotate --overwrite wafinstance -n edge shop ${annotation}=${heldPlan(world)}`);
     expect(world.status.faults).toEqual([]);
   });
@@ -106,7 +106,7 @@ describe("An Allow rule for a blocked address", () => {
     const partner = rules[1]!.rule.meta;
     expect(world.status.condition(partner, "Accepted")).toBe("False Conflict");
     expect(world.status.message(partner, "Accepted")).toContain(
-      "WafIpRule edge/scanners with action Block already holds",
+      "WafIpRule edge/scanners with action Block already has",
     );
   });
 

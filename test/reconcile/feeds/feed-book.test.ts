@@ -112,7 +112,7 @@ describe("The book of feeds", () => {
       "Stale True NotConfirmed",
     ]);
     expect(book.problems()).toEqual([
-      "WafFeed shop/threats: It answered 500. The last good content stays in use: 20 entries.",
+      "WafFeed shop/threats: It answered 500. Rules continue to use the last good content: 20 entries.",
     ]);
     outcomes = [read(20)];
     await clock.advance(60_000);

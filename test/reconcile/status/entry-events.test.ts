@@ -61,9 +61,7 @@ describe("An event about entries", () => {
     const world = new ConvergeWorld({ declared: { instance } });
     world.waf.lists.blocklist.push("203.0.113.7");
     await world.pass();
-    expect(eventsOf(world, "WafInstance edge/shop")).toEqual([
-      "Removed 1 entry that no rule is recorded for: 203.0.113.7.",
-    ]);
+    expect(eventsOf(world, "WafInstance edge/shop")).toEqual(["Removed 1 entry without a recorded rule: 203.0.113.7."]);
   });
 
   test("tells what a deleted instance took along", async () => {
@@ -127,7 +125,7 @@ describe("Removals on hold", () => {
     expect(world.status.events.at(-1)).toMatchObject({
       type: "Normal",
       reason: "RemovalsResumed",
-      message: "No removal is on hold any more.",
+      message: "No removal is on hold any longer.",
     });
     await world.pass();
     expect(world.status.eventReasons().filter((reason) => reason === "RemovalsResumed")).toHaveLength(1);

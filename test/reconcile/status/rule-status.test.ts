@@ -33,8 +33,8 @@ describe("A rule without entries", () => {
   });
 
   test.each([
-    [["# none\n"], "since ConfigMap edge/list-0, key list is empty: write"],
-    [["", "\n", ""], "since ConfigMap edge/list-0, key list and 2 more of spec.addressesFrom are empty: write"],
+    [["# none\n"], "because ConfigMap edge/list-0, key list is empty: write"],
+    [["", "\n", ""], "because ConfigMap edge/list-0, key list and 2 more of spec.addressesFrom are empty: write"],
   ])("names its empty sources %j", async (texts, part) => {
     const world = new ConvergeWorld({ declared: { rules: [aRule("empty", { texts })] } });
     await world.pass();
@@ -92,7 +92,7 @@ describe("An expired rule", () => {
     await expired(world);
     expect(world.waf.lists.blocklist).toEqual([]);
     expect(readyOf(world)).toBe("True Expired");
-    expect(messageOf(world)).toBe("The rule expired at 2026-01-01T01:00:00Z; it wants no entries any more.");
+    expect(messageOf(world)).toBe("The rule expired at 2026-01-01T01:00:00Z; it no longer declares entries.");
     expect(world.status.read(metaOf(world))).toMatchObject({ progress: "expired", rejected: [] });
     expect(world.status.faults).toEqual([]);
   });
@@ -104,7 +104,7 @@ describe("An expired rule", () => {
     await expired(world);
     expect(readyOf(world)).toBe("False Held");
     expect(messageOf(world)).toBe(
-      "The rule expired at 2026-01-01T01:00:00Z, and 3 of its entries are still on the blocklist: removals are on hold, see the condition RemovalsHeld of the instance.",
+      "The rule expired at 2026-01-01T01:00:00Z, and 3 of its entries are still on the blocklist: removals are on hold. See the condition RemovalsHeld of the instance.",
     );
     expect(world.status.faults).toEqual([]);
   });
@@ -129,7 +129,7 @@ describe("An expired rule", () => {
     await expired(world);
     expect(world.waf.lists.blocklist).toEqual(["192.0.2.1"]);
     expect(messageOf(world)).toBe(
-      "The rule expired at 2026-01-01T01:00:00Z; it wants no entries any more. 1 of its entries stays on the blocklist: another writer added it.",
+      "The rule expired at 2026-01-01T01:00:00Z; it no longer declares entries. 1 of its entries stays on the blocklist: another writer added it.",
     );
     expect(world.status.read(metaOf(world))).toMatchObject({ entries: { foreign: 1 } });
   });
@@ -206,7 +206,7 @@ test("The message about removals on hold is made of sentences, whatever holds th
   await world.pass();
   const told = world.status.events.find(({ reason }) => reason === "RemovalsHeld");
   expect(told?.message).toContain(
-    "on hold while something can't be read: b.yaml:3: spec: is missing. There is 1 more such reason. It was last wanted",
+    "on hold because a source can't be read: b.yaml:3: spec: is missing. There is 1 more such reason. It was last declared",
   );
   expect(messageFaults(told?.message ?? "")).toEqual([]);
 });

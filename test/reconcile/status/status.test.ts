@@ -247,7 +247,7 @@ describe("The status of an instance", () => {
       allowlist: { live: 1, managed: 1, foreign: 0, pending: 0, held: 0 },
     });
     expect(world.status.message(world.instance, "Ready")).toBe(
-      "The WAF is as declared: blocklist 4 (3 added by wafsync, 1 by others), allowlist 1 (1 added by wafsync, 0 by others).",
+      "The WAF matches the declared state: blocklist 4 (3 managed, 1 unmanaged), allowlist 1 (1 managed, 0 unmanaged).",
     );
   });
 

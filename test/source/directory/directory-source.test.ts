@@ -65,7 +65,7 @@ describe("the key of an instance", () => {
 
   test("of the environment goes to no base URL that was not named with it", async () => {
     expect(await keyOf({ "a.yaml": instanceYaml }, "horse-key", () => false)).toBe(
-      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the key in the environment variable WAFSYNC_API_KEY is not for https://waf.example.com: if it is, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.",
+      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the API key in the environment variable WAFSYNC_API_KEY is not for https://waf.example.com: if it should be, set WAFSYNC_BASE_URL or --allowed-base-urls to this URL.",
     );
   });
 
@@ -73,7 +73,7 @@ describe("the key of an instance", () => {
     const other = instanceYaml.replace("name: main", "name: other");
     const files = { "a.yaml": instanceYaml, "b.yaml": other };
     expect(await keyOf(files, "horse-key")).toBe(
-      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the key in the environment variable WAFSYNC_API_KEY is for one instance, but shop/main, shop/other have no Secret: add their Secrets.",
+      "Secret shop/waf-key (spec.apiKeySecretRef) is not in the directory, and the API key in the environment variable WAFSYNC_API_KEY is for only one instance, but shop/main, shop/other have no Secret: add their Secrets.",
     );
     const elsewhere = other.replace("https://waf.example.com", "https://elsewhere.example");
     const isFor = (url: string) => url === "https://waf.example.com";
@@ -85,7 +85,7 @@ describe("the key of an instance", () => {
       "a missing Secret",
       undefined,
       undefined,
-      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or put the API key into the environment variable WAFSYNC_API_KEY and the base URL into WAFSYNC_BASE_URL\.$/,
+      /^Secret shop\/waf-key \(spec\.apiKeySecretRef\) is not in the directory: add it, or set the environment variables WAFSYNC_API_KEY to the API key and WAFSYNC_BASE_URL to the base URL\.$/,
     ],
     [
       "a Secret of another name",

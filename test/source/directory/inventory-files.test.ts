@@ -45,7 +45,7 @@ describe("the inventory in a file", () => {
     await using store = await openStore(scratch);
     await store.files.save(main, blocking("192.0.2.1", "192.0.2.2"), "");
     expect(await readFile(store.state.pathOf(file), "utf8")).toBe(
-      '# What wafsync manages on this WAF. wafsync writes this file: do not edit it.\ninstance: shop/main\nformat: "2"\ndomain: shop.example.com\nwaf: ""\nowners: ""\nblocklist: |\n  192.0.2.1\n  192.0.2.2\nallowlist: ""\norigins: ""\nrefused: ""\ndisputes: ""\ntriggers: ""\napproval: ""\nother-domains: ""\n',
+      '# The entries that wafsync manages on this WAF. wafsync writes this file: do not edit it.\ninstance: shop/main\nformat: "2"\ndomain: shop.example.com\nwaf: ""\nowners: ""\nblocklist: |\n  192.0.2.1\n  192.0.2.2\nallowlist: ""\norigins: ""\nrefused: ""\ndisputes: ""\ntriggers: ""\napproval: ""\nother-domains: ""\n',
     );
   });
 

@@ -152,7 +152,7 @@ describe("bad input is refused with file, line and field", () => {
       /^bad\.yaml:5: metadata\.namespace: /,
       "All",
     ],
-    ["a document that is a list", "- a\n", /^bad\.yaml:1: must be a mapping/, "All"],
+    ["a document that is a list", "- a\n", /^bad\.yaml:1: must be an object/, "All"],
     [
       "a bad item of a list",
       `kind: List\napiVersion: v1\nitems:\n- 5\n`,
@@ -187,7 +187,7 @@ describe("bad input is refused with file, line and field", () => {
     [
       "a Secret with a number",
       "apiVersion: v1\nkind: Secret\nmetadata: {name: k}\nstringData:\n  apiKey: 12345\n",
-      "bad.yaml:5: stringData.apiKey: must be a text, and is a number: put it in quotes",
+      "bad.yaml:5: stringData.apiKey: must be a string, but is a number: put it in quotes",
       "All",
     ],
     [
@@ -206,7 +206,7 @@ describe("bad input is refused with file, line and field", () => {
     [
       "a ConfigMap with a list",
       "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: k}\ndata:\n  list: [192.0.2.1]\n",
-      /^bad\.yaml:5: data\.list: must be a text, and is a list/,
+      /^bad\.yaml:5: data\.list: must be a string, but is a list/,
       "All",
     ],
   ];
@@ -335,7 +335,7 @@ describe("files that are hard to read", () => {
     await using outer = await scratchDirectory({ "secret.yaml": secretYaml, "inner/a.yaml": instanceYaml });
     await symlink(target, join(outer.path, "inner", name));
     const snapshot = await readDirectory(join(outer.path, "inner"), [], new Map());
-    const fault = `${name}: the symbolic link leads out of the folder and is not followed: put the target into the folder`;
+    const fault = `${name}: the symbolic link leads out of the folder and is not followed: move the target into the folder`;
     expect(texts(snapshot)).toEqual(isFault ? [fault] : []);
     expect(snapshot.secrets.size).toBe(0);
   });

@@ -19,15 +19,15 @@ export interface FaultyCase {
 
 const durationForm = "write a duration such as 30s, 5m, 1h30m or 2d: whole numbers with the units d, h, m, s and ms";
 const hostForm =
-  "write the host alone, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path";
+  "write only the host, a DNS name or an IP address, for example origin.example.com or 192.0.2.7: no scheme, port or path";
 const urlForm =
   "write an https URL such as https://waf.example.com or https://waf.example.com/management: a host, perhaps a port and a path, but no user, password, query or fragment";
 const portForm = "write a port of at most 65535 and a host that is a DNS name or an IP address";
 const networkForm =
   "write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48";
 const objectNameForm = "write the name of an object: lower-case letters, digits, '-' and '.'";
-const selectorForm = "write selector together with from: Selector, and not otherwise";
-const namesForm = "write names: [...] to name the namespaces, or from: Selector, or from: All";
+const selectorForm = "write selector only together with from: Selector";
+const namesForm = "write names: [...] to list the namespaces, or from: Selector, or from: All";
 const valuesForm = "write values with the operators In and NotIn, and none with Exists and DoesNotExist";
 
 function baseUrlCases(urls: readonly string[], message: string): FaultyCase[] {
@@ -140,12 +140,12 @@ const instanceCases: FaultyCase[] = [
   {
     title: "an instance without base URL and key",
     document: { ...instanceDocument(), spec: {} },
-    faults: ["spec.baseUrl: is missing: write a text", "spec.apiKeySecretRef: is missing: write a mapping with name"],
+    faults: ["spec.baseUrl: is missing: write a string", "spec.apiKeySecretRef: is missing: write an object with name"],
   },
   {
     title: "a key written instead of a reference to it",
     document: instanceDocument({ apiKeySecretRef: "the key itself" }),
-    faults: ["spec.apiKeySecretRef: must be a mapping with name, and is a text"],
+    faults: ["spec.apiKeySecretRef: must be an object with name, but is a string"],
   },
   {
     title: "a selector without from: Selector",
@@ -165,7 +165,7 @@ const instanceCases: FaultyCase[] = [
   {
     title: "a grant of a kind that can't be granted",
     document: instanceDocument({ access: [{ namespaces: { from: "All" }, kinds: ["WafInstance"] }] }),
-    faults: ['spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, and is "WafInstance"'],
+    faults: ['spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, but is "WafInstance"'],
   },
   {
     title: "a selector with an operator that wants values",
@@ -178,13 +178,13 @@ const instanceCases: FaultyCase[] = [
     title: "an unknown policy",
     document: instanceDocument({ blocklist: { policy: "Additiv" } }),
     faults: [
-      'spec.blocklist.policy: must be one of Additive, Exclusive, Observe, and is "Additiv"; did you mean Additive?',
+      'spec.blocklist.policy: must be one of Additive, Exclusive, Observe, but is "Additiv"; did you mean Additive?',
     ],
   },
   {
     title: "an exclusive policy for origins",
     document: instanceDocument({ origins: { policy: "Exclusive" } }),
-    faults: ['spec.origins.policy: must be one of Additive, Observe, and is "Exclusive"'],
+    faults: ['spec.origins.policy: must be one of Additive, Observe, but is "Exclusive"'],
   },
   {
     title: "guards beyond their bounds",
@@ -202,8 +202,8 @@ const instanceCases: FaultyCase[] = [
     title: "guards with choices that do not exist",
     document: instanceDocument({ guards: { onNeverBlock: "carve", specialPurpose: "Deny" } }),
     faults: [
-      'spec.guards.onNeverBlock: must be one of Reject, Carve, and is "carve"; did you mean Carve?',
-      'spec.guards.specialPurpose: must be one of Reject, Allow, and is "Deny"',
+      'spec.guards.onNeverBlock: must be one of Reject, Carve, but is "carve"; did you mean Carve?',
+      'spec.guards.specialPurpose: must be one of Reject, Allow, but is "Deny"',
     ],
   },
   {
@@ -219,9 +219,7 @@ const instanceCases: FaultyCase[] = [
   {
     title: "a name that is too long for what is named after the instance",
     document: { ...instanceDocument(), metadata: { name: "a".repeat(64) } },
-    faults: [
-      "metadata.name: give the instance a name of at most 63 characters: the objects that belong to it are named after it",
-    ],
+    faults: ["metadata.name: give the instance a name of at most 63 characters: the names of its records include it"],
   },
 ];
 
@@ -229,12 +227,14 @@ const ruleCases: FaultyCase[] = [
   {
     title: "both ttl and expiresAt",
     document: ruleDocument({ ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
-    faults: ["spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment"],
+    faults: [
+      "spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a point in time",
+    ],
   },
   {
     title: "an unknown action",
     document: ruleDocument({ action: "block" }),
-    faults: ['spec.action: must be one of Block, Allow, and is "block"; did you mean Block?'],
+    faults: ['spec.action: must be one of Block, Allow, but is "block"; did you mean Block?'],
   },
   {
     title: "no action",
@@ -244,17 +244,17 @@ const ruleCases: FaultyCase[] = [
   {
     title: "one address instead of a list",
     document: ruleDocument({ addresses: "192.0.2.1" }),
-    faults: ["spec.addresses: must be a list, and is a text"],
+    faults: ["spec.addresses: must be a list, but is a string"],
   },
   {
     title: "an address that is no text",
     document: ruleDocument({ addresses: ["192.0.2.1", 1.2] }),
-    faults: ["spec.addresses[1]: must be a text, and is a fraction"],
+    faults: ["spec.addresses[1]: must be a string, but is a fraction"],
   },
   {
     title: "an empty item among the addresses",
     document: ruleDocument({ addresses: ["192.0.2.1", null] }),
-    faults: ["spec.addresses[1]: must be a text, and is empty"],
+    faults: ["spec.addresses[1]: must be a string, but is empty"],
   },
   {
     title: "10,001 addresses",
@@ -264,7 +264,7 @@ const ruleCases: FaultyCase[] = [
   {
     title: "a ttl without a unit",
     document: ruleDocument({ ttl: 30 }),
-    faults: ["spec.ttl: must be a text, and is a number"],
+    faults: ["spec.ttl: must be a string, but is a number"],
   },
   {
     title: "a ttl of nothing",
@@ -274,12 +274,12 @@ const ruleCases: FaultyCase[] = [
   {
     title: "a priority that is no whole number",
     document: ruleDocument({ priority: 1.5 }),
-    faults: ["spec.priority: must be a whole number, and is a fraction"],
+    faults: ["spec.priority: must be a whole number, but is a fraction"],
   },
   {
     title: "a source without its key",
     document: ruleDocument({ addressesFrom: [{ configMapKeyRef: { name: "list" } }] }),
-    faults: ["spec.addressesFrom[0].configMapKeyRef.key: is missing: write a text"],
+    faults: ["spec.addressesFrom[0].configMapKeyRef.key: is missing: write a string"],
   },
   {
     title: "a ConfigMap's name in capitals",
@@ -291,7 +291,7 @@ const ruleCases: FaultyCase[] = [
     document: ruleDocument({ adresses: ["192.0.2.1"], ttl: "2h", expiresAt: "2030-01-31T18:00:00Z" }),
     faults: [
       "spec.adresses: unknown field; did you mean addresses?",
-      "spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a moment",
+      "spec: write either ttl or expiresAt: ttl counts from the creation of the rule, expiresAt is a point in time",
     ],
   },
   {
@@ -302,7 +302,7 @@ const ruleCases: FaultyCase[] = [
   {
     title: "an instance reference that is a text",
     document: ruleDocument({ instanceRef: "shop" }),
-    faults: ["spec.instanceRef: must be a mapping with name, and is a text"],
+    faults: ["spec.instanceRef: must be an object with name, but is a string"],
   },
 ];
 
@@ -310,7 +310,7 @@ const otherCases: FaultyCase[] = [
   {
     title: "an unknown origin type",
     document: originDocument({ type: "Primary" }),
-    faults: ['spec.type: must be one of Alternate, Backup, and is "Primary"'],
+    faults: ['spec.type: must be one of Alternate, Backup, but is "Primary"'],
   },
   {
     title: "an empty trigger",
@@ -320,7 +320,7 @@ const otherCases: FaultyCase[] = [
   {
     title: "a negative back-off limit",
     document: cacheClearDocument({ backoffLimit: -1, suspend: "no" }),
-    faults: ["spec.backoffLimit: must be at least 0", "spec.suspend: must be true or false, and is a text"],
+    faults: ["spec.backoffLimit: must be at least 0", "spec.suspend: must be true or false, but is a string"],
   },
 ];
 
@@ -355,17 +355,17 @@ const feedCases: FaultyCase[] = [
   {
     title: "a CSV feed that does not say which column",
     document: feedDocument({ http: { url: listUrl, format: "Csv" } }),
-    faults: ["spec.http: write csv together with format: Csv, and not otherwise"],
+    faults: ["spec.http: write csv only together with format: Csv"],
   },
   {
     title: "a plain feed with a JSONPath",
     document: feedDocument({ http: { url: listUrl, json: { path: "$[*]" } } }),
-    faults: ["spec.http: write json together with format: Json, and not otherwise"],
+    faults: ["spec.http: write json only together with format: Json"],
   },
   {
     title: "a column by its name in a table without a header",
     document: feedDocument({ http: { url: listUrl, format: "Csv", csv: { column: "ip", header: false } } }),
-    faults: ["spec.http.csv: write the number of the column, from 1, if the table has no header row"],
+    faults: ["spec.http.csv: write the number of the column, starting at 1, if the table has no header row"],
   },
   {
     title: "a path that is no JSONPath",
@@ -378,7 +378,7 @@ const feedCases: FaultyCase[] = [
       http: { url: listUrl, headersFrom: [{ name: "Host", secretKeyRef: { name: "token", key: "value" } }] },
     }),
     faults: [
-      "spec.http.headersFrom[0].name: this header belongs to the request itself: wafsync sets host, connection, content-length, transfer-encoding, accept-encoding, range",
+      "spec.http.headersFrom[0].name: this header is reserved: wafsync sets host, connection, content-length, transfer-encoding, accept-encoding, range",
     ],
   },
   {
@@ -409,9 +409,7 @@ const feedCases: FaultyCase[] = [
   {
     title: "a name of a feed that is too long",
     document: { ...feedDocument(), metadata: { name: "a".repeat(64) } },
-    faults: [
-      "metadata.name: give the feed a name of at most 63 characters: the objects that belong to it are named after it",
-    ],
+    faults: ["metadata.name: give the feed a name of at most 63 characters: the names of its records include it"],
   },
   {
     title: "a source of addresses that is neither a ConfigMap nor a feed",

@@ -21,23 +21,23 @@ export const layers: readonly Layer[] = [
   {
     name: "model",
     mayImport: [],
-    duty: "the vocabulary that all share: entries and sets of them, what is declared, outcomes",
+    duty: "the shared vocabulary: entries and sets of entries, declarations, outcomes",
   },
-  { name: "async", mayImport: [], duty: "clock, back-off, queue, pacing: no domain in it" },
+  { name: "async", mayImport: [], duty: "clock, backoff, queue, pacing: nothing specific to wafsync" },
   { name: "telemetry", mayImport: ["model", "async"], duty: "log and metrics" },
   {
     name: "api",
     mayImport: ["model"],
-    duty: "the custom resources: schemas, conditions and reasons, from resource to model",
+    duty: "the custom resources: schemas, conditions and reasons, conversion to the model",
   },
   {
     name: "plan",
-    duty: "pure decisions: what is desired, what is managed, what to do",
+    duty: "pure decisions: desired state, ownership, plan",
     folders: [
       {
         name: "plan/access",
         mayImport: ["model"],
-        duty: "which namespaces may attach, and when the WAF may be called at all",
+        duty: "which namespaces may attach, and when the WAF may be called",
       },
       { name: "plan/lists", mayImport: ["model"], duty: "entries: guards, conflicts, ownership, order of writes" },
       {
@@ -55,21 +55,21 @@ export const layers: readonly Layer[] = [
       {
         name: "plan/feeds",
         mayImport: ["model"],
-        duty: "which content of a feed counts, and when it is fetched",
+        duty: "which content of a feed to use, and when to fetch it",
       },
     ],
   },
-  { name: "net", mayImport: [], duty: "which addresses may be connected to" },
-  { name: "waf", mayImport: ["model", "async", "net"], duty: "the WAF over HTTP: one request, its faults, the lane" },
+  { name: "net", mayImport: [], duty: "which addresses wafsync may connect to" },
+  { name: "waf", mayImport: ["model", "async", "net"], duty: "the WAF over HTTP: requests, faults, the lane" },
   {
     name: "feed",
-    duty: "the lists that others maintain: fetched over HTTP, read in their formats",
+    duty: "external lists: fetching over HTTP, parsing of their formats",
     folders: [
-      { name: "feed/read", mayImport: ["model"], duty: "texts of feeds as entries: plain, CSV and JSON" },
+      { name: "feed/read", mayImport: ["model"], duty: "parses feeds into entries: plain, CSV and JSON" },
       {
         name: "feed/fetch",
         mayImport: ["model", "async", "net", "plan/feeds", "feed/read"],
-        duty: "one fetch over HTTP, to checked addresses only",
+        duty: "one fetch over HTTP, only to checked addresses",
       },
       {
         name: "feed/crowdsec",
@@ -81,11 +81,11 @@ export const layers: readonly Layer[] = [
   {
     name: "kube",
     mayImport: ["async"],
-    duty: "the machinery of the Kubernetes API, which knows none of wafsync's kinds",
+    duty: "the client of the Kubernetes API, independent of wafsync's kinds",
   },
   {
     name: "source",
-    duty: "where resources live: cluster, directory",
+    duty: "where resources are stored: cluster, directory",
     folders: [
       { name: "source/*.ts", mayImport: ["model", "plan/feeds"], duty: "the inventory and feeds as text" },
       {
@@ -96,7 +96,7 @@ export const layers: readonly Layer[] = [
       {
         name: "source/directory",
         mayImport: ["model", "async", "api", "plan/feeds", "source/*.ts"],
-        duty: "YAML files, and the state directory next to them",
+        duty: "YAML files and the state directory",
       },
     ],
   },
@@ -156,7 +156,7 @@ export const layers: readonly Layer[] = [
       {
         name: "reconcile/feeds",
         mayImport: ["model", "async", "api", "plan/lists", "plan/feeds", "reconcile/ports.ts", "reconcile/status"],
-        duty: "keeps the feeds current, and gives rules their entries",
+        duty: "updates the feeds, and provides their entries to rules",
       },
       {
         name: "reconcile/logs",

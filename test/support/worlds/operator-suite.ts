@@ -54,7 +54,7 @@ function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer
       .filter((line) => /forbidden/i.test(line) && !line.includes("being terminated"))
       .filter((line) => restartsApiServer !== true || !/cannot (?:list|watch) resource/.test(line))
       // The history is written with the next batch, when the API server knows rights and definitions again.
-      .filter((line) => restartsApiServer !== true || !line.includes('"msg":"history not written"'));
+      .filter((line) => restartsApiServer !== true || !line.includes('"msg":"could not write history"'));
     const lines = everythingPrinted().split("\n");
     const unexpected = lines.filter((line) => /"level":"(?:error|fatal)"|TypeError|RangeError/.test(line));
     expect(refused).toEqual([]);

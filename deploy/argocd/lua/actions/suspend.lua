@@ -1,3 +1,3 @@
--- Nothing is written until it is resumed; reads and status go on.
+-- wafsync writes nothing until it is resumed; it continues to read the WAF and to update the status.
 obj.spec.suspend = true
 return obj
