@@ -57,6 +57,8 @@ export interface OperatorWorkOptions {
   readonly baseUrls: BaseUrlPolicy;
   /** Limits for the responses of one WAF. */
   readonly limits?: AnswerLimits | undefined;
+  /** Rows of one instance that are forwarded in an hour, and that are remembered; undefined for the default. */
+  readonly logRowsMax?: number | undefined;
   readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
   readonly migratesConfigMaps: boolean;
@@ -247,6 +249,7 @@ class Work implements OperatorWork {
       formerRecords: this.#records.former,
       domainOf: (instance) => this.#domains.get(nameKey(instance)),
       countBlocked: this.#feeds.countBlocked,
+      logRowsMax: this.#options.logRowsMax,
     });
     const controller = new LogForwardingController({
       startRun: (instance, reasons) => {

@@ -30,6 +30,12 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     )
     .option("--max-response-mib <n>", "maximum size of a response from a WAF", wholeNumber(1, 64), 16)
     .option(
+      "--max-log-rows <n>",
+      "maximum number of log rows of one instance that are forwarded per hour, and per day",
+      wholeNumber(10_000, 4_000_000),
+      1_000_000,
+    )
+    .option(
       "--migrate-config-map-records",
       "for the first start after an upgrade from 0.1: move the records from ConfigMaps into WafRecords",
       false,

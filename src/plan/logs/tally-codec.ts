@@ -4,19 +4,22 @@ import { LogTally, tallyRowsMax } from "./tally.ts";
 import type { RowIdentity } from "./row-identity.ts";
 
 const groupSize = 128;
+/** Eight groups for a distance of 53 bits, and eight for a count. */
+const bytesPerRowMax = 16;
 
 export function encodeTally(tally: LogTally): Uint8Array {
-  const bytes: number[] = [];
+  const bytes = new Uint8Array(tally.size * bytesPerRowMax);
+  let length = 0;
   let before = 0;
   // As plain numbers, which are sorted several times as fast as pairs.
   for (const identity of Float64Array.from(tally.counts.keys()).sort()) {
     const count = tally.counts.get(identity) ?? 0;
     // Nearly every row is handed on once: that costs no byte of its own.
-    writeNumber(bytes, (identity - before) * 2 + (count > 1 ? 1 : 0));
-    if (count > 1) writeNumber(bytes, count);
+    length = writeNumber(bytes, length, (identity - before) * 2 + (count > 1 ? 1 : 0));
+    if (count > 1) length = writeNumber(bytes, length, count);
     before = identity;
   }
-  return Uint8Array.from(bytes);
+  return bytes.slice(0, length);
 }
 
 /** Undefined if the bytes are not what `encodeTally` gives. `identityOf` must have the seed of then. */
@@ -37,10 +40,13 @@ export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTall
   return new LogTally(identityOf, { counts });
 }
 
-function writeNumber(bytes: number[], value: number): void {
+/** @returns where the next number begins */
+function writeNumber(bytes: Uint8Array, start: number, value: number): number {
+  let position = start;
   let rest = value;
-  for (; rest >= groupSize; rest = Math.floor(rest / groupSize)) bytes.push((rest % groupSize) + groupSize);
-  bytes.push(rest);
+  for (; rest >= groupSize; rest = Math.floor(rest / groupSize)) bytes[position++] = (rest % groupSize) + groupSize;
+  bytes[position] = rest;
+  return position + 1;
 }
 
 function readNumber(reader: { readonly bytes: Uint8Array; position: number }): number | undefined {

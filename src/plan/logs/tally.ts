@@ -36,6 +36,11 @@ export class LogTally {
     return this.#handedOn;
   }
 
+  /** Different rows that are remembered. */
+  get size(): number {
+    return this.#handedOn.size;
+  }
+
   /** The day is read from its start again. */
   beginReading(): void {
     this.#left = new Map(this.#handedOn);

@@ -101,6 +101,11 @@ async function forwardOnce(
     memory.failures = 0;
     return nextMs;
   }
+  if (result.kind === "Resting") {
+    memory.failures = 0;
+    observer.failed?.(meta, result.finding.reason, undefined);
+    return Math.max(result.untilMs, clock.nowMs() + pauseMsMin);
+  }
   const fault = result.kind === "Failed" ? result.fault : undefined;
   observer.failed?.(meta, result.finding?.reason ?? "Withdrawn", fault);
   if (result.kind === "Blocked") return nextMs;
