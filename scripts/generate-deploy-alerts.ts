@@ -117,6 +117,14 @@ const alerts: readonly Alert[] = [
     description: "The condition LogsForwarded of the instance says why. The API keeps logs only for a limited time.",
   },
   {
+    alert: "WafsyncLogsTooLarge",
+    expr: 'sum by (waf_instance) (increase(wafsync_log_forwarding_failures_total{reason="TooLarge"}[2h])) > 0',
+    for: "0s",
+    severity: "warning",
+    summary: "The logs of {{ $labels.waf_instance }} exceed a limit of the operator.",
+    description: "The condition LogsForwarded of the instance names the limit, and says when forwarding continues.",
+  },
+  {
     alert: "WafsyncFeedStale",
     expr: "max by (waf_feed) (wafsync_feed_stale) > 0",
     for: "15m",

@@ -52,7 +52,8 @@ test("whatever is forwarded when, no hour has more rows and pages than the limit
         hours.set(untilMs, { rows: hour.rows + count, pages: hour.pages + (isRead ? 1 : 0) });
       }
       const ends = [...hours.keys()];
-      for (const [index, end] of ends.slice(1).entries()) expect(end - (ends[index] ?? 0)).toBeGreaterThanOrEqual(hourMs);
+      for (const [index, end] of ends.slice(1).entries())
+        expect(end - (ends[index] ?? 0)).toBeGreaterThanOrEqual(hourMs);
       for (const { rows, pages } of hours.values()) {
         expect(rows).toBeLessThanOrEqual(limits.rowsPerHourMax);
         expect(pages).toBeLessThanOrEqual(limits.pagesPerHourMax);
