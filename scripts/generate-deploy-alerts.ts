@@ -159,6 +159,15 @@ const alerts: readonly Alert[] = [
     summary: "One run of the controller {{ $labels.name }} has taken {{ $value | humanizeDuration }} so far.",
     description: "Restart the leader. If it happens again, report it with the log.",
   },
+  {
+    alert: "WafsyncMemoryHigh",
+    expr: `max by (job, instance) (process_resident_memory_bytes ${ofWafsync}) > 450 * 1024 * 1024`,
+    for: "10m",
+    severity: "warning",
+    summary: "The wafsync process {{ $labels.instance }} uses {{ $value | humanize1024 }}B of memory.",
+    description:
+      "The manifests limit the pod to 512 MiB. Raise the limit of the pod, and the threshold of this alert with it. The operator guide says what needs memory.",
+  },
 ];
 
 /** The rules as in a Prometheus rule file, and as in the `spec` of a PrometheusRule. */
@@ -198,10 +207,12 @@ const exampleLabels = {
   kind: "WafIpRule",
   name: "instances",
   controller: "instances",
+  instance: "10.0.0.7:8080",
 };
 const exampleValues = [
   ["{{ $value | humanizePercentage }}", "35%"],
   ["{{ $value | humanizeDuration }}", "1h 10m 0s"],
+  ["{{ $value | humanize1024 }}", "460Mi"],
   ["{{ $value }}", "120"],
 ] as const;
 

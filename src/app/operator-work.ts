@@ -55,9 +55,8 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
-  /** Limits for the responses of one WAF. */
+  /** Limits for the responses of one WAF, and for its log rows. */
   readonly limits?: AnswerLimits | undefined;
-  /** Rows of one instance that are forwarded in an hour, and that are remembered; undefined for the default. */
   readonly logRowsMax?: number | undefined;
   readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
