@@ -38,7 +38,7 @@ describe("a budget", () => {
   test("takes so many lines of one rule and of one instance, and says how many there are", () => {
     const budget = new SourceBudget();
     const rule = budgeted("edge/rule", ["a"]);
-    expect(budget.take(rule, [text(linesOfRuleMax), text(1)])).toContain("have 100,001 lines together");
+    expect(budget.take(rule, [text(linesOfRuleMax), text(1)])).toContain("have 100,001 lines in total");
     for (let lines = 0; lines < linesOfInstanceMax; lines += 50_000) {
       expect(budget.take(rule, [text(50_000)])).toBeUndefined();
     }
