@@ -42,14 +42,14 @@ describe("a budget", () => {
     for (let lines = 0; lines < linesOfInstanceMax; lines += 50_000) {
       expect(budget.take(rule, [text(50_000)])).toBeUndefined();
     }
-    expect(budget.take(rule, [text(1)])).toContain("more than 250,000 lines with the 1 of this rule");
+    expect(budget.take(rule, [text(1)])).toContain("more than 250,000 lines, of which this rule has 1:");
     expect(budget.lines).toBe(linesOfInstanceMax);
   });
 
   test("takes lines of a guest by what it is granted, over all its rules", () => {
     const budget = new SourceBudget();
     expect(budget.take(budgeted("guest/a", ["a"]), [text(9_999)])).toBeUndefined();
-    expect(budget.take(budgeted("guest/b", ["b"]), [text(2)])).toContain("at most 10,000 are read");
+    expect(budget.take(budgeted("guest/b", ["b"]), [text(2)])).toContain("but the limit is 10,000: remove lines");
     expect(budget.take(budgeted("other/a", ["a"], { maxEntries: 5_000 }), [text(50_000)])).toBeUndefined();
   });
 
