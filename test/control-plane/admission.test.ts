@@ -204,7 +204,7 @@ await describeWithControlPlane("the custom resources on a real API server", (clu
         "an origin that is almost an address",
         "WafOrigin",
         { host: "192.0.2.300" },
-        /spec\.host: .*write the host alone/,
+        /spec\.host: .*write only the host/,
       ],
       ["an unknown type of origin", "WafOrigin", { type: "Primary" }, /spec\.type: Unsupported value: "Primary"/],
       [

@@ -80,7 +80,7 @@ await describeOperator("the commands of an incident", (world) => {
       ],
     });
     expect(found?.gaps.join("\n")).toMatch(
-      /may not get Secret[^]*may not list wafiprules in all namespaces[^]*may not list wafrecords/,
+      /not allowed to get Secret[^]*not allowed to list wafiprules in all namespaces[^]*not allowed to list wafrecords/,
     );
 
     const unblocked = await call(responder, "unblock", urgent);

@@ -84,7 +84,7 @@ export class SourceBudget {
       return `The ConfigMaps of namespace ${rule.meta.namespace} have ${said(guest.lines + lines)} lines including those of this rule, but the limit is ${said(granted)}: remove lines.`;
     }
     if (this.#lines + lines > linesOfInstanceMax) {
-      return `The ConfigMaps of the instance's rules have more than ${said(linesOfInstanceMax)} lines including the ${said(lines)} lines of this rule: remove lines, or move rules to another instance.`;
+      return `The ConfigMaps of the instance's rules have more than ${said(linesOfInstanceMax)} lines, of which this rule has ${said(lines)}: remove lines, or move rules to another instance.`;
     }
     guest.lines += lines;
     this.#lines += lines;

@@ -66,11 +66,11 @@ await describeWithControlPlane("records in a cluster", (cluster) => {
   }
 
   test("without permission nothing is written, and whoever asks is told", async () => {
-    expect(await records.lifecycle.ensureFinalizer(meta)).toContain("may not write");
-    expect(await records.lifecycle.removeFinalizer(meta)).toContain("may not write");
+    expect(await records.lifecycle.ensureFinalizer(meta)).toContain("must not write");
+    expect(await records.lifecycle.removeFinalizer(meta)).toContain("must not write");
     expect(await records.inventory.load(meta)).toMatchObject({ state: "Loaded", revision: "" });
     expect(await records.inventory.save(meta, emptyInventory, "")).toMatchObject({ state: "Failed" });
-    expect(await records.inventory.remove(meta)).toContain("may not write");
+    expect(await records.inventory.remove(meta)).toContain("must not write");
     await records.status.write(meta, { observedGeneration: 1, domain: "shop.example" });
     records.status.event(meta, event);
     expect(writes()).toEqual([]);

@@ -38,18 +38,18 @@ describe("a budget", () => {
   test("takes so many lines of one rule and of one instance, and says how many there are", () => {
     const budget = new SourceBudget();
     const rule = budgeted("edge/rule", ["a"]);
-    expect(budget.take(rule, [text(linesOfRuleMax), text(1)])).toContain("have 100,001 lines together");
+    expect(budget.take(rule, [text(linesOfRuleMax), text(1)])).toContain("have 100,001 lines in total");
     for (let lines = 0; lines < linesOfInstanceMax; lines += 50_000) {
       expect(budget.take(rule, [text(50_000)])).toBeUndefined();
     }
-    expect(budget.take(rule, [text(1)])).toContain("more than 250,000 lines with the 1 of this rule");
+    expect(budget.take(rule, [text(1)])).toContain("more than 250,000 lines, of which this rule has 1:");
     expect(budget.lines).toBe(linesOfInstanceMax);
   });
 
   test("takes lines of a guest by what it is granted, over all its rules", () => {
     const budget = new SourceBudget();
     expect(budget.take(budgeted("guest/a", ["a"]), [text(9_999)])).toBeUndefined();
-    expect(budget.take(budgeted("guest/b", ["b"]), [text(2)])).toContain("at most 10,000 are read");
+    expect(budget.take(budgeted("guest/b", ["b"]), [text(2)])).toContain("but the limit is 10,000: remove lines");
     expect(budget.take(budgeted("other/a", ["a"], { maxEntries: 5_000 }), [text(50_000)])).toBeUndefined();
   });
 

@@ -191,7 +191,7 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(await textsOf("small")).toMatchObject([{ state: "Read" }]);
     const large = await textsOf("large");
     expect(large.map((text) => text.state === "Missing" && text.isTooLarge)).toEqual([true, true, true]);
-    expect(large[0]).toMatchObject({ problem: expect.stringContaining("120,000 lines together") });
+    expect(large[0]).toMatchObject({ problem: expect.stringContaining("120,000 lines in total") });
     const version = source.version(name);
     await patchObject(cluster, configMap(namespace, "three", ""), { data: { "list.txt": "198.51.100.1" } });
     await waitFor("the smaller source", waitMs, async () => (source.version(name) > version ? true : undefined));

@@ -1,17 +1,23 @@
-// The program as a person runs it: a process of its own, from the sources. All that it ever prints is kept, so that a suite
-// can look for the API key in it.
+// The program as a person runs it: a process of its own. `npm test` runs the bundle that ships, which starts three times as
+// fast as the sources; a suite that is started by hand runs the sources. All that it ever prints is kept, so that a suite can
+// look for the API key in it.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bundleIn, bundleVariable } from "./bundle.ts";
 
 /** The types are taken out of the sources once, and not by every process anew. */
 const compileCache = join(tmpdir(), "wafsync-test-compile-cache");
 /** Where processes take turns with a key. Suites use the same keys for different WAFs, so each has a folder of its own. */
 const runtimeDirectory = join(tmpdir(), `wafsync-test-runtime-${process.pid}`);
 process.once("exit", () => rmSync(runtimeDirectory, { recursive: true, force: true }));
-const program = join(import.meta.dirname, "../../../src/cli/main.ts");
+const bundle = process.env[bundleVariable];
+const program =
+  bundle === undefined || bundle === ""
+    ? join(import.meta.dirname, "../../../src/cli/main.ts")
+    : bundleIn(bundle).program;
 
 export interface FinishedProcess {
   /** Undefined if a signal ended it. */
