@@ -59,6 +59,7 @@ export function logForwardingPorts(
         parts.countBlocked(gathered, entries);
       },
       lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
+      remembered: (instance, rows) => metrics.logsRemembered(nameKey(instance), rows),
       failed: (instance, reason, fault) => {
         metrics.logForwardingFailed(nameKey(instance), reason);
         const cause = fault?.cause;

@@ -58,6 +58,7 @@ await describeOperator("logs without end", (world) => {
       expect(await forwardedOf(attacker)).toBe(rowsMax);
       const failures = `wafsync_log_forwarding_failures_total{waf_instance="${attacker}/waf",reason="TooLarge"}`;
       expect(await operator.metric(failures)).toBe(1);
+      expect(await operator.metric(`wafsync_log_rows_remembered{waf_instance="${attacker}/waf"}`)).toBe(rowsMax);
     }
     const memory = (await operator.metric("process_resident_memory_bytes")) ?? Number.NaN;
     const mebibytes = Math.round(memory / 1024 / 1024);

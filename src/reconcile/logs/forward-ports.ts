@@ -82,6 +82,8 @@ export interface ForwardLogsPorts {
     forwarded?(gathered: Gathered, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
     /** How long after its time the newest entry was forwarded. */
     lagged?(instance: ObjectName, lagMs: number): void;
+    /** How many rows are remembered after a run, or 0 once forwarding is off. */
+    remembered?(instance: ObjectName, rows: number): void;
     failed?(instance: ObjectName, reason: string, fault: WafFault | undefined): void;
   };
 }
