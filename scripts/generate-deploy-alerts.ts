@@ -117,6 +117,14 @@ const alerts: readonly Alert[] = [
     description: "The condition LogsForwarded of the instance says why. The API keeps logs only for a limited time.",
   },
   {
+    alert: "WafsyncLogsTooLarge",
+    expr: 'sum by (waf_instance) (increase(wafsync_log_forwarding_failures_total{reason="TooLarge"}[2h])) > 0',
+    for: "0s",
+    severity: "warning",
+    summary: "The logs of {{ $labels.waf_instance }} exceed a limit of the operator.",
+    description: "The condition LogsForwarded of the instance names the limit, and says when forwarding continues.",
+  },
+  {
     alert: "WafsyncFeedStale",
     expr: "max by (waf_feed) (wafsync_feed_stale) > 0",
     for: "15m",
@@ -150,6 +158,15 @@ const alerts: readonly Alert[] = [
     severity: "warning",
     summary: "One run of the controller {{ $labels.name }} has taken {{ $value | humanizeDuration }} so far.",
     description: "Restart the leader. If it happens again, report it with the log.",
+  },
+  {
+    alert: "WafsyncMemoryHigh",
+    expr: `max by (job, instance) (process_resident_memory_bytes ${ofWafsync}) > 450 * 1024 * 1024`,
+    for: "10m",
+    severity: "warning",
+    summary: "The wafsync process {{ $labels.instance }} uses {{ $value | humanize1024 }}B of memory.",
+    description:
+      "The manifests limit the pod to 512 MiB. Raise the limit of the pod, and the threshold of this alert with it. The operator guide says what needs memory.",
   },
 ];
 
@@ -190,10 +207,12 @@ const exampleLabels = {
   kind: "WafIpRule",
   name: "instances",
   controller: "instances",
+  instance: "10.0.0.7:8080",
 };
 const exampleValues = [
   ["{{ $value | humanizePercentage }}", "35%"],
   ["{{ $value | humanizeDuration }}", "1h 10m 0s"],
+  ["{{ $value | humanize1024 }}", "460Mi"],
   ["{{ $value }}", "120"],
 ] as const;
 

@@ -193,6 +193,9 @@ const rows: readonly Row[] = [
         [{ expr: `max by (waf_instance) (wafsync_log_lag_seconds{${ofInstance}})`, legend: "{{waf_instance}}" }],
         "s",
       ),
+      graph("Log entries in memory", "The entries that are kept in memory so that each is forwarded once.", [
+        { expr: `max by (waf_instance) (wafsync_log_rows_remembered{${ofInstance}})`, legend: "{{waf_instance}}" },
+      ]),
     ],
   },
   {

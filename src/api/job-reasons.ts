@@ -99,8 +99,10 @@ export const logsForwardedFact = {
     },
     TooLarge: {
       statuses: ["False"],
-      meaning: "A page of logs is larger than the operator accepts.",
-      action: "Ask the administrator to raise `--max-response-mib`.",
+      meaning:
+        "A page of logs, the rows or pages of an hour, or the rows of a day exceed a limit of the operator. The message names it and says when forwarding continues.",
+      action:
+        "Wait. If the WAF really has so many blocked requests, ask the administrator to raise `--max-log-rows` or `--max-response-mib`.",
     },
     RateLimited: { statuses: ["False"], meaning: "The API limits the rate of requests.", action: "Wait." },
     BadApiKey: {

@@ -1,9 +1,9 @@
 // Forwards the logs of all instances: one queue of instances, at most one run of an instance at a time, woken by changes and
-// by time. Instances that do not forward logs cost nothing.
+// by time. Instances that do not forward logs cost nothing, and a run that waits for its WAF releases its worker.
 import type { Clock } from "../async/clock.ts";
 import type { QueueObserver, QueueStats } from "../async/keyed-queue.ts";
 import { KeyedQueue } from "../async/keyed-queue.ts";
-import type { WorkResult } from "../async/workers.ts";
+import type { Park, WorkResult } from "../async/workers.ts";
 import { runWorkers } from "../async/workers.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
@@ -11,6 +11,7 @@ import { forwardLogs } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardOutcome } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "../reconcile/logs/forward-ports.ts";
 import { newForwardMemory } from "../reconcile/logs/forward-ports.ts";
+import { parkingLogPorts } from "./parked-waits.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 
 /** Runs at the same time. Each holds a page or two in memory. */
@@ -63,18 +64,19 @@ export class LogForwardingController {
       clock: this.#options.clock,
       workers,
       signal,
-      handle: async (key, reasons) => await this.#handle(key, reasons),
+      handle: async (key, reasons, _signal, park) => await this.#handle(key, reasons, park),
     });
     await this.#queue.shutDown();
   }
 
-  async #handle(key: string, reasons: readonly string[]): Promise<WorkResult> {
+  async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
     const { clock, startRun, measured } = this.#options;
     const memory = this.#memories.get(key) ?? newForwardMemory();
     this.#memories.set(key, memory);
     const slash = key.indexOf("/");
     const name = { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-    const { ports, onError } = startRun(name, reasons);
+    const { ports: given, onError } = startRun(name, reasons);
+    const ports = parkingLogPorts(given, park);
     const startMs = clock.monotonicMs();
     let ended: { readonly outcome: ForwardOutcome; readonly result: ReconcileResult };
     try {
@@ -86,9 +88,17 @@ export class LogForwardingController {
     }
     measured?.ended(ended.result, clock.monotonicMs() - startMs);
     const { isOver, wakeAtMs } = ended.outcome;
-    if (isOver) this.#memories.delete(key);
+    if (isOver) return this.#forget(key, memory);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
     return ended.result === "error" ? { kind: "Failed", wakeAtMs } : { kind: "Settled", wakeAtMs };
+  }
+
+  /** What the instance has used is remembered for its hour, so that turning forwarding off and on gives it no more. */
+  #forget(key: string, { usage }: ForwardMemory): WorkResult {
+    const wakeAtMs = usage.forgottenAt(this.#options.clock.nowMs());
+    if (wakeAtMs === undefined) this.#memories.delete(key);
+    else this.#memories.set(key, newForwardMemory(usage));
+    return wakeAtMs === undefined ? { kind: "Stuck" } : { kind: "Settled", wakeAtMs };
   }
 }
 

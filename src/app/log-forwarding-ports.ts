@@ -20,6 +20,8 @@ export interface LogForwardingParts extends Omit<OperatorParts, "records" | "his
   /** What the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];
   readonly countBlocked: OperatorFeeds["countBlocked"];
+  /** Rows of one instance that are forwarded in an hour, and that are remembered; undefined for the default. */
+  readonly logRowsMax: number | undefined;
 }
 
 /** @returns Makes the ports of one run; `log` has the fields of that run. */
@@ -27,7 +29,7 @@ export function logForwardingPorts(
   parts: LogForwardingParts,
 ): (status: LogStatusPort, log: Logger) => ForwardLogsPorts {
   const { api, clock, random, metrics, leadership, stopping, baseUrls, wafClients, outputs, source, gather } = parts;
-  const { formerRecords } = parts;
+  const { formerRecords, logRowsMax } = parts;
   const records = new LogRecords({
     api,
     holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
@@ -45,6 +47,7 @@ export function logForwardingPorts(
     },
     outputOf: (output) => outputs.of(output),
     records,
+    ...(logRowsMax === undefined ? {} : { limits: { rowsPerHourMax: logRowsMax, rowsKeptMax: logRowsMax } }),
     status,
     clock,
     random,
@@ -56,6 +59,7 @@ export function logForwardingPorts(
         parts.countBlocked(gathered, entries);
       },
       lagged: (instance, lagMs) => metrics.logsLagged(nameKey(instance), lagMs),
+      remembered: (instance, rows) => metrics.logsRemembered(nameKey(instance), rows),
       failed: (instance, reason, fault) => {
         metrics.logForwardingFailed(nameKey(instance), reason);
         const cause = fault?.cause;

@@ -55,8 +55,9 @@ export interface OperatorWorkOptions {
   /** The base URL of an OpenTelemetry collector; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
   readonly baseUrls: BaseUrlPolicy;
-  /** Limits for the responses of one WAF. */
+  /** Limits for the responses of one WAF, and for its log rows. */
   readonly limits?: AnswerLimits | undefined;
+  readonly logRowsMax?: number | undefined;
   readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
   readonly migratesConfigMaps: boolean;
@@ -247,6 +248,7 @@ class Work implements OperatorWork {
       formerRecords: this.#records.former,
       domainOf: (instance) => this.#domains.get(nameKey(instance)),
       countBlocked: this.#feeds.countBlocked,
+      logRowsMax: this.#options.logRowsMax,
     });
     const controller = new LogForwardingController({
       startRun: (instance, reasons) => {

@@ -32,6 +32,8 @@ export interface OperatorOptions {
   readonly baseUrls: BaseUrlPolicy;
   /** Limits for the responses of one WAF; unlimited if undefined. */
   readonly limits?: AnswerLimits | undefined;
+  /** Rows of one instance that are forwarded in an hour, and that are remembered; undefined for the default. */
+  readonly logRowsMax?: number | undefined;
   readonly feedPolicy: FeedPolicy;
   /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
   readonly migratesConfigMaps: boolean;

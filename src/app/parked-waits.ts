@@ -2,6 +2,8 @@
 import type { Clock } from "../async/clock.ts";
 import { sleepBy } from "../async/clock.ts";
 import type { Park } from "../async/workers.ts";
+import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
+import type { LogPort } from "../reconcile/logs/log-ports.ts";
 import type { ReconcilePorts, WafPort } from "../reconcile/ports.ts";
 
 /** Shorter waits, which include most calls, keep the worker. */
@@ -9,8 +11,26 @@ export const parkAfterMs = 500;
 
 /** The same ports, but every wait for a WAF or a timer parks the run. */
 export function parkingPorts(ports: ReconcilePorts, park: Park): ReconcilePorts {
-  const { clock } = ports;
-  const waiting = async <T>(act: () => Promise<T>): Promise<T> => {
+  const waiting = parkedWaiting(ports.clock, park);
+  return {
+    ...ports,
+    clock: parkingClock(ports.clock, waiting),
+    openWaf: (instance, key) => parkingWaf(ports.openWaf(instance, key), waiting),
+  };
+}
+
+/** The same for a run that forwards logs. */
+export function parkingLogPorts(ports: ForwardLogsPorts, park: Park): ForwardLogsPorts {
+  const waiting = parkedWaiting(ports.clock, park);
+  return {
+    ...ports,
+    clock: parkingClock(ports.clock, waiting),
+    openLogs: (instance, key) => parkingLogs(ports.openLogs(instance, key), waiting),
+  };
+}
+
+function parkedWaiting(clock: Clock, park: Park): Waiting {
+  return async (act) => {
     let unpark: (() => void) | undefined;
     const cancel = clock.schedule(parkAfterMs, () => void (unpark = park()));
     try {
@@ -19,11 +39,6 @@ export function parkingPorts(ports: ReconcilePorts, park: Park): ReconcilePorts 
       cancel();
       unpark?.();
     }
-  };
-  return {
-    ...ports,
-    clock: parkingClock(clock, waiting),
-    openWaf: (instance, key) => parkingWaf(ports.openWaf(instance, key), waiting),
   };
 }
 
@@ -47,5 +62,12 @@ function parkingWaf(waf: WafPort, waiting: Waiting): WafPort {
     addOrigin: async (host, type, options) => await waiting(async () => await waf.addOrigin(host, type, options)),
     removeOrigin: async (host, options) => await waiting(async () => await waf.removeOrigin(host, options)),
     clearCache: async (options) => await waiting(async () => await waf.clearCache(options)),
+  };
+}
+
+function parkingLogs(waf: LogPort, waiting: Waiting): LogPort {
+  return {
+    queryLogs: async (query, options) => await waiting(async () => await waf.queryLogs(query, options)),
+    scrollLogs: async (scrollId, options) => await waiting(async () => await waf.scrollLogs(scrollId, options)),
   };
 }

@@ -29,6 +29,7 @@ export interface OperatorCommandOptions {
   readonly migrateConfigMapRecords: boolean;
   readonly maxListEntries: number;
   readonly maxResponseMib: number;
+  readonly maxLogRows: number;
   readonly logLevel: LogLevel;
   readonly logFormat?: "json" | "text";
   readonly host?: string;
@@ -85,6 +86,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       allowPrivateNetworks: options.allowPrivateNetworks,
     },
     limits: { listEntriesMax: options.maxListEntries, bodyBytesMax: options.maxResponseMib * 1_048_576 },
+    logRowsMax: options.maxLogRows,
     feedPolicy: { allowInsecureHttp: options.allowInsecureHttp, allowPrivateFeeds: options.allowPrivateFeeds },
     migratesConfigMaps: options.migrateConfigMapRecords,
     version: packageJson.version,

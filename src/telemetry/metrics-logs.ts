@@ -17,6 +17,8 @@ export interface LogMetrics {
   logsForwarded(instance: string, entries: readonly LogEntry[], output: (typeof outputs)[number]): void;
   /** How long after its time stamp the newest entry was forwarded. */
   logsLagged(instance: string, lagMs: number): void;
+  /** How many rows are remembered, so that each is forwarded once. */
+  logsRemembered(instance: string, rows: number): void;
   /** Logs could not be read or forwarded. */
   logForwardingFailed(instance: string, reason: string): void;
 }
@@ -52,6 +54,7 @@ export function makeLogMetrics(
       series.forwarded.inc(instance, { output }, entries.length);
     },
     logsLagged: (instance, lagMs) => series.lag.set(instance, {}, lagMs / 1000),
+    logsRemembered: (instance, rows) => series.remembered.set(instance, {}, rows),
     logForwardingFailed: (instance, reason) => series.failures.inc(instance, { reason }),
     forgetLogs: (instance) => {
       seriesCount -= known.get(instance)?.series.size ?? 0;
@@ -62,6 +65,7 @@ export function makeLogMetrics(
 
 function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" | "failures", InstanceCounter> & {
   readonly lag: InstanceGauge;
+  readonly remembered: InstanceGauge;
 } {
   return {
     blocked: instances.counter({
@@ -80,11 +84,18 @@ function makeSeries(instances: InstanceSeries): Record<"blocked" | "forwarded" |
       name: "wafsync_log_forwarding_failures_total",
       help: "Failed log forwarding runs by reason of the condition LogsForwarded.",
       labelNames: ["reason"],
-      initial: [],
+      // The alert looks at its increase, which the first sample of a series is not.
+      initial: [{ reason: "TooLarge" }],
     }),
     lag: instances.gauge({
       name: "wafsync_log_lag_seconds",
       help: "How long after its time stamp the newest log entry was forwarded.",
+      labelNames: [],
+      initial: [{}],
+    }),
+    remembered: instances.gauge({
+      name: "wafsync_log_rows_remembered",
+      help: "Log entries that are kept in memory, at most 45 bytes each, so that each is forwarded once.",
       labelNames: [],
       initial: [{}],
     }),

@@ -39,6 +39,8 @@ describe("from the start", () => {
       'wafsync_instance_ready{waf_instance="edge/shop"} 0',
       'wafsync_log_rows_forwarded_total{waf_instance="edge/shop",output="OTLP"} 0',
       'wafsync_log_lag_seconds{waf_instance="edge/shop"} 0',
+      'wafsync_log_rows_remembered{waf_instance="edge/shop"} 0',
+      'wafsync_log_forwarding_failures_total{waf_instance="edge/shop",reason="TooLarge"} 0',
       "wafsync_orphaned_entries_total 0",
       'wafsync_reconcile_total{controller="instances",result="requeue"} 0',
       'wafsync_reconcile_duration_seconds_count{controller="instances",result="interrupted"} 0',

@@ -59,6 +59,13 @@ export class LogCursor {
     return { firstDay: Math.max(this.#firstDay, open), lastDay: today };
   }
 
+  /** Different rows that are remembered of all days. */
+  get rowsKept(): number {
+    let rows = 0;
+    for (const { tally } of this.#marks.values()) rows += tally.size;
+    return rows;
+  }
+
   markOf(day: number): DayMark {
     const mark = this.#marks.get(day) ?? { tally: new LogTally(this.#identityOf), total: undefined };
     this.#marks.set(day, mark);
@@ -94,6 +101,13 @@ export class LogCursor {
     this.#marks.delete(oldest);
     this.#firstDay = Math.max(this.#firstDay, oldest + 1);
     return oldest;
+  }
+
+  /** Gives up this day, which has too many rows to remember, and all before it: the next day is the first that is read. */
+  closeThrough(day: number): void {
+    for (const known of this.#marks.keys()) if (known <= day) this.#marks.delete(known);
+    this.#firstDay = Math.max(this.#firstDay, day + 1);
+    this.#nextDay = Math.max(this.#nextDay, day + 1);
   }
 
   /** What `save` gave for one day. @returns whether it could be read */

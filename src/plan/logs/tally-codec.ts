@@ -1,27 +1,30 @@
 // A tally as bytes: for each row its identity as the distance to the one before, and how often it was handed on. Both in groups of
 // seven bits, so that a hundred thousand rows take about half a megabyte.
+import { RowCounts } from "./row-counts.ts";
 import { LogTally, tallyRowsMax } from "./tally.ts";
 import type { RowIdentity } from "./row-identity.ts";
 
 const groupSize = 128;
+/** Eight groups for a distance of 53 bits, and eight for a count. */
+const bytesPerRowMax = 16;
 
 export function encodeTally(tally: LogTally): Uint8Array {
-  const bytes: number[] = [];
+  const bytes = new Uint8Array(tally.size * bytesPerRowMax);
+  let length = 0;
   let before = 0;
-  // As plain numbers, which are sorted several times as fast as pairs.
-  for (const identity of Float64Array.from(tally.counts.keys()).sort()) {
-    const count = tally.counts.get(identity) ?? 0;
+  for (const identity of tally.identities()) {
+    const count = tally.countOf(identity);
     // Nearly every row is handed on once: that costs no byte of its own.
-    writeNumber(bytes, (identity - before) * 2 + (count > 1 ? 1 : 0));
-    if (count > 1) writeNumber(bytes, count);
+    length = writeNumber(bytes, length, (identity - before) * 2 + (count > 1 ? 1 : 0));
+    if (count > 1) length = writeNumber(bytes, length, count);
     before = identity;
   }
-  return Uint8Array.from(bytes);
+  return bytes.slice(0, length);
 }
 
 /** Undefined if the bytes are not what `encodeTally` gives. `identityOf` must have the seed of then. */
 export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTally | undefined {
-  const counts = new Map<number, number>();
+  const counts = new RowCounts();
   const reader = { bytes, position: 0 };
   let identity = 0;
   while (reader.position < bytes.length) {
@@ -32,15 +35,18 @@ export function decodeTally(bytes: Uint8Array, identityOf: RowIdentity): LogTall
     if (count === undefined || count < 1 || count > 2 ** 32 - 1) return undefined;
     identity += Math.floor(distance / 2);
     if (identity >= 2 ** 52 || counts.size >= tallyRowsMax) return undefined;
-    counts.set(identity, count);
+    counts.setCount(identity, count);
   }
   return new LogTally(identityOf, { counts });
 }
 
-function writeNumber(bytes: number[], value: number): void {
+/** @returns where the next number begins */
+function writeNumber(bytes: Uint8Array, start: number, value: number): number {
+  let position = start;
   let rest = value;
-  for (; rest >= groupSize; rest = Math.floor(rest / groupSize)) bytes.push((rest % groupSize) + groupSize);
-  bytes.push(rest);
+  for (; rest >= groupSize; rest = Math.floor(rest / groupSize)) bytes[position++] = (rest % groupSize) + groupSize;
+  bytes[position] = rest;
+  return position + 1;
 }
 
 function readNumber(reader: { readonly bytes: Uint8Array; position: number }): number | undefined {

@@ -1,28 +1,27 @@
 // Which rows of one day were handed on, and how often: what keeps a day that is read again from being handed on twice. A multiset,
-// since equal rows are different requests. About 50 bytes a row and no texts, twice that while the day is read again.
+// since equal rows are different requests. At most 45 bytes a row and no texts.
 import type { LogEntry } from "../../model/log-entry.ts";
+import { RowCounts } from "./row-counts.ts";
 import type { RowIdentity } from "./row-identity.ts";
 
-/** Different rows of a day beyond these are handed on without being remembered: 200 MB are enough for one day. */
+/** Different rows of a day beyond these are handed on without being remembered: 130 MiB are enough for one day. */
 export const tallyRowsMax = 2 ** 22;
 
 export interface LogTallyOptions {
-  /** What `counts` gave. */
-  readonly counts?: ReadonlyMap<number, number>;
+  /** What was handed on before. */
+  readonly counts?: RowCounts;
   readonly rowsMax?: number;
 }
 
 export class LogTally {
   readonly identityOf: RowIdentity;
   readonly #rowsMax: number;
-  readonly #handedOn: Map<number, number>;
-  /** How often each row that was handed on in an earlier reading has still to come in this one. */
-  #left = new Map<number, number>();
+  readonly #handedOn: RowCounts;
   #isOverfull = false;
 
-  constructor(identityOf: RowIdentity, { counts = new Map(), rowsMax = tallyRowsMax }: LogTallyOptions = {}) {
+  constructor(identityOf: RowIdentity, { counts = new RowCounts(), rowsMax = tallyRowsMax }: LogTallyOptions = {}) {
     this.identityOf = identityOf;
-    this.#handedOn = new Map(counts);
+    this.#handedOn = counts;
     this.#rowsMax = rowsMax;
   }
 
@@ -31,38 +30,40 @@ export class LogTally {
     return this.#isOverfull;
   }
 
-  /** Every identity that was handed on, and how often. */
-  get counts(): ReadonlyMap<number, number> {
-    return this.#handedOn;
+  /** Different rows that are remembered. */
+  get size(): number {
+    return this.#handedOn.size;
+  }
+
+  /** Every identity that was handed on, smallest first. */
+  identities(): Float64Array {
+    return this.#handedOn.identities();
+  }
+
+  /** How often the row with this identity was handed on. */
+  countOf(identity: number): number {
+    return this.#handedOn.countOf(identity);
   }
 
   /** The day is read from its start again. */
   beginReading(): void {
-    this.#left = new Map(this.#handedOn);
+    this.#handedOn.expectAll();
   }
 
   /** The row with this identity came. @returns whether it is to be handed on now, which counts as done. */
   take(identity: number): boolean {
-    const left = this.#left.get(identity);
-    if (left !== undefined) {
-      setOrDelete(this.#left, identity, left - 1);
-      return false;
-    }
-    const before = this.#handedOn.get(identity);
-    if (before === undefined && this.#handedOn.size >= this.#rowsMax) this.#isOverfull = true;
-    else this.#handedOn.set(identity, (before ?? 0) + 1);
+    const handedOn = this.#handedOn;
+    if (handedOn.takeExpected(identity)) return false;
+    const before = handedOn.countOf(identity);
+    if (before === 0 && handedOn.size >= this.#rowsMax) this.#isOverfull = true;
+    else handedOn.setCount(identity, before + 1);
     return true;
   }
 
   /** A row that was taken could not be handed on after all. */
   giveBack(entry: LogEntry): void {
     const identity = this.identityOf(entry);
-    const handedOn = this.#handedOn.get(identity);
-    if (handedOn !== undefined) setOrDelete(this.#handedOn, identity, handedOn - 1);
+    const before = this.#handedOn.countOf(identity);
+    if (before > 0) this.#handedOn.setCount(identity, before - 1);
   }
-}
-
-function setOrDelete(counts: Map<number, number>, identity: number, count: number): void {
-  if (count > 0) counts.set(identity, count);
-  else counts.delete(identity);
 }

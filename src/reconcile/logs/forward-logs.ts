@@ -47,6 +47,7 @@ export async function forwardLogs(
   if (!logs.enabled) {
     memory.cursor = undefined;
     memory.due = undefined;
+    ports.observer.remembered?.(meta, 0);
     await reportNoLogs(ports.status, meta, memory);
     if (memory.report === undefined) return { isOver: true, wakeAtMs: undefined };
     return { isOver: false, wakeAtMs: ports.clock.nowMs() + reportAgainMs };
@@ -94,12 +95,18 @@ async function forwardOnce(
     admission.kind === "Admitted"
       ? await new ForwardRun(gathered, admission.key, ports, memory).run()
       : blockedBy(admission);
+  observer.remembered?.(meta, memory.cursor?.rowsKept ?? 0);
   if (result.kind === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
   if (result.finding !== undefined) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
   const nextMs = Math.max(startMs + logs.intervalMs, clock.nowMs() + pauseMsMin);
   if (result.kind === "Done") {
     memory.failures = 0;
     return nextMs;
+  }
+  if (result.kind === "Resting") {
+    memory.failures = 0;
+    observer.failed?.(meta, result.finding.reason, undefined);
+    return Math.max(result.untilMs, clock.nowMs() + pauseMsMin);
   }
   const fault = result.kind === "Failed" ? result.fault : undefined;
   observer.failed?.(meta, result.finding?.reason ?? "Withdrawn", fault);

@@ -7,6 +7,8 @@ import type { LogEntry } from "../../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { LogCursor, SavedLogCursor } from "../../plan/logs/cursor.ts";
+import type { LogLimits } from "../../plan/logs/hour-usage.ts";
+import { HourUsage } from "../../plan/logs/hour-usage.ts";
 import type { LogPort } from "./log-ports.ts";
 import type { SourcePort, StatusPort } from "../ports.ts";
 
@@ -66,6 +68,8 @@ export interface ForwardLogsPorts {
   readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
   readonly records: LogRecordPort;
+  /** The rest is as in `defaultLogLimits`. */
+  readonly limits?: Partial<LogLimits>;
   readonly status: LogStatusPort;
   readonly clock: Clock;
   /** A number from 0 to below 1. */
@@ -78,11 +82,15 @@ export interface ForwardLogsPorts {
     forwarded?(gathered: Gathered, entries: readonly LogEntry[], output: LogForwarding["output"]): void;
     /** How long after its time the newest entry was forwarded. */
     lagged?(instance: ObjectName, lagMs: number): void;
+    /** How many rows are remembered after a run, or 0 once forwarding is off. */
+    remembered?(instance: ObjectName, rows: number): void;
     failed?(instance: ObjectName, reason: string, fault: WafFault | undefined): void;
   };
 }
 
 export interface ForwardMemory {
+  /** Outlives the rest: turning forwarding off and on gives no instance more. */
+  readonly usage: HourUsage;
   /** Undefined until it was loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
   revision: string;
@@ -104,8 +112,9 @@ export interface ForwardMemory {
   readonly emitted: Map<string, string>;
 }
 
-export function newForwardMemory(): ForwardMemory {
+export function newForwardMemory(usage = new HourUsage()): ForwardMemory {
   return {
+    usage,
     cursor: undefined,
     revision: "",
     forwarded: 0,

@@ -5,14 +5,19 @@ import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
-import { LogCursor, loadLogCursor } from "../../plan/logs/cursor.ts";
+import { LogCursor } from "../../plan/logs/cursor.ts";
 import type { DayRange } from "../../plan/logs/cursor.ts";
-import type { DaySummary } from "../../plan/logs/day-reading.ts";
+import { defaultLogLimits } from "../../plan/logs/hour-usage.ts";
+import type { LogLimits } from "../../plan/logs/hour-usage.ts";
 import { firstKeptDay, logPlans } from "../../plan/logs/retention.ts";
+import { dayDefects } from "./day-defects.ts";
+import { dayProblem, restOfDay, restOfHour } from "./forward-limits.ts";
+import type { Resting } from "./forward-limits.ts";
 import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
 import { faultFinding, reportLogs } from "./forward-status.ts";
 import type { LogsFinding } from "./forward-status.ts";
 import { dayOf, formatDay } from "./log-days.ts";
+import { readLogRecord } from "./log-record.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
 import type { LogPiece } from "./read-logs.ts";
 
@@ -30,6 +35,7 @@ export type ForwardResult =
   | { readonly kind: "Failed"; readonly finding: LogsFinding | undefined; readonly fault?: WafFault }
   /** The WAF must not be called: only a change of the instance helps. */
   | { readonly kind: "Blocked"; readonly finding: LogsFinding }
+  | Resting
   | { readonly kind: "Stopped" };
 
 const outputWords = { Stdout: "the operator's stdout", OTLP: "the OpenTelemetry collector" } as const;
@@ -40,6 +46,7 @@ export class ForwardRun {
   readonly #key: ApiKey;
   readonly #ports: ForwardLogsPorts;
   readonly #memory: ForwardMemory;
+  readonly #limits: LogLimits;
   /** Days were read that had nothing to forward: worth recording, but not urgent. */
   #hasMoved = false;
 
@@ -49,10 +56,12 @@ export class ForwardRun {
     this.#key = key;
     this.#ports = ports;
     this.#memory = memory;
+    this.#limits = { ...defaultLogLimits, ...ports.limits };
   }
 
   async run(): Promise<ForwardResult> {
     const { clock, random, stopping } = this.#ports;
+    const limits = this.#limits;
     const memory = this.#memory;
     // Record first what could not be recorded before.
     const unsaved = memory.isUnsaved ? await this.#save() : undefined;
@@ -60,9 +69,13 @@ export class ForwardRun {
     const cursor = memory.cursor ?? (await this.#load());
     if (!(cursor instanceof LogCursor)) return cursor;
     memory.savedAtMs = clock.nowMs();
+    const resting = this.#resting();
+    if (resting !== undefined) return resting;
     const days = this.#daysToRead(cursor);
+    if (days.firstDay > days.lastDay) return restOfDay(days.firstDay - 1, limits, clock.nowMs());
     const waf = this.#ports.openLogs(this.#instance, this.#key);
-    const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day) });
+    const mayRead = (): boolean => memory.usage.takePage(clock.nowMs(), limits);
+    const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day), mayRead });
     const ended = await this.#takeAll(cursor, pieces);
     if (ended === undefined) cursor.forgetBefore(this.#firstOfLookback());
     if (ended?.kind === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
@@ -76,15 +89,39 @@ export class ForwardRun {
   /** Undefined when all days were read. */
   async #takeAll(cursor: LogCursor, pieces: AsyncIterable<LogPiece>): Promise<ForwardResult | undefined> {
     for await (const piece of pieces) {
-      if (piece.kind === "Stopped") return { kind: "Stopped" };
+      if (piece.kind === "Stopped") return this.#resting() ?? { kind: "Stopped" };
       if (piece.kind === "Failed") return this.#failed(piece.fault);
       if (piece.kind === "DayDone") this.#dayDone(cursor, piece);
       else {
         const problem = await this.#forward(cursor, piece.day, piece.entries);
         if (problem !== undefined) return problem;
+        const full = this.#makeRoom(cursor, piece.day);
+        if (full !== undefined) return full;
       }
       const ended = await this.#recordProgress(piece);
       if (ended !== undefined) return ended;
+    }
+    return undefined;
+  }
+
+  /** Undefined while the hour of the instance has something left. */
+  #resting(): Resting | undefined {
+    const { clock, stopping } = this.#ports;
+    const end = stopping.aborted ? undefined : this.#memory.usage.endOf(clock.nowMs(), this.#limits);
+    return end === undefined ? undefined : restOfHour(end, this.#limits);
+  }
+
+  /** Only a day whose rows are all remembered can be read again, so one that has too many is closed. */
+  #makeRoom(cursor: LogCursor, day: number): Resting | undefined {
+    const limits = this.#limits;
+    while (cursor.rowsKept > limits.rowsKeptMax) {
+      const closed = cursor.closeOldest();
+      if (closed === undefined || closed === day) {
+        cursor.closeThrough(day);
+        this.#emitOnce(`full ${day}`, dayProblem(day, limits.rowsKeptMax), "LogEntriesLost");
+        return restOfDay(day, limits, this.#ports.clock.nowMs());
+      }
+      this.#emitTooLarge(closed);
     }
     return undefined;
   }
@@ -100,16 +137,24 @@ export class ForwardRun {
     const { nextDay } = cursor;
     cursor.dayDone(day, total);
     if (cursor.nextDay !== nextDay) this.#hasMoved = true;
-    if (summary !== undefined) this.#emitDefects(day, summary);
+    for (const { subject, message, reason } of dayDefects(day, summary)) this.#emitOnce(subject, message, reason);
   }
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
-    const { outputOf, mayForward, domainOf, observer } = this.#ports;
+    const { outputOf, mayForward, domainOf, observer, clock } = this.#ports;
+    const limits = this.#limits;
+    const { usage } = this.#memory;
     const { meta, logs } = this.#instance;
     const output = outputOf(logs.output);
     const origin = { instance: meta, domain: domainOf(meta) };
-    for (let start = 0; start < entries.length; start += entriesPerWrite) {
-      const chunk = entries.slice(start, start + entriesPerWrite);
+    for (let start = 0; start < entries.length;) {
+      const nowMs = clock.nowMs();
+      const left = usage.rowsLeft(nowMs, limits);
+      if (left === 0) {
+        cursor.giveBack(day, entries.slice(start));
+        return restOfHour({ used: "Rows", untilMs: usage.forgottenAt(nowMs) ?? nowMs }, limits);
+      }
+      const chunk = entries.slice(start, start + Math.min(entriesPerWrite, left));
       const problem = mayForward() ? await output.write(origin, chunk) : "";
       if (problem !== undefined) {
         cursor.giveBack(day, entries.slice(start));
@@ -119,6 +164,8 @@ export class ForwardRun {
       }
       this.#memory.isUnsaved = true;
       this.#memory.forwarded += chunk.length;
+      usage.rowsForwarded(nowMs, chunk.length);
+      start += chunk.length;
       observer.forwarded?.(this.#gathered, chunk, logs.output);
       this.#noteNewest(chunk);
     }
@@ -159,7 +206,7 @@ export class ForwardRun {
     const loaded = await records.load(this.#instance.meta);
     if (loaded.state === "Unreachable") return cursorUnavailable(loaded.problem);
     const { record, revision } = loaded;
-    const known = readRecord(record);
+    const known = readLogRecord(record);
     if (known === undefined && record !== undefined) {
       const message =
         "What was forwarded before can't be read: blocked requests of the last days may be forwarded again.";
@@ -228,19 +275,6 @@ export class ForwardRun {
     return { firstDay: Math.max(firstDay, firstKept), lastDay };
   }
 
-  #emitDefects(day: number, { came, total, brokenCount, broken }: DaySummary): void {
-    const date = formatDay(day);
-    if (brokenCount > 0) {
-      const example = broken[0] === undefined ? "" : ` (entry ${broken[0].position}: ${broken[0].problem})`;
-      const message = `${date}: ${brokenCount} log ${brokenCount === 1 ? "entry is" : "entries are"} broken and not forwarded${example}.`;
-      this.#emitOnce(`broken ${date}`, message, "LogEntriesBroken");
-    }
-    if (came !== total) {
-      const message = `${date}: the API says that there are ${total} log entries, and gives ${came}.`;
-      this.#emitOnce(`count ${date}`, message, "LogEntriesMissing");
-    }
-  }
-
   #emitTooLarge(closed: number | undefined): void {
     if (closed === undefined) {
       const message =
@@ -263,16 +297,4 @@ export class ForwardRun {
 function cursorUnavailable(problem: string): ForwardResult {
   const message = `${problem} wafsync retries.`;
   return { kind: "Failed", finding: { status: "False", reason: "CursorUnavailable", message } };
-}
-
-function readRecord(record: unknown) {
-  if (typeof record !== "object" || record === null) return undefined;
-  const { cursor: saved, forwarded, lastEntryMs } = record as Partial<Record<keyof LogRecord, unknown>>;
-  const cursor = loadLogCursor(saved);
-  if (cursor === undefined || !Number.isSafeInteger(forwarded)) return undefined;
-  return {
-    cursor,
-    forwarded: Math.max(0, Number(forwarded)),
-    lastEntryMs: typeof lastEntryMs === "number" && Number.isFinite(lastEntryMs) ? lastEntryMs : undefined,
-  };
 }

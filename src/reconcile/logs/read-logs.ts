@@ -25,6 +25,8 @@ export interface ReadLogsOptions {
   readonly perPage?: number;
   /** What is known of a day, for who reads it again and again: kept up to date. Otherwise days are read once. */
   readonly markOf?: (day: number) => DayMark;
+  /** Asked before each page: if it says no, the logs end as if the process were stopping. */
+  readonly mayRead?: () => boolean;
 }
 
 /**
@@ -43,9 +45,9 @@ export type LogPiece =
  * A piece that was taken counts as handed on.
  */
 export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {
-  const { days, markOf, perPage = logsPerPageMax } = options;
+  const { days, perPage = logsPerPageMax } = options;
   const pages = new LogPages(ports.waf, perPage, ports.stopping);
-  const reader = new DayReader(ports, pages, days.lastDay, markOf);
+  const reader = new DayReader(ports, pages, options);
   try {
     for (let day = days.firstDay; day <= days.lastDay; day += 1) {
       for await (const piece of reader.read(day)) {
@@ -79,14 +81,16 @@ class DayReader {
   readonly #pages: LogPages;
   readonly #lastDay: number;
   readonly #markOf: ((day: number) => DayMark) | undefined;
+  readonly #mayRead: () => boolean;
   #hasWorked = false;
   #failures = 0;
 
-  constructor(ports: LogReaderPorts, pages: LogPages, lastDay: number, markOf: ((day: number) => DayMark) | undefined) {
+  constructor(ports: LogReaderPorts, pages: LogPages, { days, markOf, mayRead = () => true }: ReadLogsOptions) {
     this.#ports = ports;
     this.#pages = pages;
-    this.#lastDay = lastDay;
+    this.#lastDay = days.lastDay;
     this.#markOf = markOf;
+    this.#mayRead = mayRead;
   }
 
   async *read(day: number): AsyncGenerator<LogPiece, void, void> {
@@ -102,7 +106,7 @@ class DayReader {
     const reading = new LogDayReading(mark?.tally, () => this.#createTally());
     let request: PageRequest = { stage: "Query", day };
     for (;;) {
-      if (this.#ports.stopping.aborted) return yield { kind: "Stopped", day };
+      if (this.#ports.stopping.aborted || !this.#mayRead()) return yield { kind: "Stopped", day };
       const page = await this.#pages.get(request);
       if (!page.ok) {
         const next: PageRequest | WafFault = await this.#afterFault(day, request, page.fault);

@@ -15,6 +15,8 @@ async function walk(seed: number, mayCrash: boolean): Promise<ForwardWorld> {
   const chance = (share: number): boolean => random() < share;
   const world = new ForwardWorld({ lookbackMs: 2 * 24 * hourMs });
   await world.becomeReady();
+  // In every second week, the limits of an hour are reached again and again.
+  if (seed % 2 === 0) world.limits = { rowsPerHourMax: 10, pagesPerHourMax: 12 };
   world.pageSize = 3 + Math.floor(random() * 20);
   world.onWrite = () => (chance(0.15) ? "The reader is gone." : undefined);
   for (let step = 0; step < steps; step += 1) {
@@ -39,6 +41,7 @@ async function walk(seed: number, mayCrash: boolean): Promise<ForwardWorld> {
     if (chance(0.1) && world.isSaved) world.restart();
     await world.wait(random() * 8 * hourMs);
   }
+  world.limits = {};
   world.onWrite = () => undefined;
   world.faults.length = 0;
   world.saveFaults.length = 0;

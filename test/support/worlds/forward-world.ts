@@ -43,6 +43,7 @@ export class ForwardWorld {
   /** Decides over each write of the output: a problem, or a crash that it throws. */
   onWrite: (entries: readonly LogEntry[]) => string | undefined = () => undefined;
   mayForward = true;
+  limits: NonNullable<ForwardLogsPorts["limits"]> = {};
   /** Whether the last save of the cursor was stored. */
   isSaved = true;
   baseUrlObjection: string | undefined;
@@ -171,6 +172,7 @@ export class ForwardWorld {
           if (after !== undefined) await this.status.write(meta, after);
         },
       },
+      limits: this.limits,
       clock: this.clock,
       random: this.#random,
       mayForward: () => this.mayForward,

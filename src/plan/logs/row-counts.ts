@@ -1,0 +1,94 @@
+// How often each row was handed on, and how often it has still to come: a hash table in typed arrays. A million rows take 32 MiB outside
+// the heap, and a copy for the next reading takes a millisecond, where a Map blocks the event loop for most of a second.
+// Identities of rows are random numbers, so their low bits are the hash.
+
+const capacityMin = 16;
+/** A table that is fuller is slow. */
+const loadMax = 0.75;
+
+export class RowCounts {
+  /** Each identity plus one, because 0 is a free slot. */
+  #keys = new Float64Array(capacityMin);
+  #counts = new Uint32Array(capacityMin);
+  #left = new Uint32Array(capacityMin);
+  #slotsUsed = 0;
+  #size = 0;
+
+  /** Different rows that were handed on. */
+  get size(): number {
+    return this.#size;
+  }
+
+  countOf(identity: number): number {
+    return this.#counts[this.#slotOf(identity)] ?? 0;
+  }
+
+  setCount(identity: number, count: number): void {
+    const slot = this.#usedSlotOf(identity);
+    const before = this.#counts[slot] ?? 0;
+    this.#counts[slot] = count;
+    this.#size += Number(count > 0) - Number(before > 0);
+  }
+
+  /** Every row has to come again. */
+  expectAll(): void {
+    this.#left.set(this.#counts);
+  }
+
+  /** @returns whether the row was still to come */
+  takeExpected(identity: number): boolean {
+    const slot = this.#slotOf(identity);
+    const left = this.#left[slot] ?? 0;
+    if (left > 0) this.#left[slot] = left - 1;
+    return left > 0;
+  }
+
+  /** Smallest first. */
+  identities(): Float64Array {
+    const identities = new Float64Array(this.#size);
+    let next = 0;
+    for (let slot = 0; slot < this.#keys.length; slot += 1) {
+      if ((this.#counts[slot] ?? 0) > 0) identities[next++] = (this.#keys[slot] ?? 0) - 1;
+    }
+    return identities.sort();
+  }
+
+  #usedSlotOf(identity: number): number {
+    const slot = this.#slotOf(identity);
+    if (this.#keys[slot] !== 0) return slot;
+    if (this.#slotsUsed + 1 > this.#keys.length * loadMax) {
+      this.#grow();
+      return this.#usedSlotOf(identity);
+    }
+    this.#keys[slot] = identity + 1;
+    this.#slotsUsed += 1;
+    return slot;
+  }
+
+  /** The slot of the identity, or the free one that it would get. There is always a free one. */
+  #slotOf(identity: number): number {
+    const keys = this.#keys;
+    const mask = keys.length - 1;
+    const key = identity + 1;
+    let slot = (identity >>> 0) & mask;
+    while (keys[slot] !== 0 && keys[slot] !== key) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  #grow(): void {
+    const [keys, counts, left] = [this.#keys, this.#counts, this.#left];
+    this.#keys = new Float64Array(keys.length * 2);
+    this.#counts = new Uint32Array(keys.length * 2);
+    this.#left = new Uint32Array(keys.length * 2);
+    this.#slotsUsed = 0;
+    for (const [from, key] of keys.entries()) {
+      // Rows that were given back are forgotten.
+      if ((counts[from] ?? 0) === 0 && (left[from] ?? 0) === 0) continue;
+      const to = this.#slotOf(key - 1);
+      this.#keys[to] = key;
+      this.#counts[to] = counts[from] ?? 0;
+      this.#left[to] = left[from] ?? 0;
+      this.#slotsUsed += 1;
+    }
+  }
+}

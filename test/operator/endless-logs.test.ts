@@ -1,0 +1,92 @@
+// WAFs whose logs never end or never come, next to one of an honest team. `WAFSYNC_HOSTILE=large` uses the default limit of a million
+// rows, and prints what the operator needed.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { instance, keySecret } from "../support/builders/manifests.ts";
+import { startEndlessLogs } from "../support/fakes/endless-logs.ts";
+import type { EndlessLogs } from "../support/fakes/endless-logs.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
+
+const isLarge = process.env["WAFSYNC_HOSTILE"] === "large";
+const rowsMax = isLarge ? 1_000_000 : 20_000;
+const endlessCount = isLarge ? 1 : 3;
+/** More than runs of log forwarding that have a worker. */
+const silentCount = 12;
+const rowsOfOwner = 1_200;
+const timeMsMax = isLarge ? 300_000 : 60_000;
+const memoryMax = 512 * 1024 * 1024;
+/** As in hostile-guests.test.ts: the heap of the pod. */
+const heapOfPod = ["--max-old-space-size=256", "--max-semi-space-size=16"];
+const browser = { user_agent: "curl/8.5.0", country: "NL" };
+const logs = { enabled: true, interval: "10s", lookback: "1d" };
+
+await describeOperator("logs without end", (world) => {
+  let hostile: EndlessLogs;
+
+  beforeAll(async () => {
+    hostile = await startEndlessLogs();
+  });
+  afterAll(async () => await hostile.close());
+
+  test("end in a condition, with bounded output and memory, and the logs of others are forwarded", async () => {
+    const { namespace: owner, waf } = await world().newInstance("owner", { logs });
+    const operator = await world().startOperator({
+      nodeParameters: heapOfPod,
+      parameters: [`--max-log-rows=${rowsMax}`],
+    });
+    const silentKeys = Array.from({ length: silentCount }, (_, index) => `silent-key-of-a-team-${index}`);
+    const endlessKeys = Array.from({ length: endlessCount }, (_, index) => `endless-key-of-a-team-${index}`);
+    await Promise.all(silentKeys.map(async (key) => await hostileInstance(key, { requestTimeout: "30s" })));
+    await world().eventually("the silent WAFs are asked", () => silentKeys.every((key) => hostile.pages(key) > 0));
+    const attackers = await Promise.all(endlessKeys.map(async (key) => await hostileInstance(key)));
+
+    const startMs = Date.now();
+    for (let index = 0; index < rowsOfOwner; index += 1) {
+      const entry = anEntry({ timestamp: new Date(startMs).toISOString(), request_path: `/of-the-owner/${index}` });
+      waf.view.addLogEntry({ ...entry, ...browser }, startMs);
+    }
+    const forwardedOf = async (namespace: string): Promise<number | undefined> =>
+      await operator.metric(`wafsync_log_rows_forwarded_total{waf_instance="${namespace}/waf",output="Stdout"}`);
+    await world().eventually("the rows of the owner", async () => (await forwardedOf(owner)) === rowsOfOwner);
+    const ownerMs = Date.now() - startMs;
+
+    for (const attacker of attackers) {
+      const condition = async () => conditionOf(await world().read("WafInstance", attacker, "waf"), "LogsForwarded");
+      await world().eventually("the limit", async () => (await condition())?.reason === "TooLarge", timeMsMax);
+      expect((await condition())?.message).toMatch(/^Forwarding continues at 20\S+Z: [\d,]+ log rows were forwarded/);
+      expect(await forwardedOf(attacker)).toBe(rowsMax);
+      const failures = `wafsync_log_forwarding_failures_total{waf_instance="${attacker}/waf",reason="TooLarge"}`;
+      expect(await operator.metric(failures)).toBe(1);
+      expect(await operator.metric(`wafsync_log_rows_remembered{waf_instance="${attacker}/waf"}`)).toBe(rowsMax);
+    }
+    const memory = (await operator.metric("process_resident_memory_bytes")) ?? Number.NaN;
+    const mebibytes = Math.round(memory / 1024 / 1024);
+    console.log(
+      `${endlessCount} × ${rowsMax} rows: ${mebibytes} MiB, the owner's rows after ${Math.round(ownerMs)} ms`,
+    );
+    expect(memory).toBeLessThan(memoryMax);
+
+    // A change does not begin a new hour, and neither does turning forwarding off and on.
+    const [attacker = ""] = attackers;
+    const pages = hostile.pages(endlessKeys[0] ?? "");
+    await world().patch(instance(attacker, ""), { spec: { logs: { enabled: false } } });
+    const isOff = async (): Promise<boolean> =>
+      conditionOf(await world().read("WafInstance", attacker, "waf"), "LogsForwarded") === undefined;
+    await world().eventually("forwarding is off", isOff);
+    await world().patch(instance(attacker, ""), { spec: { logs: { enabled: true, interval: "11s" } } });
+    await world().eventually("forwarding rests", async () => {
+      const found = await world().read("WafInstance", attacker, "waf");
+      return conditionOf(found, "LogsForwarded")?.reason === "TooLarge";
+    });
+    expect(await forwardedOf(attacker)).toBe(rowsMax);
+    expect(hostile.pages(endlessKeys[0] ?? "")).toBe(pages);
+  });
+
+  async function hostileInstance(key: string, spec: object = {}): Promise<string> {
+    const namespace = await world().newNamespace("hostile");
+    await world().apply(keySecret(namespace, key));
+    await world().apply(instance(namespace, hostile.baseUrl, { logs, ...spec }));
+    return namespace;
+  }
+});
