@@ -6,6 +6,7 @@ import { handMadeLists } from "../support/builders/hand-made-lists.ts";
 import { waitFor } from "../support/builders/cluster-objects.ts";
 import type { FinishedProcess } from "../support/processes/wafsync-process.ts";
 import { runWafsync } from "../support/processes/wafsync-process.ts";
+import { slow } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 
@@ -129,7 +130,8 @@ await describeOperator("the commands of an incident", (world) => {
 
     expect((await admin("unblock", urgent)).code).toBe(0);
     expect(view.has("blocklist", urgent)).toBe(false);
-    expect((await admin("block", urgent, "--for", "2s")).code).toBe(0);
+    // Long enough for the command to see it on the list, on a busy machine too.
+    expect((await admin("block", urgent, "--for", `${Math.ceil(slow(5_000) / 1_000)}s`)).code).toBe(0);
     await world().eventually("the block has ended", () => !view.has("blocklist", urgent));
     expect(view.blocklist.length).toBeLessThan(10_500);
     await world().eventually(
