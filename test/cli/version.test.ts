@@ -11,6 +11,9 @@ const { version } = JSON.parse(await readFile(join(import.meta.dirname, "../../p
   version: string;
 };
 
+/** What the bundle knows of its commit is in test/build.test.ts. */
+const sources = join(import.meta.dirname, "../../src/cli/main.ts");
+
 function kubeconfig(server: string): string {
   return `apiVersion: v1
 kind: Config
@@ -29,7 +32,10 @@ describe("wafsync version", () => {
   });
   let scratch: ScratchDirectory;
   const run = async (parameters: readonly string[], environment: Record<string, string> = {}) =>
-    await runWafsync(["version", ...parameters], { environment: { HOME: scratch.path, ...environment } });
+    await runWafsync(["version", ...parameters], {
+      program: sources,
+      environment: { HOME: scratch.path, ...environment },
+    });
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
