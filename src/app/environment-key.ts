@@ -1,6 +1,6 @@
 // The API key from the environment, and its allowed destinations. The files in a folder choose the URL of a WAF, and their author
-// may be the untrusted author of a pull request. The key is therefore sent only to a base URL that is also set by whoever set the
-// key.
+// may be the untrusted author of a pull request. The key is therefore sent only to a base URL from the environment or from
+// the allowed base URLs.
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import { normalizeBaseUrl } from "../waf/base-url.ts";
 import { isAllowedBaseUrl } from "./base-url-policy.ts";

@@ -1,6 +1,6 @@
 // `wafsync approve`: shows the removals on hold by the rule that last declared the entries, and approves exactly these.
 import { createInterface } from "node:readline/promises";
-import { inThousands } from "../model/sentence.ts";
+import { counted } from "../model/sentence.ts";
 import { nameKey } from "../model/resource.ts";
 import { CommandError, redactError } from "./describe-error.ts";
 import { holdLines } from "./hold-lines.ts";
@@ -45,7 +45,7 @@ export async function runApprove(options: ApproveOptions): Promise<number> {
 function describe(instance: string, { hash, groups }: OnHold): string[] {
   if (groups.length === 0 && hash === undefined) return [`Nothing is on hold on ${instance}.`];
   const count = groups.reduce((sum, group) => sum + group.count, 0);
-  const title = count === 1 ? "1 removal is" : `${inThousands(count)} removals are`;
+  const title = counted(count, "removal is", "removals are");
   const lines = [`${title} on hold on ${instance}:`, "", ...holdLines(groups), ""];
   if (hash !== undefined) return lines;
   return [...lines, "These removals cannot be approved now: the declared objects could not be read from their source."];

@@ -1,15 +1,18 @@
 // Removals on hold for people: short lines, which stay readable on a narrow terminal.
 import type { HeldGroup } from "../api/waf-instance.ts";
-import { inThousands } from "../model/sentence.ts";
+import { counted } from "../model/sentence.ts";
 
 const examplesShownMax = 3;
 
 export function holdLines(groups: readonly HeldGroup[]): string[] {
   return groups.flatMap(({ list, count, owners, examples, reason }) => {
-    const removals = count === 1 ? "1 removal" : `${inThousands(count)} removals`;
     const whose = owners === "" ? "" : `, last declared by ${owners}`;
     const shown = examples.slice(0, examplesShownMax);
     const more = count > shown.length ? ", …" : "";
-    return [`  ${removals} from the ${list}${whose}`, `    ${shown.join(", ")}${more}`, `    ${reason}`];
+    return [
+      `  ${counted(count, "removal", "removals")} from the ${list}${whose}`,
+      `    ${shown.join(", ")}${more}`,
+      `    ${reason}`,
+    ];
   });
 }

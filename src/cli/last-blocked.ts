@@ -7,6 +7,7 @@ import { dayOf, formatDay } from "../reconcile/logs/log-days.ts";
 import type { LogPort } from "../reconcile/logs/log-ports.ts";
 import { readLogs } from "../reconcile/logs/read-logs.ts";
 import { parseLogFilter } from "./logs/log-filter.ts";
+import { inThousands } from "../model/sentence.ts";
 
 const daysMax = 2;
 /** Of each day. */
@@ -49,7 +50,7 @@ async function newestOfDay(waf: LogPort, day: number, fits: (entry: LogEntry) =>
     }
     rows += piece.entries.length;
     if (rows < rowsMax) continue;
-    const gap = `The logs of ${formatDay(day)} are longer than the ${rowsMax.toLocaleString("en-US")} rows that this command reads: see \`wafsync logs\`.`;
+    const gap = `The logs of ${formatDay(day)} are longer than the ${inThousands(rowsMax)} rows that this command reads: see \`wafsync logs\`.`;
     return { newest, gap };
   }
   return { newest, gap: undefined };

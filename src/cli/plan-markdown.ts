@@ -2,7 +2,7 @@
 //
 // All strings from files or from the API are inside HTML blocks, and every character that HTML or Markdown could interpret is
 // escaped. No name, address or message can therefore end a block, start markup, or mention a person.
-import { inThousands } from "../model/sentence.ts";
+import { counted, inThousands } from "../model/sentence.ts";
 import type { InstanceView } from "./instance-view.ts";
 import type { DifferenceView, OperationView } from "./operation-view.ts";
 import { differsFromDeclared, isPartial, planSummary } from "./plan-summary.ts";
@@ -44,8 +44,7 @@ export function planMarkdown(views: readonly InstanceView[], faults: readonly st
       break;
     }
   }
-  const faultTitle =
-    faults.length === 1 ? "1 problem in the files" : `${inThousands(faults.length)} problems of the files`;
+  const faultTitle = counted(faults.length, "problem in the files", "problems of the files");
   if (faults.length > 0) comment.addSection({ title: faultTitle, lines: faults.map(problemLine) });
   for (const view of views) {
     for (const section of sectionsOf(view)) {
@@ -93,7 +92,7 @@ class BoundedComment {
 
   end(): string {
     if (this.#leftOut > 0) {
-      const are = this.#leftOut === 1 ? "1 line is" : `${inThousands(this.#leftOut)} lines are`;
+      const are = counted(this.#leftOut, "line is", "lines are");
       const limit = `${inThousands(markdownLengthMax)} characters`;
       this.add([
         `${are} omitted, because the comment is limited to ${limit}. \`wafsync plan -o json\` prints them all.`,

@@ -1,5 +1,5 @@
 // Formats the result of a run for people: a table of objects, counts, problems and notes.
-import { inThousands } from "../model/sentence.ts";
+import { counted, inThousands } from "../model/sentence.ts";
 import type { DifferenceView } from "./operation-view.ts";
 import type { EntryView, InstanceView, ObjectView } from "./instance-view.ts";
 import { tableLines } from "./table.ts";
@@ -25,7 +25,7 @@ function entryLines(entries: readonly EntryView[], count: number): string[] {
 export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, carved, carvedCount }) => {
     if (carvedCount === 0) return [];
-    const what = carvedCount === 1 ? "1 entry is" : `${inThousands(carvedCount)} entries are`;
+    const what = counted(carvedCount, "entry is", "entries are");
     const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} written as narrower networks`;
     return [paint("cyan", title), ...entryLines(carved, carvedCount)];
   });
@@ -35,7 +35,7 @@ export function carvedLines({ objects }: InstanceView, paint: Paint): string[] {
 export function feedLines({ objects }: InstanceView, paint: Paint): string[] {
   return objects.flatMap(({ kind, namespace, name, place, isAccepted, ready, rejected, rejectedCount }) => {
     if (rejected.length === 0 || !isAccepted || ready === "False") return [];
-    const what = rejectedCount === 1 ? "1 entry of a feed is" : `${inThousands(rejectedCount)} entries of feeds are`;
+    const what = counted(rejectedCount, "entry of a feed is", "entries of feeds are");
     const title = `  ${place}: ${kind} ${namespace}/${name}: ${what} not applied`;
     return [paint("cyan", title), ...entryLines(rejected, rejectedCount)];
   });
@@ -62,7 +62,7 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
   for (const object of view.objects) {
     if ((object.ready !== "False" && object.isAccepted) || object.message === view.trouble) continue;
     const { kind, namespace, name, reason, place } = object;
-    const count = object.rejectedCount === 1 ? "1 entry is" : `${inThousands(object.rejectedCount)} entries are`;
+    const count = counted(object.rejectedCount, "entry is", "entries are");
     const what = object.rejected.length === 0 ? "" : `, ${count} not applied`;
     lines.push(paint("red", `  ${place}: ${kind} ${namespace}/${name}: ${reason}${what}`));
     const { rejected, rejectedCount, message } = object;
@@ -71,19 +71,18 @@ export function problemLines(view: InstanceView, paint: Paint): string[] {
   return lines;
 }
 
+/** Everything worth knowing about the objects, below their table. */
+function remarkLines(view: InstanceView, paint: Paint): string[] {
+  return [...unmanagedLines(view, paint), ...feedLines(view, paint), ...problemLines(view, paint)];
+}
+
 /** The objects of all instances as a table, then their problems. */
 export function resultLines(views: readonly InstanceView[], paint: Paint): string[] {
   const rows = views.flatMap((view) => view.objects.map((object) => objectRow(object, view, paint)));
   const lines = objectTable(rows, paint);
   for (const view of views) {
     if (view.trouble !== undefined) continue;
-    lines.push(
-      "",
-      countsLine(view, paint),
-      ...unmanagedLines(view, paint),
-      ...feedLines(view, paint),
-      ...problemLines(view, paint),
-    );
+    lines.push("", countsLine(view, paint), ...remarkLines(view, paint));
   }
   return lines;
 }
@@ -114,12 +113,7 @@ export class ChangedLines {
     const changed = rows.filter((row) => before?.has(row.join(" ")) !== true);
     this.#shownRows.set(instance, new Set(rows.map((row) => row.join(" "))));
     const trouble = view.trouble === undefined ? [] : [paint("red", `${instance}: ${view.trouble}`)];
-    const problems = [
-      ...trouble,
-      ...unmanagedLines(view, paint),
-      ...feedLines(view, paint),
-      ...problemLines(view, paint),
-    ];
+    const problems = [...trouble, ...remarkLines(view, paint)];
     const isNewProblem = (this.#shownProblems.get(instance) ?? "") !== problems.join("\n");
     this.#shownProblems.set(instance, problems.join("\n"));
     const lines = changed.length === 0 ? [] : objectTable(changed, paint);
@@ -152,7 +146,7 @@ function countsLine(view: InstanceView, paint: Paint): string {
     if (held > 0) parts.push(`${inThousands(held)} on hold`);
     return `${title} ${inThousands(live)} (${parts.join(", ")})`;
   };
-  const clears = cleared === 0 ? [] : [cleared === 1 ? "1 cache clear" : `${inThousands(cleared)} cache clears`];
+  const clears = cleared === 0 ? [] : [counted(cleared, "cache clear", "cache clears")];
   const writes = added + removed === 0 ? [] : [`${inThousands(added)} added, ${inThousands(removed)} removed`];
   const adoptions = adopted === 0 ? [] : [`${inThousands(adopted)} adopted`];
   const done = [...writes, ...adoptions, ...clears].join(", ") || "nothing to change";

@@ -21,3 +21,8 @@ export function inThousands(count: number): string {
   // Plans say thousands of numbers, most of them small, and the formatter takes a microsecond for each.
   return Number.isInteger(count) && count >= 0 && count < 1000 ? String(count) : count.toLocaleString("en-US");
 }
+
+/** `1 entry` or `1,413 entries`. */
+export function counted(count: number, one: string, many: string): string {
+  return count === 1 ? `1 ${one}` : `${inThousands(count)} ${many}`;
+}

@@ -1,4 +1,4 @@
-// What each operation makes of a documented answer, and how it keeps the key out of what it hands on. Texts for people are
+// What each operation makes of a documented answer, and how it keeps the key out of what it returns. Texts for people are
 // redacted. Data that decides what is written (domains, hosts, entries) must not be altered, so an answer that shows the key
 // there is refused. Log entries affect no decisions, and contain the key if a client sent it to the protected site: it is redacted.
 import type { ApiKey } from "../model/api-key.ts";

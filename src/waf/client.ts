@@ -16,6 +16,7 @@ import type { OperationName, WriteName } from "./operations.ts";
 import { isSuccess, sendRequest } from "./request.ts";
 import { listLengthMax } from "./wire.ts";
 import type { Exchange } from "./request.ts";
+import { inThousands } from "../model/sentence.ts";
 
 /** A lost lease may be taken over after a time that counts on this. */
 export const writeTimeoutMsMax = 10_000;
@@ -217,7 +218,7 @@ class Caller {
 }
 
 function longList(list: ListName, entriesMax: number): WafFault {
-  const most = entriesMax.toLocaleString("en-US");
+  const most = inThousands(entriesMax);
   const message = `The ${list} has more entries than the limit of ${most} (--max-list-entries).`;
   return { code: "TooLarge", message, status: 200 };
 }

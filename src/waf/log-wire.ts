@@ -1,5 +1,5 @@
 // The documented shape of a page of logs. Entries are checked by hand, one by one: there may be ten thousand of them, one that is
-// broken must not take the others with it, and fields that are not documented are handed on as they are.
+// broken must not take the others with it, and fields that are not documented are passed through unchanged.
 import * as z from "zod";
 import { limitNesting } from "./limit-nesting.ts";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../model/log-entry.ts";

@@ -1,5 +1,6 @@
 // Checks JSON before it is parsed, because nesting and values need much more memory than the size suggests. Invalid JSON may
 // pass, because JSON.parse rejects it.
+import { inThousands } from "../../model/sentence.ts";
 
 export const nestingMax = 32;
 /** Counts objects, lists and their values. */
@@ -30,7 +31,7 @@ export class JsonLimits {
         if (this.#depth > nestingMax) return `is nested more than ${nestingMax} levels deep`;
       } else if (code === closeBracket || code === closeBrace) this.#depth -= 1;
       else if (code === comma) this.#values += 1;
-      if (this.#values > valuesMax) return `has more than ${valuesMax.toLocaleString("en-US")} values`;
+      if (this.#values > valuesMax) return `has more than ${inThousands(valuesMax)} values`;
     }
     return undefined;
   }

@@ -4,6 +4,7 @@ import type { FeedReading } from "../../model/feed.ts";
 import { EntryCollector, invalidMax } from "./entry-collector.ts";
 import { PlainReader } from "./plain-reader.ts";
 import type { ReadFault } from "./read-fault.ts";
+import { inThousands } from "../../model/sentence.ts";
 
 /** The absolute maximum number of entries, whatever a feed allows. */
 export const entriesMax = 1_000_000;
@@ -60,9 +61,9 @@ async function readPlain(chunks: AsyncIterable<Buffer>, collector: EntryCollecto
 
 const tooManyInvalid: ReadFault = {
   code: "NotInFormat",
-  message: `The feed has more than ${invalidMax.toLocaleString("en-US")} lines that are not valid entries.`,
+  message: `The feed has more than ${inThousands(invalidMax)} lines that are not valid entries.`,
 };
 
 function tooMany(limit: number): ReadFault {
-  return { code: "TooManyEntries", message: `The feed has more than ${limit.toLocaleString("en-US")} entries.` };
+  return { code: "TooManyEntries", message: `The feed has more than ${inThousands(limit)} entries.` };
 }

@@ -40,7 +40,7 @@ export class DroppedCounts {
     this.#counts.set(key, { ...dropped, count });
   }
 
-  /** What was counted; the count begins anew. */
+  /** Returns the counts and resets them. */
   take(): readonly DroppedCount[] {
     const taken = [...this.#counts.values()];
     this.#counts.clear();

@@ -3,6 +3,7 @@ import type { DeclaredFeed, FeedGuards } from "../../model/declared-feed.ts";
 import { type FeedFault, type FeedState, type HeldContent, acceptAnnotation } from "./feed-state.ts";
 import type { HoldReason } from "./guards.ts";
 import { staleAtMs } from "./schedule.ts";
+import { counted } from "../../model/sentence.ts";
 
 export type FetchedReason =
   | "Fetched"
@@ -56,7 +57,11 @@ export function judgeFeed(state: FeedState, feed: DeclaredFeed): FeedVerdict {
     return { reason: "ContentOnHold", next: "Person", message: `${held.message} ${usedContent(state)} ${approval}` };
   }
   if (good === undefined) return { reason: "Pending", next: "Working", message: "The feed has not been fetched yet." };
-  return { reason: "Fetched", next: "Settled", message: `The feed has ${entriesText(good.content.entries.length)}.` };
+  return {
+    reason: "Fetched",
+    next: "Settled",
+    message: `The feed has ${counted(good.content.entries.length, "entry", "entries")}.`,
+  };
 }
 
 /** Decisions change every minute, so their hash is valid only for that time. */
@@ -76,7 +81,7 @@ const guardsOfReasons: Readonly<Partial<Record<HoldReason, keyof FeedGuards>>> =
 
 function usedContent({ good }: FeedState): string {
   if (good === undefined) return "There is no content yet.";
-  return `Rules continue to use the last good content: ${entriesText(good.content.entries.length)}.`;
+  return `Rules continue to use the last good content: ${counted(good.content.entries.length, "entry", "entries")}.`;
 }
 
 /** The time since which the content is stale; undefined if it is not. A suspended feed is never stale, because it is not expected to change. */
@@ -84,8 +89,4 @@ export function staleSinceMs(state: FeedState, feed: DeclaredFeed, nowMs: number
   if (state.good === undefined || feed.suspend) return undefined;
   const atMs = staleAtMs(state.good.confirmedAtMs, feed.staleAfterMs, feed.intervalMs);
   return nowMs >= atMs ? atMs : undefined;
-}
-
-export function entriesText(count: number): string {
-  return count === 1 ? "1 entry" : `${count.toLocaleString("en-US")} entries`;
 }

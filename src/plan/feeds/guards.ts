@@ -3,6 +3,7 @@
 import type { FeedFormat, FeedGuards } from "../../model/declared-feed.ts";
 import type { FeedContent, FeedCounts, FeedReading } from "../../model/feed.ts";
 import type { TextFacts } from "./fetched-text.ts";
+import { counted, inThousands } from "../../model/sentence.ts";
 
 /** As for lists: a percentage of only a few entries is not meaningful. */
 export const shrinkGuardEntriesMin = 10;
@@ -58,7 +59,7 @@ function tooFew({ valid }: FeedCounts, { minEntries }: FeedGuards): FeedDecision
   if (valid >= minEntries) return undefined;
   return hold(
     "TooFewEntries",
-    `The feed has ${entries(valid)}, but spec.guards.minEntries requires ${number(minEntries)}.`,
+    `The feed has ${counted(valid, "entry", "entries")}, but spec.guards.minEntries requires ${inThousands(minEntries)}.`,
   );
 }
 
@@ -66,13 +67,13 @@ function tooMany({ valid }: FeedCounts, { maxEntries }: FeedGuards): FeedDecisio
   if (valid <= maxEntries) return undefined;
   return hold(
     "TooManyEntries",
-    `The feed has ${entries(valid)}, but spec.guards.maxEntries allows ${number(maxEntries)}.`,
+    `The feed has ${counted(valid, "entry", "entries")}, but spec.guards.maxEntries allows ${inThousands(maxEntries)}.`,
   );
 }
 
 function tooManyInvalid({ invalid, total }: FeedCounts, { maxInvalidPercent }: FeedGuards): FeedDecision | undefined {
   if (total < invalidGuardLinesMin || invalid * 100 <= total * maxInvalidPercent) return undefined;
-  const message = `${number(invalid)} of ${number(total)} lines are not valid entries, but spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
+  const message = `${inThousands(invalid)} of ${inThousands(total)} lines are not valid entries, but spec.guards.maxInvalidPercent allows ${maxInvalidPercent} %.`;
   return hold("TooManyInvalid", message);
 }
 
@@ -84,7 +85,7 @@ function shrunk(
   const before = lastGood?.entries.length ?? 0;
   const lost = before - valid;
   if (before < shrinkGuardEntriesMin || lost * 100 <= before * maxShrinkPercent) return undefined;
-  const message = `The feed shrank from ${number(before)} to ${entries(valid)}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
+  const message = `The feed shrank from ${inThousands(before)} to ${counted(valid, "entry", "entries")}, but spec.guards.maxShrinkPercent allows ${maxShrinkPercent} %.`;
   return hold("Shrunk", message);
 }
 
@@ -101,12 +102,4 @@ function contentType({ facts, format }: JudgedContent): FeedDecision | undefined
 
 function hold(reason: HoldReason, message: string): FeedDecision {
   return { verdict: "Hold", reason, message };
-}
-
-function entries(count: number): string {
-  return count === 1 ? "1 entry" : `${number(count)} entries`;
-}
-
-function number(count: number): string {
-  return count.toLocaleString("en-US");
 }

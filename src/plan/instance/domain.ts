@@ -5,6 +5,7 @@ import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Inventory, Managed } from "../../model/inventory.ts";
 import { countManaged, emptyInventory } from "../../model/inventory.ts";
+import { counted } from "../../model/sentence.ts";
 
 /** The maximum number of other domains in the record. */
 export const otherDomainsMax = 20;
@@ -85,8 +86,7 @@ function identified(inventory: Inventory, domain: string, { baseUrl }: DeclaredI
 }
 
 function described(managed: Managed): string {
-  const count = countManaged(managed);
-  return count === 1 ? "1 managed entry or origin" : `${count.toLocaleString("en-US")} managed entries and origins`;
+  return counted(countManaged(managed), "managed entry or origin", "managed entries and origins");
 }
 
 function sameDomain(a: string, b: string): boolean {

@@ -1,5 +1,5 @@
-// Removals that do not wait for everything that is still to be added: whoever lifts an urgent block, or lets it expire, waits no
-// longer than whoever sets one. Only the blocklist has them: lifting a block early takes no access from anybody. A removal stays
+// Removals that do not wait for all pending additions: lifting an urgent block, by hand or by expiry, takes no longer than setting
+// one. Only the blocklist has them, because lifting a block early takes away nobody's access. A removal stays
 // behind every addition that shares an address with it, so that nothing is unblocked in between.
 import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";

@@ -83,7 +83,7 @@ export class LogCursor {
     for (const known of this.#marks.keys()) if (known < Math.min(day, this.#nextDay)) this.#marks.delete(known);
   }
 
-  /** Rows of the day that were taken could not be handed on: they will come again. */
+  /** Rows of the day that were taken could not be forwarded: they will come again. */
   giveBack(day: number, entries: readonly LogEntry[]): void {
     const { tally } = this.markOf(day);
     for (const entry of entries) tally.giveBack(entry);

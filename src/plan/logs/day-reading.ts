@@ -1,6 +1,6 @@
 // What to make of the pages of one day, one after another: which rows to hand on, whether the day is whole, or whether it has to be
-// read again from its start. Rows that were handed on in an earlier reading are left out, however the order changed meanwhile.
-// Only a day of several pages, or one that is followed, is remembered row by row: a day of one whole page is handed on as a whole.
+// read again from its start. Rows that were forwarded in an earlier reading are left out, however the order changed meanwhile.
+// Only a day of several pages, or one that is followed, is remembered row by row: a day of one whole page is forwarded as a whole.
 import { hash } from "node:crypto";
 import type { BrokenLogEntry, LogEntry, LogPage } from "../../model/log-entry.ts";
 import { tallyRowsMax } from "./tally.ts";
@@ -41,7 +41,7 @@ export type PageVerdict = { readonly rows: readonly LogEntry[] } & (
 );
 
 interface Reading {
-  /** Whether all that was handed on before is remembered. */
+  /** Whether all that was forwarded before is remembered. */
   readonly isRepeatable: boolean;
   pages: number;
   emptyPages: number;
@@ -63,7 +63,7 @@ export class LogDayReading {
   #lastDefect: ReadingDefect | undefined;
   #defects = 0;
 
-  /** @param tally What was handed on of this day before; it is kept up to date. */
+  /** @param tally What was forwarded of this day before; it is kept up to date. */
   constructor(tally: LogTally | undefined, createTally: () => LogTally) {
     this.#tally = tally;
     this.#createTally = createTally;
@@ -82,7 +82,7 @@ export class LogDayReading {
     reading.pages += 1;
     reading.totalMin = Math.min(reading.totalMin, page.total);
     reading.totalMax = Math.max(reading.totalMax, page.total);
-    // Whatever may be read again once it was handed on has to be remembered.
+    // Whatever may be read again once it was forwarded has to be remembered.
     if (page.scrollId !== null || reading.came + length < reading.totalMin) this.#tally ??= this.#createTally();
     if (!reading.isRepeatable) return { next: "Failed", rows: [], problem: tooManyRows };
     const identities = this.#identify(page.entries);

@@ -1,4 +1,4 @@
-// How often each row was handed on, and how often it has still to come: a hash table in typed arrays. A million rows take 32 MiB outside
+// How often each row was forwarded, and how often it has still to come: a hash table in typed arrays. A million rows take 32 MiB outside
 // the heap, and a copy for the next reading takes a millisecond, where a Map blocks the event loop for most of a second.
 // Identities of rows are random numbers, so their low bits are the hash.
 
@@ -14,7 +14,7 @@ export class RowCounts {
   #slotsUsed = 0;
   #size = 0;
 
-  /** Different rows that were handed on. */
+  /** Different rows that were forwarded. */
   get size(): number {
     return this.#size;
   }

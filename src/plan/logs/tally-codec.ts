@@ -1,4 +1,4 @@
-// A tally as bytes: for each row its identity as the distance to the one before, and how often it was handed on. Both in groups of
+// A tally as bytes: for each row its identity as the distance to the one before, and how often it was forwarded. Both in groups of
 // seven bits, so that a hundred thousand rows take about half a megabyte.
 import { RowCounts } from "./row-counts.ts";
 import { LogTally, tallyRowsMax } from "./tally.ts";
@@ -14,7 +14,7 @@ export function encodeTally(tally: LogTally): Uint8Array {
   let before = 0;
   for (const identity of tally.identities()) {
     const count = tally.countOf(identity);
-    // Nearly every row is handed on once: that costs no byte of its own.
+    // Nearly every row is forwarded once: that costs no byte of its own.
     length = writeNumber(bytes, length, (identity - before) * 2 + (count > 1 ? 1 : 0));
     if (count > 1) length = writeNumber(bytes, length, count);
     before = identity;

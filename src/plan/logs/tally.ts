@@ -1,14 +1,14 @@
-// Which rows of one day were handed on, and how often: what keeps a day that is read again from being handed on twice. A multiset,
+// Which rows of one day were forwarded, and how often: what keeps a day that is read again from being forwarded twice. A multiset,
 // since equal rows are different requests. At most 45 bytes a row and no texts.
 import type { LogEntry } from "../../model/log-entry.ts";
 import { RowCounts } from "./row-counts.ts";
 import type { RowIdentity } from "./row-identity.ts";
 
-/** Different rows of a day beyond these are handed on without being remembered: 130 MiB are enough for one day. */
+/** Different rows of a day beyond these are forwarded without being remembered: 130 MiB are enough for one day. */
 export const tallyRowsMax = 2 ** 22;
 
 export interface LogTallyOptions {
-  /** What was handed on before. */
+  /** What was forwarded before. */
   readonly counts?: RowCounts;
   readonly rowsMax?: number;
 }
@@ -25,7 +25,7 @@ export class LogTally {
     this.#rowsMax = rowsMax;
   }
 
-  /** Whether rows were handed on that are not remembered: the day can't be read a second time then. */
+  /** Whether rows were forwarded that are not remembered: the day can't be read a second time then. */
   get isOverfull(): boolean {
     return this.#isOverfull;
   }
@@ -35,12 +35,12 @@ export class LogTally {
     return this.#handedOn.size;
   }
 
-  /** Every identity that was handed on, smallest first. */
+  /** Every identity that was forwarded, smallest first. */
   identities(): Float64Array {
     return this.#handedOn.identities();
   }
 
-  /** How often the row with this identity was handed on. */
+  /** How often the row with this identity was forwarded. */
   countOf(identity: number): number {
     return this.#handedOn.countOf(identity);
   }
@@ -50,7 +50,7 @@ export class LogTally {
     this.#handedOn.expectAll();
   }
 
-  /** The row with this identity came. @returns whether it is to be handed on now, which counts as done. */
+  /** The row with this identity came. @returns whether it is to be forwarded now, which counts as done. */
   take(identity: number): boolean {
     const handedOn = this.#handedOn;
     if (handedOn.takeExpected(identity)) return false;
@@ -60,7 +60,7 @@ export class LogTally {
     return true;
   }
 
-  /** A row that was taken could not be handed on after all. */
+  /** A row that was taken could not be forwarded after all. */
   giveBack(entry: LogEntry): void {
     const identity = this.identityOf(entry);
     const before = this.#handedOn.countOf(identity);

@@ -13,6 +13,7 @@ import type { ReconcilePorts } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { Declared } from "./view.ts";
+import { inThousands } from "../../model/sentence.ts";
 
 /** How long a deletion waits for a WAF that can't be reached. */
 const releaseMsMax = 600_000;
@@ -95,7 +96,7 @@ export async function completeRelease(
 ): Promise<RunResult> {
   const left = inventory === undefined ? undefined : countManaged(inventory);
   if (left !== 0) {
-    const count = left === undefined ? "An unknown number of" : left.toLocaleString("en-US");
+    const count = left === undefined ? "An unknown number of" : inThousands(left);
     const message = `${count} managed entries and origins stay on the WAF: ${why}.`;
     const [type, reason] = isWanted
       ? (["Normal", "EntriesRetained"] as const)

@@ -13,6 +13,7 @@ import { resultOfFault } from "../run-result.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import type { Declared } from "./view.ts";
+import { inThousands } from "../../model/sentence.ts";
 
 export type TakeOver =
   /** The run continues with `ports`. */
@@ -57,7 +58,7 @@ export async function takeOverRecord(
     if (saved.state !== "Saved") {
       return blocked(saved.state === "Conflict" ? "InventoryConflict" : "InventoryUnwritable", saved.problem);
     }
-    const count = countManaged(left.record).toLocaleString("en-US");
+    const count = inThousands(countManaged(left.record));
     const message = `Took over the record of WafInstance ${nameKey(former)} with ${count} managed entries and origins.`;
     ports.status.event(meta, { type: "Normal", reason: "RecordContinued", message });
   }

@@ -1,8 +1,9 @@
 // Emits the events of feeds, once each. It compares states, so later fetches do not repeat events.
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { FeedState } from "../../plan/feeds/feed-state.ts";
-import { entriesText, judgeFeed } from "../../plan/feeds/feed-verdict.ts";
+import { judgeFeed } from "../../plan/feeds/feed-verdict.ts";
 import type { StatusPort } from "../ports.ts";
+import { counted } from "../../model/sentence.ts";
 
 export function emitFeedEvents(status: StatusPort, feed: DeclaredFeed, before: FeedState, after: FeedState): void {
   const { meta } = feed;
@@ -35,6 +36,6 @@ function emitChange(status: StatusPort, { meta }: DeclaredFeed, before: FeedStat
   const known = new Set(old?.entries);
   const added = next.entries.filter((entry) => !known.has(entry)).length;
   const removed = (old?.entries.length ?? 0) - (next.entries.length - added);
-  const message = `The feed has ${entriesText(next.entries.length)}: ${added} new, ${removed} removed.`;
+  const message = `The feed has ${counted(next.entries.length, "entry", "entries")}: ${added} new, ${removed} removed.`;
   status.event(meta, { type: "Normal", reason: "FeedChanged", message });
 }

@@ -3,6 +3,7 @@ import { formatTime } from "../../api/conditions.ts";
 import type { HourEnd, LogLimits } from "../../plan/logs/hour-usage.ts";
 import type { LogsFinding } from "./forward-status.ts";
 import { dayMs, formatDay } from "./log-days.ts";
+import { inThousands } from "../../model/sentence.ts";
 
 /** The instance rests until then; what it has not forwarded stays at the API. */
 export interface Resting {
@@ -18,9 +19,9 @@ export function restOfHour({ used, untilMs }: HourEnd, limits: LogLimits): Resti
   const { rowsPerHourMax, pagesPerHourMax } = limits;
   const [limit, advice] =
     used === "Rows"
-      ? [`${said(rowsPerHourMax)} log rows were forwarded`, raise]
+      ? [`${inThousands(rowsPerHourMax)} log rows were forwarded`, raise]
       : [
-          `${said(pagesPerHourMax)} pages of logs were read`,
+          `${inThousands(pagesPerHourMax)} pages of logs were read`,
           "Raise spec.logs.interval or lower spec.logs.lookback. If that does not help, the logs of the WAF never end: ask its provider.",
         ];
   const message = `Forwarding continues at ${formatTime(untilMs)}: ${limit} within an hour, which is the limit of one instance. Other blocked requests stay at the API until then. ${advice}`;
@@ -36,13 +37,9 @@ export function restOfDay(day: number, { rowsKeptMax }: LogLimits, nowMs: number
 
 /** What was not forwarded of a day that was closed, for the event. */
 export function dayProblem(day: number, rowsKeptMax: number): string {
-  return `The logs of ${formatDay(day)} are too long: wafsync keeps track of at most ${said(rowsKeptMax)} rows of one instance. The other rows of this day are not forwarded: \`wafsync logs\` reads them.`;
+  return `The logs of ${formatDay(day)} are too long: wafsync keeps track of at most ${inThousands(rowsKeptMax)} rows of one instance. The other rows of this day are not forwarded: \`wafsync logs\` reads them.`;
 }
 
 function tooLarge(message: string): LogsFinding {
   return { status: "False", reason: "TooLarge", message };
-}
-
-function said(count: number): string {
-  return count.toLocaleString("en-US");
 }

@@ -1,5 +1,5 @@
 // Reads blocked requests, day by day and page by page, as a stream. What fails is tried again from the start of its day, and what
-// was handed on is not handed on twice. One page is held and one is on its way, however many rows there are.
+// was forwarded is not forwarded twice. One page is held and one is on its way, however many rows there are.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import type { LogEntry, LogPage } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
@@ -30,7 +30,7 @@ export interface ReadLogsOptions {
 }
 
 /**
- * - `Rows`: to be handed on, all of one day. `total` is what the API says the day has.
+ * - `Rows`: to be forwarded, all of one day. `total` is what the API says the day has.
  * - `DayDone`: the day was read to its end; `summary` is undefined if nothing was new.
  * - `Failed`, `Stopped`: the end; the day is not done.
  */
@@ -42,7 +42,7 @@ export type LogPiece =
 
 /**
  * The logs of the days, oldest day first. Within a day, rows are in the order of the API. If the consumer stops iterating, the calls end.
- * A piece that was taken counts as handed on.
+ * A piece that was taken counts as forwarded.
  */
 export async function* readLogs(ports: LogReaderPorts, options: ReadLogsOptions): AsyncGenerator<LogPiece, void, void> {
   const { days, perPage = logsPerPageMax } = options;

@@ -3,7 +3,7 @@
 import type { Entry } from "../../model/entry.ts";
 import type { Adoption } from "../../model/operation.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
-import { inThousands } from "../../model/sentence.ts";
+import { counted, inThousands } from "../../model/sentence.ts";
 import { entriesKeptMax } from "../entry-changes.ts";
 import type { EntryChange } from "../entry-changes.ts";
 import type { RunFacts } from "../facts.ts";
@@ -93,7 +93,7 @@ function changeInWords(change: Change, { rule, entries, count }: RuleChange): st
   const left = count - entries.length;
   const more = left > 0 ? ` and ${inThousands(left)} more` : "";
   const whose = rule === undefined ? "without a recorded rule" : `${prepositions[change]} WafIpRule ${rule}`;
-  return `${change} ${countOfEntries(count)} ${whose}: ${entries.join(", ")}${more}.`;
+  return `${change} ${counted(count, "entry", "entries")} ${whose}: ${entries.join(", ")}${more}.`;
 }
 
 function sumInWords(change: Change, changes: readonly RuleChange[]): string {
@@ -104,9 +104,5 @@ function sumInWords(change: Change, changes: readonly RuleChange[]): string {
   });
   const left = inThousands(changes.length - largest.length);
   const rules = `${inThousands(changes.length)} rules`;
-  return `${change} ${countOfEntries(total)} ${prepositions[change]} ${rules}: ${names.join(", ")}, and those ${prepositions[change]} ${left} more.`;
-}
-
-function countOfEntries(count: number): string {
-  return count === 1 ? "1 entry" : `${inThousands(count)} entries`;
+  return `${change} ${counted(total, "entry", "entries")} ${prepositions[change]} ${rules}: ${names.join(", ")}, and those ${prepositions[change]} ${left} more.`;
 }

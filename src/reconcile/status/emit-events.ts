@@ -5,7 +5,7 @@ import type { Plan } from "../../plan/instance/plan.ts";
 import { adoptAnnotation } from "../../plan/lists/ownership.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { Approval } from "../../model/inventory.ts";
-import { asSentence, inThousands } from "../../model/sentence.ts";
+import { asSentence, counted } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { heldMessage, mismatchSentence } from "./held-message.ts";
 import { troubleOf } from "./trouble.ts";
@@ -68,7 +68,7 @@ function approverInWords({ approver }: ResourceMeta): string {
 /** Reports a missing record and its consequences. */
 export function unrecordedMessage({ unrecorded }: Pick<RunFacts, "unrecorded">): string | undefined {
   if (unrecorded === 0) return undefined;
-  const are = unrecorded === 1 ? "1 declared entry is" : `${inThousands(unrecorded)} declared entries are`;
+  const are = counted(unrecorded, "declared entry is", "declared entries are");
   const [they, count] = unrecorded === 1 ? ["it", "counts"] : ["they", "count"];
   return `There is no record of earlier runs, and ${are} already on the lists: ${they} ${count} as foreign, and stay when no rule declares them any longer. Restore the record, or adopt them with ${adoptAnnotation}: "true" on their rules.`;
 }

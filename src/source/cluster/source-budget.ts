@@ -4,6 +4,7 @@
 import type { Grant, DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { byAge } from "../../model/resource.ts";
+import { inThousands } from "../../model/sentence.ts";
 
 /** Per rule, in all its ConfigMaps. */
 export const linesOfRuleMax = 100_000;
@@ -56,7 +57,7 @@ export class SourceBudget {
     const keys = new Set(rule.addressesFrom.map(({ name }) => `${rule.meta.namespace}/${name}`));
     const added = [...keys].filter((key) => !this.#maps.has(key)).length;
     if (this.#maps.size + added > mapsOfInstanceMax) {
-      return `The rules of the instance take addresses from more than ${said(mapsOfInstanceMax)} ConfigMaps: combine some of them.`;
+      return `The rules of the instance take addresses from more than ${inThousands(mapsOfInstanceMax)} ConfigMaps: combine some of them.`;
     }
     if (this.#bytes >= bytesOfInstanceMax) {
       return `The ConfigMaps of the instance's rules are larger than ${bytesOfInstanceMax / 1024 / 1024} MiB in total: remove lines, or move rules to another instance.`;
@@ -76,15 +77,15 @@ export class SourceBudget {
     const read = texts.filter((text) => text.state === "Read");
     const lines = read.reduce((sum, text) => sum + linesOf(text), linesDropped);
     if (lines > linesOfRuleMax) {
-      return `The ConfigMaps of this rule have ${said(lines)} lines in total, but the limit is ${said(linesOfRuleMax)}: remove lines.`;
+      return `The ConfigMaps of this rule have ${inThousands(lines)} lines in total, but the limit is ${inThousands(linesOfRuleMax)}: remove lines.`;
     }
     const guest = this.#guestOf(rule.meta.namespace);
     const granted = grant === undefined ? undefined : Math.max(grant.maxEntries * linesOfGrantFactor, linesOfGuestMin);
     if (granted !== undefined && guest.lines + lines > granted) {
-      return `The ConfigMaps of namespace ${rule.meta.namespace} have ${said(guest.lines + lines)} lines including those of this rule, but the limit is ${said(granted)}: remove lines.`;
+      return `The ConfigMaps of namespace ${rule.meta.namespace} have ${inThousands(guest.lines + lines)} lines including those of this rule, but the limit is ${inThousands(granted)}: remove lines.`;
     }
     if (this.#lines + lines > linesOfInstanceMax) {
-      return `The ConfigMaps of the instance's rules have more than ${said(linesOfInstanceMax)} lines, of which this rule has ${said(lines)}: remove lines, or move rules to another instance.`;
+      return `The ConfigMaps of the instance's rules have more than ${inThousands(linesOfInstanceMax)} lines, of which this rule has ${inThousands(lines)}: remove lines, or move rules to another instance.`;
     }
     guest.lines += lines;
     this.#lines += lines;
@@ -122,8 +123,4 @@ export function linesIn(text: string): number {
   let lines = text === "" || text.endsWith("\n") ? 0 : 1;
   for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
   return lines;
-}
-
-function said(count: number): string {
-  return count.toLocaleString("en-US");
 }

@@ -1,7 +1,8 @@
 // Suites that run a program of the system, such as another shell. Where it is not installed, they are skipped with a loud line.
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
-import { describe, test } from "@jest/globals";
+import { describe } from "@jest/globals";
+import { skipSuite } from "./describe-missing.ts";
 
 /** The path of a program, as a shell finds it. */
 function findProgram(name: string): string | undefined {
@@ -27,9 +28,5 @@ export function describeWithProgram(program: string, title: string, body: (path:
     });
     return;
   }
-  process.stderr.write(`\n*** SKIPPED: ${title}: ${program} is not installed\n\n`);
-  // oxlint-disable-next-line jest/no-disabled-tests -- it says so
-  describe.skip(title, () => {
-    test(`needs ${program}`, () => undefined);
-  });
+  skipSuite(title, `needs ${program}, which is not installed`);
 }
