@@ -2,7 +2,7 @@
 import packageJson from "../../package.json" with { type: "json" };
 import { realClock } from "../async/clock.ts";
 import { listNames } from "../model/declared.ts";
-import { inThousands } from "../model/sentence.ts";
+import { counted } from "../model/sentence.ts";
 import type { LogPlan } from "../plan/logs/retention.ts";
 import { dayOf } from "../reconcile/logs/log-days.ts";
 import { createWafClient } from "../waf/client.ts";
@@ -78,7 +78,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
     const warnings = [retention, ...unread, ...watch.warnings].filter((text) => text !== undefined);
     await write(end, options, { source, focus, question, warnings, nowMs });
     const where = options.out === standardOutput ? "" : ` is in ${options.out}`;
-    notes.line(`A report of ${inThousands(end.summary.total)} blocked requests${where}.`);
+    notes.line(`A report of ${counted(end.summary.total, "blocked request", "blocked requests")}${where}.`);
     return watch.isWhole && unread.length === 0 ? 0 : 1;
   } finally {
     progress.clear();
