@@ -70,6 +70,8 @@ export interface AddressTextsOptions {
   readonly clock: Clock;
   /** The ConfigMaps with the watch label. */
   readonly watched: ObjectView<KubeObject>;
+  /** Whether reads in this namespace do not wait for those in other namespaces. */
+  readonly goesFirst?: (namespace: string) => boolean;
   /** The keys of the ConfigMap that rules refer to. */
   readonly wantedOf: (mapKey: string) => ReadonlySet<string>;
   /** Called when a read returns different data than the previous one, and when one ends for which a caller did not wait. */
@@ -221,11 +223,10 @@ export class AddressTexts {
   }
 
   async #readAnew(name: ObjectName, known: Known, startedMs: number): Promise<Reading> {
-    const { api, wantedOf, onChanged } = this.#options;
+    const { api, wantedOf, onChanged, goesFirst } = this.#options;
     const mapKey = nameKey(name);
-    const read = await this.#gate.run(name.namespace, async () => {
-      return await getObject<ConfigMapObject>(api, configMapType, name, { timeoutMs: requestTimeoutMs });
-    });
+    const get = async () => await getObject<ConfigMapObject>(api, configMapType, name, { timeoutMs: requestTimeoutMs });
+    const read = await this.#gate.run(name.namespace, get, { goesFirst: goesFirst?.(name.namespace) === true });
     const former = known.reading;
     if (!read.ok && read.fault.code !== "NotFound") {
       const problem = `ConfigMap ${mapKey} could not be read: ${read.fault.message}`;
