@@ -86,13 +86,14 @@ export class InstanceReferences {
     const freshnessOf = ({ grant }: BudgetedRule): Freshness => (grant === undefined ? freshness : ofGuests);
     const budget = new SourceBudget();
     const slices = new TimeSlices(clock);
-    const order = inBudgetOrder(rules);
-    const reads: RuleRead[] = [];
+    const [sourced, inline] = [rules.filter(hasSources), rules.filter((budgeted) => !hasSources(budgeted))];
+    const reads = inline.map(({ rule }): RuleRead => ({ rule, ...nothingRead }));
+    for (const read of reads) for (const _ of parseInSlices(read)) if (slices.isOver) await slices.pause();
+    const order = inBudgetOrder(sourced);
     for (let start = 0; start < order.length; start += rulesAtOnceMax) {
       const some = order.slice(start, start + rulesAtOnceMax);
       const begun = some.map(async (budgeted): Promise<RuleRead> => {
         const { rule, isAttached } = budgeted;
-        if (rule.addressesFrom.length === 0) return { rule, ...nothingRead };
         if (!isAttached) return { rule, ...nothingRead, isRefused: true };
         const refused = budget.admit(budgeted);
         if (refused === undefined) return { rule, ...(await texts.read(rule, freshnessOf(budgeted))) };
@@ -111,6 +112,7 @@ export class InstanceReferences {
       reads.flatMap((read) => read.texts.flatMap((text) => (text.state === "Read" ? [text.source] : []))),
     );
     for (const { rule, texts: ofRule } of reads) {
+      if (ofRule.length === 0) continue;
       if (slices.isOver) await slices.pause();
       if (ofRule.some((text) => text.state === "Missing" && text.isTooLarge))
         texts.drop(rule, (source) => used.has(source));
@@ -178,4 +180,8 @@ export class InstanceReferences {
     await texts.check(name);
     return false;
   }
+}
+
+function hasSources({ rule }: BudgetedRule): boolean {
+  return rule.addressesFrom.length > 0;
 }
