@@ -1,7 +1,7 @@
 // How long a caller waits for a ConfigMap, and what it gets if that is not enough.
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { ApiResult } from "../../../src/kube/api-result.ts";
-import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
+import type { ApiServer } from "../../../src/kube/api-server.ts";
 import { localFault } from "../../../src/kube/api-result.ts";
 import { createObjectStore } from "../../../src/kube/store.ts";
 import type { AddressText } from "../../../src/model/gathered.ts";
@@ -34,7 +34,7 @@ beforeEach(() => {
 /** Its requests end when the test says so. */
 function heldServer(): ApiServer {
   return {
-    request: async <T>(_: ApiRequest) =>
+    request: async <T>() =>
       await new Promise<ApiResult<T>>((resolve) => {
         requests.push((result) => resolve(result as ApiResult<T>));
       }),

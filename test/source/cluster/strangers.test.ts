@@ -236,10 +236,8 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     held.release();
     await waitFor("the end of the read", waitMs, async () => (late.version(name) > version ? true : undefined));
     const after = planFor(await late.gather(name));
-    expect(after.operations.map((operation) => operation.kind === "AddEntry" && operation.entry).toSorted()).toEqual([
-      "198.51.100.1",
-      "203.0.113.1",
-    ]);
+    const added = after.operations.map((operation) => (operation.kind === "AddEntry" ? String(operation.entry) : ""));
+    expect(new Set(added)).toEqual(new Set(["198.51.100.1", "203.0.113.1"]));
     stop.abort();
     await ended;
   });
