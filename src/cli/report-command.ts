@@ -18,7 +18,7 @@ import type { CollectedReport, ReportEnd, ReportQuestion } from "./report/collec
 import { checkReportFile, writeReportFile } from "./report/report-file.ts";
 import type { ReportFocus } from "./report/report-focus.ts";
 import { readFocus } from "./report/report-focus.ts";
-import { isKept, periodOf, rangeBefore } from "./report/report-period.ts";
+import { isKept, periodOf, previousRange } from "./report/report-period.ts";
 import { processLocks } from "./process-locks.ts";
 import { StatusLine } from "./status-line.ts";
 import { withStopSignals } from "./stop-signals.ts";
@@ -55,7 +55,7 @@ export async function runReport(options: ReportOptions): Promise<number> {
   const plan = options.plan ?? source.plan;
   const retention = plan && retentionWarning(plan, range.days, dayOf(nowMs));
   if (retention !== undefined) notes.line(`warning: ${retention}`);
-  const before = options.compare ? rangeBefore(range, nowMs) : undefined;
+  const before = options.compare ? previousRange(range, nowMs) : undefined;
   const question: ReportQuestion = {
     range,
     before: before !== undefined && isKept(plan, before, nowMs) ? before : undefined,
@@ -90,8 +90,8 @@ function unreadIn(end: CollectedReport): string[] {
     const read = end[list];
     return read.ok ? [] : [`cannot read the ${list}: ${read.fault.message}`];
   });
-  const { beforeFault } = end;
-  return beforeFault === undefined ? lists : [...lists, `cannot read the period before: ${beforeFault.message}`];
+  const { previousFault } = end;
+  return previousFault === undefined ? lists : [...lists, `cannot read the previous period: ${previousFault.message}`];
 }
 
 async function collect(
@@ -140,8 +140,8 @@ async function write(end: CollectedReport, options: ReportOptions, known: Known)
     focus,
     folder,
     period: describeRange(question.range),
-    periodBefore: question.before && describeRange(question.before),
-    isCompared: options.compare,
+    previousPeriod: question.before && describeRange(question.before),
+    isCompared: options.compare && previousRange(question.range, nowMs) !== undefined,
     warnings,
     madeAtMs: realClock.nowMs(),
     version: packageJson.version,

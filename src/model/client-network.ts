@@ -5,7 +5,7 @@ import { canonicalText, prefixLengthMax, readCanonical } from "./network.ts";
 
 const prefixLengths = { ipv4: 24, ipv6: 64 } as const;
 
-/** Undefined for what is not a single address. */
+/** Undefined unless the client is a single address. */
 export function networkOf(client: Entry): Entry | undefined {
   if (isOpaque(client)) return undefined;
   const network = readCanonical(client);

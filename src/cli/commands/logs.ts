@@ -36,7 +36,7 @@ export function addLogsCommand(program: Command, setExitCode: SetExitCode): void
     .option("--country <codes>", "only requests from these countries, for example CN,RU", collectList)
     .option("--reason <text>", "only requests whose block reason contains this; repeatable", collect)
     .option("--client <addresses>", "only requests from these IP addresses or networks", collectList)
-    .option("--network <networks>", "the same for networks; an address means its /24 or /64", collectList)
+    .option("--network <networks>", "the same for networks; an address stands for its /24 or /64", collectList)
     .option("--status <codes>", "only requests with these HTTP statuses, for example 403 or 4xx", collectList)
     .option(
       "--path <text>",

@@ -23,11 +23,11 @@ export function addReportCommand(program: Command, setExitCode: SetExitCode): vo
     .option("--since <time>", "start of the period", "7d")
     .option("--until <time>", "end of the period", "today")
     .option("--client <addresses>", "report on these IP addresses or networks only", collectList)
-    .option("--network <networks>", "report on these networks only; an address means its /24 or /64", collectList)
-    .option("--no-compare", "do not read the period before for comparison")
+    .option("--network <networks>", "report on these networks only; an address stands for its /24 or /64", collectList)
+    .option("--no-compare", "do not compare with the previous period")
     .option("--state <directory>", "folder for the inventory and status (default: .wafsync in that folder)")
     .option("--out <file>", "file to write the page to; - for stdout", "report.html")
-    .option("--top <n>", "rows of each table", wholeNumber(1, 100), 20);
+    .option("--top <n>", "number of rows in each table", wholeNumber(1, 100), 20);
   withLogSourceOptions(command)
     .addHelpText("after", examples)
     .action(async (options) => {

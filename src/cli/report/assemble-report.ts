@@ -17,7 +17,7 @@ export interface ReportContext {
   /** Undefined without a folder. */
   readonly folder: ReportFolder | undefined;
   readonly period: string;
-  readonly periodBefore: string | undefined;
+  readonly previousPeriod: string | undefined;
   readonly isCompared: boolean;
   readonly warnings: readonly string[];
   readonly madeAtMs: number;
@@ -50,7 +50,7 @@ export async function assembleReport(end: CollectedReport, context: ReportContex
     period,
     clients,
     networks,
-    before: before.counts && { period: context.periodBefore ?? "", counts: before.counts },
+    before: before.counts && { period: context.previousPeriod ?? "", counts: before.counts },
     focus: focusViews,
     newest,
     changes: folder?.changes?.map((event) => ({ ...event, note: redact(event.note) })),
@@ -63,23 +63,25 @@ export async function assembleReport(end: CollectedReport, context: ReportContex
   };
 }
 
-/** A period without rows is no basis for a comparison: its rows may be older than the plan of the WAF keeps them. */
+/** An empty period is not compared: the plan of the WAF may no longer keep its rows. */
 function comparisonOf(
-  { before, beforeFault }: CollectedReport,
-  { periodBefore, isCompared }: ReportContext,
+  { before, previousFault }: CollectedReport,
+  { previousPeriod, isCompared }: ReportContext,
 ): { readonly counts: CollectedReport["before"]; readonly notes: readonly string[] } {
   if (before !== undefined && before.total > 0) return { counts: before, notes: [] };
-  if (!isCompared || beforeFault !== undefined) return { counts: undefined, notes: [] };
-  if (before === undefined || periodBefore === undefined) {
+  if (!isCompared || previousFault !== undefined) return { counts: undefined, notes: [] };
+  if (before === undefined || previousPeriod === undefined) {
     return {
       counts: undefined,
-      notes: ["There is no comparison with the period before: the WAF does not keep its logs."],
+      notes: [
+        "This report has no comparison with the previous period, because the plan of the WAF does not keep its logs.",
+      ],
     };
   }
   return {
     counts: undefined,
     notes: [
-      `There is no comparison with the period before (${periodBefore}): the WAF has no such requests. Either none were blocked, or its plan does not keep them for so long.`,
+      `This report has no comparison with the previous period (${previousPeriod}), because the WAF has no such requests in it. Either none were blocked, or the plan of the WAF no longer keeps these logs.`,
     ],
   };
 }

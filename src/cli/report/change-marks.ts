@@ -1,4 +1,4 @@
-// The changes of the lists as marks in the chart: the changes of one bar share a number.
+// The changes to the lists as marks in the chart: the changes of one bar share a number.
 import { AddressCover } from "../../model/address-cover.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import { joinEvents } from "../../model/history.ts";

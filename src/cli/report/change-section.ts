@@ -1,4 +1,4 @@
-// The section of a report about changes of the lists.
+// The section of a report about changes to the lists.
 import { readOwners } from "../../model/entry-owners.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import { counted, listed } from "../../model/sentence.ts";
@@ -17,7 +17,7 @@ const columns: readonly Column[] = [
   { title: "Time", kind: "time", order: "ascending" },
   { title: "Event" },
   { title: "List" },
-  { title: "Number", kind: "number" },
+  { title: "Count", kind: "number" },
   { title: "Entries", kind: "words" },
   { title: "For" },
 ];
@@ -28,18 +28,18 @@ export function changeSection(marked: MarkedChanges | undefined): Markup {
   const { changes, left } = marked;
   const note =
     changes.length === 0
-      ? "wafsync recorded no changes of the lists in this period."
-      : "Each number is a mark in the chart above, at the time of the change.";
+      ? "wafsync recorded no changes to the lists in this period."
+      : "Each mark is a line in the chart above, at the time of the change.";
   const more = left === 0 ? "" : ` ${counted(left, "earlier change is", "earlier changes are")} not shown.`;
   const rows = changes.map(({ mark, event }) => cellsOf(mark, event));
-  const table = dataTable("Changes of the lists", columns, rows);
+  const table = dataTable("Changes to the lists", columns, rows);
   return html`<section id="changes">
-    <h2>Changes of the lists</h2>
+    <h2>Changes to the lists</h2>
     <p class="quiet">${note}${more}</p>
     ${
       changes.length === 0
         ? []
-        : [html`<div class="scroll" role="region" tabindex="0" aria-label="Changes of the lists">${table}</div>`]
+        : [html`<div class="scroll" role="region" tabindex="0" aria-label="Changes to the lists">${table}</div>`]
     }
   </section>`;
 }

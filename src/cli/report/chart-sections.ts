@@ -9,7 +9,7 @@ import { otherCategory } from "./report-statistics.ts";
 import type { LogReportSummary } from "./report-statistics.ts";
 import { countryWords, reasonWords, timeWords } from "./request-words.ts";
 
-/** So many reasons have a color of their own; the page defines one more for the others. */
+/** The number of reasons with a color of their own; the page defines one more for the others. */
 const coloredMax = 6;
 const nameLengthMax = 60;
 
@@ -30,7 +30,7 @@ export function chartSections(summary: LogReportSummary, marks: NonNullable<Time
 function rankSection(kind: string, column: string, rows: readonly RankedRow[]): Markup {
   const chart = rankChart(rows);
   const [first] = rows;
-  const main = first === undefined ? "" : `, most of them ${visibleText(first.label, nameLengthMax)}`;
+  const main = first === undefined ? "" : `, most often ${visibleText(first.label, nameLengthMax)}`;
   return html`<section id="by-${kind}">
     <h2>By ${kind}</h2>
     ${chartFigure(`Blocked requests by ${kind}${main}`, chart)} ${leftNote(chart)}
@@ -56,5 +56,5 @@ function seriesOf({ categories, overTime }: LogReportSummary): TimeSeries[] {
 function timeWordsOf({ overTime, barMs, barsStartMs }: LogReportSummary): string {
   const highest = Math.max(...overTime);
   const at = timeWords(barsStartMs + overTime.indexOf(highest) * barMs);
-  return `Blocked requests over time by reason, at most ${inThousands(highest)} from ${at}`;
+  return `Blocked requests over time by reason. The highest bar has ${inThousands(highest)} requests and starts at ${at}.`;
 }

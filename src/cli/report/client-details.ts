@@ -16,7 +16,7 @@ export type DetailKind = (typeof detailKinds)[number];
 
 export interface DetailCounts {
   readonly items: readonly { readonly key: string; readonly count: number }[];
-  /** By so much at most is any count too small. */
+  /** The maximum by which any count is too low. */
   readonly shortMax: number;
   readonly distinctMin: number;
 }

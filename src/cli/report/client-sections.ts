@@ -8,7 +8,7 @@ import type { Cell, Column } from "./data-table.ts";
 import { html, visibleText } from "./html.ts";
 import type { Markup } from "./html.ts";
 import { agentWords, countryWords, reasonWords, shareWords, timeWords } from "./request-words.ts";
-import { beforeCells, beforeColumns } from "./before-column.ts";
+import { previousCells, previousColumns } from "./previous-column.ts";
 import { listCell, listWords } from "./list-mark.ts";
 import type { AssessedClient, ReportData } from "./report-data.ts";
 import { tableSection } from "./table-section.ts";
@@ -31,7 +31,7 @@ export function clientSections(data: ReportData): Markup[] {
     { title: "Client", kind: "address" },
     { title: "Requests", kind: "number", order: "descending" },
     { title: "Share", kind: "number" },
-    ...beforeColumns(before),
+    ...previousColumns(before),
     { title: "Country" },
     { title: "First seen", kind: "time" },
     { title: "Last seen", kind: "time" },
@@ -41,7 +41,7 @@ export function clientSections(data: ReportData): Markup[] {
     nameCell(client, place),
     countCell(client.count),
     { shown: shareWords(client.count, summary.total), value: client.count },
-    ...beforeCells(before, "clients", client.entry),
+    ...previousCells(before, "clients", client.entry),
     { shown: visibleText(countryWords(client.country ?? ""), 40) },
     timeCell(client.firstMs),
     timeCell(client.lastMs),
@@ -68,7 +68,7 @@ export function networkSection({ networks, summary, before }: ReportData): Marku
     { title: "Network", kind: "address" },
     { title: "Requests", kind: "number", order: "descending" },
     { title: "Share", kind: "number" },
-    ...beforeColumns(before),
+    ...previousColumns(before),
     { title: "Clients", kind: "number" },
     { title: "First seen", kind: "time" },
     { title: "Last seen", kind: "time" },
@@ -78,7 +78,7 @@ export function networkSection({ networks, summary, before }: ReportData): Marku
     { shown: entry },
     countCell(count),
     { shown: shareWords(count, summary.total), value: count },
-    ...beforeCells(before, "networks", entry),
+    ...previousCells(before, "networks", entry),
     countCell(clients),
     timeCell(firstMs),
     timeCell(lastMs),

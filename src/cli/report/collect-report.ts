@@ -1,4 +1,4 @@
-// Reads the data of a report: the blocked requests of the period and of the period before, the domain of the WAF, and its lists.
+// Reads the data of a report: the blocked requests of the period and of the previous period, the domain of the WAF, and its lists.
 import type { ListName } from "../../model/declared.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
@@ -11,7 +11,7 @@ import { LogReport } from "./report-statistics.ts";
 import type { LogReportSummary } from "./report-statistics.ts";
 import { NewestRows } from "./newest-rows.ts";
 import type { NewestRow } from "./newest-rows.ts";
-import { PeriodBefore } from "./period-before.ts";
+import { PreviousPeriod } from "./previous-period.ts";
 import type { LogFilter } from "../logs/log-filter.ts";
 import { isWithin } from "../logs/log-range.ts";
 import type { LogRange } from "../logs/log-range.ts";
@@ -43,8 +43,8 @@ export interface CollectedReport {
   readonly summary: LogReportSummary;
   readonly newest: readonly NewestRow[];
   /** Undefined if it was not read, or could not be read. */
-  readonly before: PeriodBefore | undefined;
-  readonly beforeFault: WafFault | undefined;
+  readonly before: PreviousPeriod | undefined;
+  readonly previousFault: WafFault | undefined;
   readonly domain: string | undefined;
   readonly primaryOrigin: string | undefined;
   readonly blocklist: WafResult<readonly string[]>;
@@ -69,8 +69,8 @@ export async function collectReport(
   const { range, filter, isFocused, topMax } = question;
   const counted = await countRange(ports, range);
   if (!counted.ok) return stopping.aborted ? { state: "Stopped" } : { state: "Failed", fault: counted.fault };
-  const countedBefore = question.before && (await countRange(ports, question.before));
-  watch.expect(counted.total + (countedBefore?.ok === true ? countedBefore.total : 0));
+  const countedPrevious = question.before && (await countRange(ports, question.before));
+  watch.expect(counted.total + (countedPrevious?.ok === true ? countedPrevious.total : 0));
   const report = new LogReport(periodOf(range, ports.clock.nowMs()));
   const newest = new NewestRows(newestRowsMax);
   const end = await readRange(ports, range, watch, (row, day) => {
@@ -83,8 +83,8 @@ export async function collectReport(
   if (end === "Stopped") return { state: "Stopped" };
   if (end !== "Done") return { state: "Failed", fault: end };
   const summary = report.summary(topMax);
-  const before = question.before && new PeriodBefore(summary);
-  const endBefore =
+  const before = question.before && new PreviousPeriod(summary);
+  const endPrevious =
     before === undefined || question.before === undefined
       ? "Done"
       : await readRange(ports, question.before, watch, (row) => {
@@ -93,13 +93,13 @@ export async function collectReport(
   const blocklist = await waf.readList("blocklist", { signal: stopping });
   const allowlist = await waf.readList("allowlist", { signal: stopping });
   const origins = await waf.readOrigins({ signal: stopping });
-  if (stopping.aborted || endBefore === "Stopped") return { state: "Stopped" };
+  if (stopping.aborted || endPrevious === "Stopped") return { state: "Stopped" };
   return {
     state: "Done",
     summary,
     newest: newest.ranked(),
-    before: endBefore === "Done" ? before : undefined,
-    beforeFault: endBefore === "Done" ? undefined : endBefore,
+    before: endPrevious === "Done" ? before : undefined,
+    previousFault: endPrevious === "Done" ? undefined : endPrevious,
     domain: origins.ok ? origins.value.domain : undefined,
     primaryOrigin: origins.ok ? origins.value.primary : undefined,
     blocklist,

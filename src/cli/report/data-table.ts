@@ -26,7 +26,7 @@ export function countCell(count: number): Cell {
 
 /** @param label the name of the table for screen readers */
 export function dataTable(label: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Markup {
-  // Roles, because the narrow layout takes them away from the elements.
+  // Explicit roles, because the styles of narrow screens remove the implicit ones.
   return html`<table class="data" role="table" aria-label="${label}">
     <thead role="rowgroup">
       <tr role="row">

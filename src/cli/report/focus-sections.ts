@@ -1,5 +1,6 @@
 // The sections of a report about single clients or networks: on which list they are and why, and their newest requests.
 import { listNames } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
 import { inThousands, listed } from "../../model/sentence.ts";
 import type { Cell, Column } from "./data-table.ts";
 import { html, visibleText } from "./html.ts";
@@ -7,6 +8,7 @@ import type { Markup } from "./html.ts";
 import { agentWords, reasonWords } from "./request-words.ts";
 import { timeCell } from "./client-sections.ts";
 import { listWords } from "./list-mark.ts";
+import type { ListState } from "./report-clients.ts";
 import type { FocusView, ReportData } from "./report-data.ts";
 import { tableSection } from "./table-section.ts";
 
@@ -22,7 +24,7 @@ function focusSection(view: FocusView): Markup {
   const lines = why.map((line) => visibleText(line, lineLengthMax)).join("\n");
   const explanation =
     why.length === 0
-      ? html`<p class="quiet">To see the responsible rules, make the report with -f and the folder of the WAF.</p>`
+      ? html`<p class="quiet">To see which rules are responsible, run the report with -f and the folder of the WAF.</p>`
       : html`<pre tabindex="0" aria-label="Why ${entry} is or is not on the lists">${lines}</pre>`;
   return html`<section class="focus">
     <h2>${entry} on the lists</h2>
@@ -31,15 +33,18 @@ function focusSection(view: FocusView): Markup {
 }
 
 function sentencesOf({ entry, lists, inside }: FocusView): string[] {
-  const state =
-    lists.state === "NoAddress"
-      ? `No entry of the lists covers all of ${entry}.`
-      : `State: ${listWords(entry, lists)}.`;
+  const state = stateSentence(entry, lists);
   const parts = listNames.flatMap((list) => {
     const entries = inside[list].filter((one) => one !== entry);
-    return entries.length === 0 ? [] : [`On the ${list} are parts of it: ${listed(entries, partsShownMax)}.`];
+    return entries.length === 0 ? [] : [`The ${list} contains parts of it: ${listed(entries, partsShownMax)}.`];
   });
   return [state, ...parts];
+}
+
+function stateSentence(entry: Entry, lists: ListState): string {
+  if (lists.state === "NoAddress") return `No entry of the lists covers all of ${entry}.`;
+  if (lists.state === "Unknown") return `A list could not be read, so it may contain ${entry} or not.`;
+  return `${entry} is ${listWords(entry, lists)}.`;
 }
 
 const columns: readonly Column[] = [

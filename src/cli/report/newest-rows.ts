@@ -1,4 +1,4 @@
-// The newest rows of a stream in no certain order, a fixed number of them.
+// Keeps a fixed number of the newest rows of a stream that is not ordered by time.
 import type { LogEntry } from "../../model/log-entry.ts";
 import { keptText } from "./row-texts.ts";
 

@@ -4,7 +4,7 @@ import type { Cell, Column } from "./data-table.ts";
 import { html } from "./html.ts";
 import type { Markup } from "./html.ts";
 import { agentWords, reasonWords, shareWords } from "./request-words.ts";
-import { beforeCells, beforeColumns } from "./before-column.ts";
+import { previousCells, previousColumns } from "./previous-column.ts";
 import type { ReportData } from "./report-data.ts";
 import { tableSection } from "./table-section.ts";
 
@@ -40,13 +40,13 @@ function rankingSection({ summary, before }: ReportData, kind: RankedKind): Mark
     { title: column, kind: kind === "paths" ? "path" : "words" },
     { title: "Requests", kind: "number", order: "descending" },
     { title: "Share", kind: "number" },
-    ...beforeColumns(before),
+    ...previousColumns(before),
   ];
   const rows = summary[kind].items.map(({ key, count }): Cell[] => [
     { shown: words(key) },
     countCell(count),
     { shown: shareWords(count, summary.total), value: count },
-    ...beforeCells(before, kind, key),
+    ...previousCells(before, kind, key),
   ]);
   return tableSection({ id: kind, title, ranking: summary[kind], columns, rows });
 }

@@ -99,7 +99,7 @@ function drawTime({ startMs, barMs, series, marks = [] }: TimeBars, { width, hei
   // The axis ends at a round number above the highest bar.
   const left = labelWidth(inThousands(10 * Math.max(0, ...sums))) + 16;
   const svg = draw(width, height, {
-    // Half of the last label is next to the last bar.
+    // The last label extends beyond the last bar.
     grid: { left, right: 48, top: marks.length > 0 ? 24 : 12, bottom: 30, outerBoundsMode: "none" },
     xAxis: {
       type: "category",

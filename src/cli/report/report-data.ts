@@ -4,7 +4,7 @@ import type { Entry } from "../../model/entry.ts";
 import type { HistoryEvent } from "../../model/history.ts";
 import type { ListState } from "./report-clients.ts";
 import type { ClientCount, LogReportSummary, NetworkCount } from "./report-statistics.ts";
-import type { PeriodBefore } from "./period-before.ts";
+import type { PreviousPeriod } from "./previous-period.ts";
 import type { NewestRow } from "./newest-rows.ts";
 
 export interface AssessedClient extends ClientCount {
@@ -32,12 +32,12 @@ export interface ReportData {
   readonly clients: readonly AssessedClient[];
   readonly networks: readonly AssessedNetwork[];
   /** Undefined if there is nothing to compare with. */
-  readonly before: { readonly period: string; readonly counts: PeriodBefore } | undefined;
+  readonly before: { readonly period: string; readonly counts: PreviousPeriod } | undefined;
   /** Empty for a report about all clients. */
   readonly focus: readonly FocusView[];
   /** The newest first; empty for a report about all clients. */
   readonly newest: readonly NewestRow[];
-  /** The changes of the lists in the period, oldest first; undefined if there is no history to read. */
+  /** The changes to the lists in the period, oldest first; undefined if there is no history to read. */
   readonly changes: readonly HistoryEvent[] | undefined;
   /** Whose WAF it is; undefined if the API did not return it. */
   readonly domain: string | undefined;

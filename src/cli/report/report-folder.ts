@@ -57,11 +57,11 @@ async function readHistory(
     return { events: await read() };
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
-    return { problem: `The changes of the lists are not shown: ${error.message}` };
+    return { problem: `The changes to the lists are not shown: ${error.message}` };
   }
 }
 
-/** Also of Allow rules that another rule overrides: a person decided that these addresses should not be blocked. */
+/** Includes Allow rules that another rule overrides: a person decided that these addresses should not be blocked. */
 function exemptionsOf({ gathered }: InstanceSight, { rules }: DesiredState): Exemption[] {
   const allowed = rules
     .filter(({ rule, expired, isAttached }) => rule.action === "Allow" && !expired && isAttached)

@@ -111,7 +111,7 @@ function tilesOf(data: ReportData): Markup {
     before === undefined
       ? {}
       : {
-          note: `${changeWords(total, before.counts.total)}: ${inThousands(before.counts.total)} in the period before`,
+          note: `${changeWords(total, before.counts.total)}: ${inThousands(before.counts.total)} in the previous period`,
         };
   const tiles: readonly Tile[] = [
     { name: "Blocked requests", value: inThousands(total), ...change },
@@ -163,6 +163,6 @@ function atLeast({ distinctMin, shortMax }: Ranking<unknown>): string {
 function emptySection(): Markup {
   return html`<section>
     <h2>No blocked requests</h2>
-    <p>The WAF has no such requests in this period.</p>
+    <p>The WAF blocked no such requests in this period.</p>
   </section>`;
 }

@@ -8,7 +8,7 @@ import type { LogRange } from "../logs/log-range.ts";
 /** The API's limit for the age of a period; see `parseRange` for its length. */
 const rangeDaysMax = 365;
 
-/** Days are whole, but a period that starts at a time ends now at the latest: its bars are short. */
+/** A period that starts at a time ends now at the latest, because its bars are short. Otherwise, days are included as a whole. */
 export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): Period {
   const endMs = untilMs ?? (days.lastDay + 1) * dayMs;
   if (sinceMs === undefined) return { startMs: days.firstDay * dayMs, endMs };
@@ -16,7 +16,7 @@ export function periodOf({ days, sinceMs, untilMs }: LogRange, nowMs: number): P
 }
 
 /** As long as the part of the period that has passed. Undefined if none of it has. */
-export function rangeBefore(range: LogRange, nowMs: number): LogRange | undefined {
+export function previousRange(range: LogRange, nowMs: number): LogRange | undefined {
   const { startMs, endMs } = periodOf(range, nowMs);
   const spanMs = Math.min(endMs, nowMs) - startMs;
   if (spanMs <= 0) return undefined;

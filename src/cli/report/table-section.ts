@@ -31,7 +31,7 @@ function leftOutNote({ items, shortMax, distinctMin }: Ranking<unknown>): Markup
   if (shortMax > 0) {
     return html`<p class="quiet">
       There are more than ${inThousands(distinctMin)} different values, and only the most frequent are counted. Each
-      number may be too small by at most ${inThousands(shortMax)}, and a first time may be too late.
+      count may be too low by at most ${inThousands(shortMax)}, and the time of a first request may be too late.
     </p>`;
   }
   if (left <= 0) return html``;

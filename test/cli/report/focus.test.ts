@@ -37,7 +37,7 @@ async function folderOf(world: LogWorld) {
 }
 
 describe("a report about a folder's WAF", () => {
-  test("suggests to block nobody who is exempt, marks changes of the lists, and compares with the period before", async () => {
+  test("suggests to block nobody who is exempt, marks changes to the lists, and compares with the previous period", async () => {
     await using world = await logWorld({ now });
     await using files = await folderOf(world);
     const from = ["-f", files.path, "--allow-insecure-http"];
@@ -79,7 +79,7 @@ describe("a report about a folder's WAF", () => {
       expect.stringContaining("203.0.113.10"),
       "WafIpRule shop/scanners",
     ]);
-    expect(stdout).toContain("+567 %: 3 in the period before");
+    expect(stdout).toContain("+567 %: 3 in the previous period");
   });
 
   test("about one client and one network shows what they did, and what `why` says", async () => {

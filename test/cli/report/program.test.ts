@@ -170,7 +170,7 @@ describe("the report", () => {
     await using world = await logWorld({ now });
     const { code, stdout } = await runWafsync(report(world.simulator, "--out", "-"), { environment });
     expect(code).toBe(0);
-    expect(stdout).toContain("The WAF has no such requests in this period.");
+    expect(stdout).toContain("The WAF blocked no such requests in this period.");
     expect(stdout).not.toContain("<table");
   });
 });

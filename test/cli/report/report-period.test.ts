@@ -1,12 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { describeRange, parseRange } from "../../../src/cli/logs/log-range.ts";
-import { isKept, periodOf, rangeBefore } from "../../../src/cli/report/report-period.ts";
+import { isKept, periodOf, previousRange } from "../../../src/cli/report/report-period.ts";
 
 const nowMs = Date.parse("2026-11-22T09:30:00Z");
 
 function periods(since: string, until: string) {
   const range = parseRange(since, until, nowMs);
-  const before = rangeBefore(range, nowMs);
+  const before = previousRange(range, nowMs);
   const { startMs, endMs } = periodOf(range, nowMs);
   const words = [startMs, endMs].map((timeMs) => new Date(timeMs).toISOString().slice(0, 16));
   return [
@@ -18,7 +18,7 @@ function periods(since: string, until: string) {
 
 const hourMs = 3_600_000;
 
-describe("the period before", () => {
+describe("the previous period", () => {
   test.each([
     ["24h", "today", ["2026-11-21T09:30", "2026-11-22T09:30"], "2026-11-20 09:30 to 2026-11-21 09:30", 24],
     ["yesterday", "yesterday", ["2026-11-21T00:00", "2026-11-22T00:00"], "2026-11-20 00:00 to 2026-11-21 00:00", 24],
@@ -30,8 +30,8 @@ describe("the period before", () => {
   });
 
   test("does not exist for a period in the future, and may be older than the plan keeps logs", () => {
-    expect(rangeBefore(parseRange("2026-11-23", "2026-11-24", nowMs), nowMs)).toBeUndefined();
-    const before = rangeBefore(parseRange("20d", "today", nowMs), nowMs);
+    expect(previousRange(parseRange("2026-11-23", "2026-11-24", nowMs), nowMs)).toBeUndefined();
+    const before = previousRange(parseRange("20d", "today", nowMs), nowMs);
     expect(before && isKept("Basic", before, nowMs)).toBe(false);
     expect(before && isKept("Advanced", before, nowMs)).toBe(true);
     expect(before && isKept(undefined, before, nowMs)).toBe(true);

@@ -1,13 +1,13 @@
 import { expect, test } from "@jest/globals";
 import { LogReport } from "../../../src/cli/report/report-statistics.ts";
-import { PeriodBefore } from "../../../src/cli/report/period-before.ts";
+import { PreviousPeriod } from "../../../src/cli/report/previous-period.ts";
 import { row } from "../../support/fakes/scripted-logs.ts";
 
-test("The period before counts exactly what the report shows, whatever else came", () => {
+test("The previous period counts exactly what the report shows, whatever else came", () => {
   const report = new LogReport({ startMs: 0, endMs: 86_400_000 });
   report.add(row("/a", { client_ip: "192.0.2.1" }), 0, 0);
   report.add(row("/b", { client_ip: "2001:db8::1", block_reason: "XSS 1", user_agent: null }), 0, 0);
-  const before = new PeriodBefore(report.summary(5));
+  const before = new PreviousPeriod(report.summary(5));
   const spelled = ["192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2", "2001:DB8:0::2"];
   for (const client_ip of spelled) before.add(row("/a?x=1", { client_ip }));
   for (let place = 0; place < 50_000; place += 1) before.add(row(`/${place}`, { client_ip: "198.51.100.1" }));

@@ -1,4 +1,4 @@
-// Counts the requests of the period before a report, of exactly those clients, reasons and so on that the report shows. So the
+// Counts the requests of the previous period a report, of exactly those clients, reasons and so on that the report shows. So the
 // numbers are exact, and the memory is as small as the report.
 import { readObservedEntry } from "../../model/entry.ts";
 import { networkOf } from "../../model/client-network.ts";
@@ -20,7 +20,7 @@ export const comparedKinds = [
 ] as const;
 export type ComparedKind = (typeof comparedKinds)[number];
 
-export class PeriodBefore {
+export class PreviousPeriod {
   readonly #counts: Readonly<Record<ComparedKind, Map<string, number>>>;
   #total = 0;
 
