@@ -8,6 +8,8 @@ import { html, trusted, visibleText } from "./html.ts";
 import type { Markup } from "./html.ts";
 
 const nameLengthMax = 160;
+/** Attackers can invent as many reasons and countries as they like. */
+const rankedRowsMax = 300;
 
 /** `label` says what the chart shows, and its main result. */
 export function chartFigure(label: string, { wide, narrow }: Drawings): Markup {
@@ -50,11 +52,10 @@ export function rankTable(label: string, column: string, rows: readonly RankedRo
     { title: column, kind: "words" },
     { title: "Requests", kind: "number", order: "descending" },
   ];
-  return folded(
-    label,
-    columns,
-    rows.map(({ label: name, count }) => [{ shown: name }, countCell(count)]),
-  );
+  const shown = rows.slice(0, rankedRowsMax);
+  const cells = shown.map(({ label: name, count }): Cell[] => [{ shown: name }, countCell(count)]);
+  const left = rows.length - shown.length;
+  return folded(label, columns, cells, left === 0 ? "" : `The first ${shown.length} of ${inThousands(rows.length)}.`);
 }
 
 /** `12 more, with 345 requests in all.`; empty if the chart has all rows. */
@@ -63,9 +64,10 @@ export function leftNote({ left }: RankChart): Markup {
   return html`<p class="quiet">${inThousands(left.rows)} more, with ${inThousands(left.count)} requests in all.</p>`;
 }
 
-function folded(label: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Markup {
+function folded(label: string, columns: readonly Column[], rows: readonly (readonly Cell[])[], note = ""): Markup {
   return html`<details>
     <summary>Show as a table</summary>
+    ${note === "" ? [] : [html`<p class="quiet">${note}</p>`]}
     <div class="scroll" role="region" tabindex="0" aria-label="${label}">${dataTable(label, columns, rows)}</div>
   </details>`;
 }

@@ -30,12 +30,9 @@ function rankSection(kind: string, column: string, rows: readonly RankedRow[]): 
   return html`<section id="by-${kind}">
     <h2>By ${kind}</h2>
     ${chartFigure(`Blocked requests by ${kind}${main}`, chart)} ${leftNote(chart)}
-    ${rankTable(`Blocked requests by ${kind}`, column, rows.slice(0, tableRowsMax))}
+    ${rankTable(`Blocked requests by ${kind}`, column, rows)}
   </section>`;
 }
-
-/** Attackers can invent as many reasons and countries as they like. */
-const tableRowsMax = 300;
 
 function timeWordsOf({ overTime, barMs, barsStartMs }: LogReportSummary): string {
   const highest = Math.max(...overTime);
