@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import { array, assert, constantFrom, nat, property, record } from "fast-check";
 import { entriesOverTime } from "../../../src/cli/page/entries-over-time.ts";
 import type { HistoryEvent, HistoryKind } from "../../../src/model/history.ts";
 import { historyKinds } from "../../../src/model/history.ts";
@@ -28,11 +28,11 @@ describe("The number of managed entries over time", () => {
   });
 
   test("never has more than 90 steps, ends with now, and is never negative", () => {
-    const arbitraryEvent = fc
-      .record({ kind: fc.constantFrom(...historyKinds), agoMs: fc.nat(200 * dayMs), count: fc.nat(20) })
-      .map(({ kind, agoMs, count }) => event(kind, agoMs, count));
-    fc.assert(
-      fc.property(fc.array(arbitraryEvent, { minLength: 1 }), fc.nat(50), (events, blocklist) => {
+    const arbitraryEvent = record({ kind: constantFrom(...historyKinds), agoMs: nat(200 * dayMs), count: nat(20) }).map(
+      ({ kind, agoMs, count }) => event(kind, agoMs, count),
+    );
+    assert(
+      property(array(arbitraryEvent, { minLength: 1 }), nat(50), (events, blocklist) => {
         const over = entriesOverTime(events, { blocklist, allowlist: 0 }, nowMs);
         const counts = over?.counts.blocklist ?? [];
         expect(counts.length).toBeLessThanOrEqual(90);

@@ -27,23 +27,23 @@ beforeAll(async () => {
           if (asked.path === "/broken") throw new TypeError("it is broken");
           return { status: 200, type: "text/html; charset=utf-8", body: "<p>ü</p>" };
         },
-        close: async () => {
-          closes += 1;
-        },
+        close: async () => undefined,
       };
     },
     onProblem: (error) => problems.push(error),
   });
 });
 
-afterAll(async () => {
-  await server.close();
-  expect(closes).toBe(1);
-});
+afterAll(async () => await server.close());
 
-async function ask(path: string, headers: Readonly<Record<string, string>> = {}, method = "GET"): Promise<Answer> {
+async function ask(
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  method = "GET",
+  url = server.url,
+): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const sent = request(new URL(server.url), { path, method, headers, agent: false }, (response) => {
+  const sent = request(new URL(url), { path, method, headers, agent: false }, (response) => {
     let body = "";
     response.setEncoding("utf8").on("data", (text: string) => {
       body += text;
@@ -111,5 +111,22 @@ describe("The server of the page", () => {
     expect([status, body]).toEqual([500, expect.stringContaining("This is a bug in wafsync")]);
     expect(body).not.toContain("it is broken");
     expect(problems).toHaveLength(1);
+  });
+
+  test("closes what it has loaded, and nothing that it has not", async () => {
+    const load = async () => ({
+      handle: async () => ({ status: 200, type: "text/plain", body: "" }),
+      close: async () => {
+        closes += 1;
+      },
+    });
+    const bind = { host: "127.0.0.1", port: 0 };
+    const unused = await startPageServer({ bind, load, onProblem: () => undefined });
+    await unused.close();
+    expect(closes).toBe(0);
+    const used = await startPageServer({ bind, load, onProblem: () => undefined });
+    await ask("/", {}, "GET", used.url);
+    await used.close();
+    expect(closes).toBe(1);
   });
 });
