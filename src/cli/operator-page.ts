@@ -33,6 +33,7 @@ async function loadApp(sight: OperatorSight): Promise<PageApp> {
     isCluster: true,
     wordsOf: () => "",
     words: "",
+    readsAllLogs: false,
     clock: realClock,
   });
 }

@@ -29,6 +29,7 @@ export async function runUi(options: UiOptions): Promise<number> {
     isCluster: options.from === undefined,
     wordsOf: (instance) => planningWords(options, instance),
     words: targetWords(options),
+    readsAllLogs: true,
     clock: realClock,
   });
   return await withStopSignals(async ({ stop }) => {

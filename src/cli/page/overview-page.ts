@@ -11,7 +11,13 @@ const rowsMax = 100;
 const feedsMax = 100;
 const messageLengthMax = 400;
 const order = { False: 0, Unknown: 1, True: 2 } as const;
-const marks = { False: ["bad", "Not ready"], Unknown: ["open", "In progress"], True: ["good", "Ready"] } as const;
+const marks = { False: ["bad", "Not ready"], Unknown: ["open", ""], True: ["good", "Ready"] } as const;
+/** Reasons that people need not read. */
+const plainReasons: Readonly<Record<string, string>> = {
+  Ready: "",
+  Progressing: "In progress",
+  "": "Not reported yet",
+};
 
 export interface OverviewChoice {
   /** From 1. */
@@ -44,7 +50,7 @@ export function overviewPage(summary: Summary, choice: OverviewChoice): string {
       tiles([
         ["WAFs", totals.instances],
         ["Not ready", totals.notReady],
-        ["In progress", totals.unknown],
+        ["In progress or paused", totals.unknown],
         ["Blocked", totals.blocked],
         ["Allowed", totals.allowed],
         ["Pending writes", totals.pending],
@@ -61,7 +67,7 @@ function titleOf({ totals: { instances, notReady, unknown }, refused }: Summary)
   if (instances === 0) return "There is no WAF";
   const all = counted(instances, "WAF", "WAFs");
   if (notReady > 0) return `${inThousands(notReady)} of ${all} ${notReady === 1 ? "is" : "are"} not ready`;
-  if (unknown > 0) return `${inThousands(unknown)} of ${all} ${unknown === 1 ? "is" : "are"} in progress`;
+  if (unknown > 0) return `${inThousands(unknown)} of ${all} ${unknown === 1 ? "is" : "are"} in progress or paused`;
   return instances === 1 ? "The WAF is ready" : `All ${all} are ready`;
 }
 
@@ -146,8 +152,8 @@ function pageHref(page: number, find: string): string {
 
 export function stateMark({ ready, reason }: Pick<InstanceSummary, "ready" | "reason">): Markup {
   const [kind, words] = marks[ready];
-  const detail = reason === "" || reason === "Ready" ? "" : `: ${reason}`;
-  return html`<span class="mark ${kind}">${words}${shown(detail, 60)}</span>`;
+  const detail = shown(plainReasons[reason] ?? reason, 60);
+  return html`<span class="mark ${kind}">${[words, detail].filter((part) => part !== "").join(": ")}</span>`;
 }
 
 function instanceRow(instance: InstanceSummary): Markup {

@@ -34,6 +34,8 @@ export interface PageParts {
   /** How commands name the same target: to plan for an instance, and otherwise. */
   readonly wordsOf: (instance: SeenInstance) => string;
   readonly words: string;
+  /** Whether the page reads the logs of every WAF, or only where `spec.logs` is enabled. */
+  readonly readsAllLogs: boolean;
   readonly clock: Clock;
 }
 
@@ -190,12 +192,17 @@ class App implements PreparedPageApp {
   }
 
   async #requestsOf(name: ObjectName, key: string): Promise<BlockedRequests> {
-    const { clock, target } = this.#parts;
+    const { clock, target, readsAllLogs } = this.#parts;
     const nowMs = clock.nowMs();
     const kept = this.#requests.get(key);
     if (kept !== undefined && nowMs - kept.readAtMs < requestsKeptMs) return kept.requests;
     const called = await this.#inTurn(async () => {
       const sight = await target.look(name, { live: false });
+      if (!readsAllLogs && !sight.gathered.instance.logs.enabled) {
+        const problem =
+          "spec.logs.enabled is not set. To see them, use `wafsync ui` or `wafsync report` with your own permissions.";
+        return { ok: false, problem } as const;
+      }
       const stopping = this.#stopping.signal;
       return await target.callWaf(
         sight,
