@@ -69,7 +69,16 @@ async function startOperator({ kubeconfig }: ControlPlane): Promise<string> {
     "The operator",
     "In a cluster it is a Deployment (deploy/kustomize). Here it runs on this terminal, and says what it does.",
   );
-  const ports = ["--host", "127.0.0.1", "--health-port", "0", "--metrics-port", "0", "--ui-bind-address", "127.0.0.1:0"];
+  const ports = [
+    "--host",
+    "127.0.0.1",
+    "--health-port",
+    "0",
+    "--metrics-port",
+    "0",
+    "--ui-bind-address",
+    "127.0.0.1:0",
+  ];
   const how = [
     "--kubeconfig",
     kubeconfig,
@@ -108,7 +117,7 @@ function tellWhatToTry(kubeconfig: string, control: string, page: string): void 
   stage.step("Your turn", "In another terminal:");
   stage.table([
     ["kubectl", `export KUBECONFIG=${kubeconfig}`],
-    ["the page", `${page} of the operator; in a cluster: kubectl port-forward -n wafsync-system deployment/wafsync 8082`],
+    ["the page", `open ${page} (elsewhere: kubectl port-forward -n wafsync-system deployment/wafsync 8082)`],
     ["your own", "node src/cli/main.ts ui --bind-address 127.0.0.1:0"],
     ["look", "kubectl describe wafip scanners -n shop"],
     ["block", "node src/cli/main.ts block 192.0.2.250 -n shop --for 2h"],

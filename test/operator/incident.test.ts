@@ -268,6 +268,8 @@ await describeOperator("the commands of an incident", (world) => {
     const page = await operator.page(`/instances/${instance}`);
     expect([page.status, page.text.includes("Managed entries over time")]).toEqual([200, true]);
     expect((await operator.page("/")).text).toContain(waf.domain);
+    const requests = await operator.page(`/instances/${instance}/requests`);
+    expect([requests.status, requests.text.includes("spec.logs.enabled is not set")]).toEqual([400, true]);
   });
 
   test("wafsync ui shows a responder one namespace, and what is missing", async () => {

@@ -2,7 +2,6 @@
 // as it was reported.
 import packageJson from "../../../package.json" with { type: "json" };
 import type { InstanceSummary, Summary } from "../../api/summary.ts";
-import { LruMap } from "../../async/lru-map.ts";
 import type { Clock } from "../../async/clock.ts";
 import { Turns } from "../../async/turns.ts";
 import { AddressCover } from "../../model/address-cover.ts";
@@ -17,10 +16,9 @@ import type { SeenInstance } from "../targets/seen.ts";
 import type { Target } from "../targets/target.ts";
 import { explainOn } from "../why-command.ts";
 import type { WhyView } from "../why-view.ts";
-import type { BlockedRequests } from "./blocked-requests.ts";
-import { readBlockedRequests } from "./blocked-requests.ts";
 import { historyPage } from "./history-page.ts";
 import type { ReadHistory } from "./instance-page.ts";
+import { KeptRequests } from "./kept-requests.ts";
 import { overviewPage, readChoice, refusal } from "./overview-page.ts";
 import { assetAt, framed, shown } from "./page-frame.ts";
 import type { PageApp, PageRequest, PageResponse } from "./page-server.ts";
@@ -43,9 +41,6 @@ export interface PageParts {
 const searchedMax = 10;
 /** Further searches are refused while so many wait. */
 const waitingMax = 8;
-/** How long the requests of an instance are kept. */
-const requestsKeptMs = 5 * 60_000;
-const requestsOfInstancesMax = 3;
 
 export interface PreparedPageApp extends PageApp {
   /** Reads everything once, before anyone asks. Returns the reason if there is nothing to see. */
@@ -56,23 +51,19 @@ export function createPageApp(parts: PageParts): PreparedPageApp {
   return new App(parts);
 }
 
-interface KeptRequests {
-  readonly requests: BlockedRequests;
-  readonly readAtMs: number;
-}
-
 class App implements PreparedPageApp {
   readonly #parts: PageParts;
   readonly #cache: SummaryCache;
   readonly #turns = new Turns();
-  readonly #stopping = new AbortController();
-  #requests = new LruMap<string, KeptRequests>(requestsOfInstancesMax);
+  readonly #requests: KeptRequests;
+  /** Pages that were made of a summary: many people may look at the same WAF. */
+  readonly #pages = new WeakMap<Summary, Map<string, Promise<string>>>();
   #waiting = 0;
-  #forgetLater: () => void = () => undefined;
 
   constructor(parts: PageParts) {
     this.#parts = parts;
     const { target, clock, wordsOf, isCluster } = parts;
+    this.#requests = new KeptRequests(parts);
     this.#cache = new SummaryCache({
       see: async () => await target.see(),
       summarize: (seen) => summarize(seen, { version: packageJson.version, words: wordsOf, isCluster }),
@@ -102,9 +93,8 @@ class App implements PreparedPageApp {
   }
 
   async close(): Promise<void> {
-    this.#stopping.abort();
+    this.#requests.close();
     this.#cache.close();
-    this.#forgetLater();
     await this.#turns.ended();
     await this.#parts.target.close();
   }
@@ -131,9 +121,11 @@ class App implements PreparedPageApp {
     { query, summary }: { readonly query: URLSearchParams; readonly summary: Summary },
   ): Promise<PageResponse> {
     if (view === undefined) {
-      // The chart library is large, and the first page needs none.
-      const { instancePage } = await import("./instance-page.ts");
-      return page(200, instancePage(summary, instance, await this.#history(name), this.#parts.clock.nowMs()));
+      const pages = this.#pages.get(summary) ?? new Map<string, Promise<string>>();
+      this.#pages.set(summary, pages);
+      const made = pages.get(instance.instance) ?? this.#instancePage(name, instance, summary);
+      pages.set(instance.instance, made);
+      return page(200, await made);
     }
     if (view === "history") {
       const address = query.get("address") ?? "";
@@ -150,11 +142,17 @@ class App implements PreparedPageApp {
         path: [],
       });
       if (!parsed.ok) throw new CommandError(`${JSON.stringify(client)} is not a client`, `${parsed.problem}.`);
-      const requests = await this.#requestsOf(name, instance.instance);
+      const requests = this.#requests.get(name) ?? (await this.#inTurn(async () => await this.#requests.read(name)));
       const { requestsPage } = await import("./requests-page.ts");
       return page(200, requestsPage(summary, requests, { instance: instance.instance, client, fits: parsed.filter }));
     }
     return page(404, errorPage(summary, "There is no such page."));
+  }
+
+  async #instancePage(name: ObjectName, instance: InstanceSummary, summary: Summary): Promise<string> {
+    // The chart library is large, and the first page needs none.
+    const { instancePage } = await import("./instance-page.ts");
+    return instancePage(summary, instance, await this.#history(name), this.#parts.clock.nowMs());
   }
 
   async #history(instance: ObjectName): Promise<ReadHistory> {
@@ -189,33 +187,6 @@ class App implements PreparedPageApp {
       200,
       whyPage(frame, { address, views, words }, (line) => this.#redact(line)),
     );
-  }
-
-  async #requestsOf(name: ObjectName, key: string): Promise<BlockedRequests> {
-    const { clock, target, readsAllLogs } = this.#parts;
-    const nowMs = clock.nowMs();
-    const kept = this.#requests.get(key);
-    if (kept !== undefined && nowMs - kept.readAtMs < requestsKeptMs) return kept.requests;
-    const called = await this.#inTurn(async () => {
-      const sight = await target.look(name, { live: false });
-      if (!readsAllLogs && !sight.gathered.instance.logs.enabled) {
-        const problem =
-          "spec.logs.enabled is not set. To see them, use `wafsync ui` or `wafsync report` with your own permissions.";
-        return { ok: false, problem } as const;
-      }
-      const stopping = this.#stopping.signal;
-      return await target.callWaf(
-        sight,
-        async (waf) => await readBlockedRequests(waf, (line) => this.#redact(line), { nowMs, stopping }),
-      );
-    });
-    if (!called.ok) throw new CommandError(`the log of ${key} was not read: ${called.problem}`);
-    this.#requests.set(key, { requests: called.value, readAtMs: nowMs });
-    this.#forgetLater();
-    this.#forgetLater = clock.schedule(requestsKeptMs, () => {
-      this.#requests = new LruMap(requestsOfInstancesMax);
-    });
-    return called.value;
   }
 
   /** One WAF is called at a time, however many people search. @throws CommandError if too many wait */

@@ -50,11 +50,11 @@ section, .tile { background: var(--card); border: 1px solid var(--line); border-
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-size: 13px; font-weight: 600; color: var(--quiet); white-space: nowrap; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-tr:last-child > * { border-bottom: 0; }
+tbody tr:last-child > * { border-bottom: 0; }
 tbody th { font-size: 15px; font-weight: 400; color: var(--text); white-space: normal; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .words { overflow-wrap: anywhere; min-width: 200px; }
-.name { overflow-wrap: anywhere; min-width: 170px; }
+.name { overflow-wrap: anywhere; min-width: 185px; }
 .time { white-space: nowrap; font-variant-numeric: tabular-nums; }
 code, pre, .path { font-family: ui-monospace, monospace; font-size: 13px; }
 .path { overflow-wrap: anywhere; min-width: 160px; }
