@@ -40,7 +40,8 @@ export async function runUi(options: UiOptions): Promise<number> {
       if (refused !== undefined) notes.line(`warning: ${refused}`);
       server = await startPageServer({
         bind,
-        load: async () => app,
+        // Closed below, also if nobody ever asked for the page.
+        load: async () => ({ handle: async (request) => await app.handle(request), close: async () => undefined }),
         onProblem: (error) => notes.line(`error: ${String((redactError(error, redact) as Partial<Error>).message)}`),
       }).catch((error: unknown) => {
         const { code = "unknown error" } = error as NodeJS.ErrnoException;
@@ -50,7 +51,8 @@ export async function runUi(options: UiOptions): Promise<number> {
       if (!stop.aborted) await once(stop, "abort");
       return 0;
     } finally {
-      await (server ?? app).close();
+      await server?.close();
+      await app.close();
     }
   });
 }
