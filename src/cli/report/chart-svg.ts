@@ -11,16 +11,18 @@ const bar =
 const libraryData = / ecmeta_[a-z_]+="[^"]*"/gu;
 const flat = /^M\S+ \S+l(?:0 |\S+ 0l0 0l)/u;
 
+/** Without style elements, style attributes and classes: the styles of the page apply. */
+export function unstyledSvg(svg: string): string {
+  return svg.replace(styleElement, "").replace(styleOrClass, "").replace(emptyLine, "");
+}
+
 /** @param tooltipOf returns the tooltip of a bar by the positions of its series and value */
-export function pageSvg(svg: string, tooltipOf: (series: number, place: number) => string): string {
+export function withTooltips(svg: string, tooltipOf: (series: number, place: number) => string): string {
   return svg
-    .replace(styleElement, "")
-    .replace(styleOrClass, "")
     .replace(bar, (_whole, shape: string, fill: string, series: string, place: string) => {
       if (flat.test(shape)) return "";
       const tooltip = tooltipOf(Number(series), Number(place));
       return html`<path class="bar" d="${shape}" fill="${fill}"><title>${tooltip}</title></path>`.text;
     })
-    .replace(libraryData, "")
-    .replace(emptyLine, "");
+    .replace(libraryData, "");
 }

@@ -6,7 +6,7 @@ import { init, use } from "echarts/core";
 import type { EChartsCoreOption } from "echarts/core";
 import { SVGRenderer } from "echarts/renderers";
 import { inThousands } from "../../model/sentence.ts";
-import { pageSvg } from "./chart-svg.ts";
+import { unstyledSvg, withTooltips } from "./chart-svg.ts";
 import { visibleText } from "./html.ts";
 import { fittingLabel, labelWidth } from "./label-width.ts";
 import { timeWords } from "./request-words.ts";
@@ -122,7 +122,7 @@ function drawTime({ startMs, barMs, series, marks = [] }: TimeBars, { width, hei
       ...(place === 0 && marks.length > 0 && { markLine: markLineOf(marks) }),
     })),
   });
-  return pageSvg(svg, (place, bar) => {
+  return withTooltips(svg, (place, bar) => {
     const name = visibleText(series[place]?.name ?? "", labelLengthMax);
     return `${labels[bar] ?? ""}: ${inThousands(series[place]?.counts[bar] ?? 0)} ${name} (of ${inThousands(sums[bar] ?? 0)})`;
   });
@@ -175,7 +175,7 @@ function drawRanks(
       },
     ],
   });
-  return pageSvg(svg, (_, place) => {
+  return withTooltips(svg, (_, place) => {
     const { label, count } = rows[place] ?? { label: "", count: 0 };
     return `${visibleText(label, labelLengthMax)}: ${inThousands(count)}`;
   });
@@ -185,12 +185,12 @@ function barSeries(name: string, data: readonly number[], color: string) {
   return { type: "bar", name, data, itemStyle: { color }, silent: true, emphasis: { disabled: true } };
 }
 
-/** The SVG as the library draws it: see `pageSvg` for what a page needs. */
+/** Without inline styles, which the policy of a page forbids. */
 export function draw(width: number, height: number, option: EChartsCoreOption): string {
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
   try {
     chart.setOption({ animation: false, textStyle: { fontFamily }, ...option });
-    return chart.renderToSVGString({ useViewBox: true });
+    return unstyledSvg(chart.renderToSVGString({ useViewBox: true }));
   } finally {
     chart.dispose();
   }
