@@ -19,9 +19,8 @@ describe("Rows that attackers wrote", () => {
 
   beforeAll(async () => {
     world = await logWorld({ now: new Date(nowMs).toISOString() });
-    for (const row of rows) expect(world.simulator.waf(logKey).addLogEntry(row as never, 0)).toBe(true);
     const last = { ...rows[0], client_ip: client, request_path: rows.map(({ request_path }) => request_path).join("") };
-    expect(world.simulator.waf(logKey).addLogEntry(last as never, 0)).toBe(true);
+    for (const row of [...rows, last]) world.simulator.waf(logKey).addLogEntry(row as never, 0);
   });
   afterAll(async () => await world[Symbol.asyncDispose]());
 
