@@ -19,7 +19,7 @@ const columns: readonly Column[] = [
   { title: "List" },
   { title: "Count", kind: "number" },
   { title: "Entries", kind: "words" },
-  { title: "For" },
+  { title: "For", kind: "text" },
 ];
 
 /** Empty without a history. */

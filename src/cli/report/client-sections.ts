@@ -32,10 +32,10 @@ export function clientSections(data: ReportData): Markup[] {
     { title: "Requests", kind: "number", order: "descending" },
     { title: "Share", kind: "number" },
     ...previousColumns(before),
-    { title: "Country" },
+    { title: "Country", kind: "text" },
     { title: "First seen", kind: "time" },
     { title: "Last seen", kind: "time" },
-    { title: "Lists" },
+    { title: "Lists", kind: "text" },
   ];
   const rows = clients.map((client, place): Cell[] => [
     nameCell(client, place),
@@ -72,7 +72,7 @@ export function networkSection({ networks, summary, before }: ReportData): Marku
     { title: "Clients", kind: "number" },
     { title: "First seen", kind: "time" },
     { title: "Last seen", kind: "time" },
-    { title: "Lists" },
+    { title: "Lists", kind: "text" },
   ];
   const rows = networks.map(({ entry, count, clients, firstMs, lastMs, lists }): Cell[] => [
     { shown: entry },

@@ -5,8 +5,8 @@ import type { Markup } from "./html.ts";
 
 export interface Column {
   readonly title: string;
-  /** A class of the cells: `number` aligns to the right and sorts by value. */
-  readonly kind?: "number" | "address" | "path" | "words" | "time";
+  /** A class of the cells: `number` aligns to the right and sorts by value; `words` and `path` take the free space. */
+  readonly kind?: "number" | "address" | "path" | "text" | "time" | "words";
   /** The table is sorted by this column already. */
   readonly order?: "ascending" | "descending";
 }

@@ -50,11 +50,11 @@ function stateSentence(entry: Entry, lists: ListState): string {
 const columns: readonly Column[] = [
   { title: "Time", kind: "time", order: "descending" },
   { title: "Client", kind: "address" },
-  { title: "Method" },
+  { title: "Method", kind: "text" },
   { title: "Status", kind: "number" },
   { title: "Path", kind: "path" },
-  { title: "Reason" },
-  { title: "User agent" },
+  { title: "Reason", kind: "text" },
+  { title: "User agent", kind: "text" },
 ];
 
 /** Empty for a report about all clients. */

@@ -58,7 +58,7 @@ figure + .quiet, figure + .legend + details, figure + details { margin-top: 10px
 .scroll { overflow: auto; max-height: 420px; }
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; font-size: 13px; font-weight: 600; color: var(--quiet); }
-td, dd, li, summary, .quiet { overflow-wrap: anywhere; }
+dd, li, summary, .quiet, .address, .path, .words, .text { overflow-wrap: anywhere; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th button { font: inherit; color: inherit; border: 0; padding: 0; text-decoration: underline dotted; text-underline-offset: 3px; }
 th[aria-sort="ascending"] button::after { content: " ▲"; } th[aria-sort="descending"] button::after { content: " ▼"; }
@@ -66,7 +66,9 @@ tr:last-child td { border-bottom: 0; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .address, .path, pre { font-family: ui-monospace, monospace; font-size: 13px; }
 .time { white-space: nowrap; }
-.path, .words { overflow-wrap: anywhere; width: 60%; }
+.address, .text { min-width: 9em; }
+.path, .words { width: 60%; min-width: 12em; }
+#newest .path { width: 30%; }
 .number + :not(.number) { padding-left: 20px; }
 .mark { border-radius: 999px; padding: 1px 10px; font-size: 13px; }
 .listed { color: var(--good); background: var(--good-back); }
@@ -88,7 +90,7 @@ pre { margin: 12px 0 0; padding: 12px 14px; background: var(--page); border: 1px
   .data thead th, .data thead th.number + :not(.number) { border: 0; padding: 0; }
   .data tbody tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 14px; padding: 8px 0; border-bottom: 1px solid var(--line); }
   .data tbody tr:last-child { border-bottom: 0; }
-  .data td, .data td.number + :not(.number) { display: flex; gap: 8px; border: 0; padding: 1px 0; text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 0; }
+  .data td, .data td.number + :not(.number) { display: flex; gap: 8px; border: 0; padding: 1px 0; text-align: left; white-space: normal; overflow-wrap: anywhere; min-width: 0; width: auto; }
   .data td.time, .data td.address, .data td.path, .data td.words, .data td:last-child { grid-column: 1 / -1; }
   .data td::before { content: attr(data-label); color: var(--quiet); flex: none; font: 13px/1.7 system-ui, sans-serif; }
   .data td.address::before, .data td.path::before, .data td.words::before { content: none; }
