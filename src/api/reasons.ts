@@ -1,12 +1,13 @@
 // Every condition that wafsync writes, with every reason that it can have: the published vocabulary, as closed unions. An
 // unlisted reason does not compile, so the reference docs stay complete.
 import { acceptedFact } from "./acceptance-reasons.ts";
+import { incompleteFact, logsJudgedFact } from "./auto-block-reasons.ts";
 import { type ConditionFact, type ConditionStatus, noAction } from "./condition-fact.ts";
 import { fetchedFact, staleFact } from "./feed-reasons.ts";
 import { completeFact, failedFact, logsForwardedFact } from "./job-reasons.ts";
 import { removalsHeldFact, syncedFact } from "./sync-reasons.ts";
 
-const everyKind = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed"] as const;
+const everyKind = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed", "WafAutoBlock"] as const;
 
 const readyFact = {
   kinds: everyKind,
@@ -74,6 +75,8 @@ export const conditionFacts = {
   Failed: failedFact,
   Fetched: fetchedFact,
   Stale: staleFact,
+  LogsJudged: logsJudgedFact,
+  Incomplete: incompleteFact,
   Reconciling: reconcilingFact,
   Stalled: stalledFact,
 } as const satisfies Record<string, ConditionFact>;

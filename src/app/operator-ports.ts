@@ -2,6 +2,8 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import type { BlockBook } from "../reconcile/blocking/block-book.ts";
+import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
 import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { HistoryPort, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
@@ -30,13 +32,15 @@ export interface OperatorParts {
   readonly wafClients: WafClients;
   readonly gather: SourcePort["gather"];
   readonly feeds: Pick<FeedBook, "view" | "version">;
+  readonly blocks: BlockBook;
 }
 
 /** @param log With the fields of the run. */
 export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ReconcilePorts {
   const { clock, random, metrics, leadership, stopping, baseUrls, source, records, wafClients } = parts;
   return {
-    source: withFeeds(
+    source: withAutoBlocks(
+      withFeeds(
       {
         gather: parts.gather,
         confirm: async (name: ObjectName) => await source.confirm(name),
@@ -47,6 +51,8 @@ export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Log
         },
       },
       parts.feeds,
+    ),
+    parts.blocks,
     ),
     inventory: records.inventory,
     history: parts.history,
