@@ -36,7 +36,7 @@ export const incompleteFact = {
   reasons: {
     MaxEntriesReached: {
       statuses: ["True"],
-      meaning: "`spec.maxEntries` clients are listed, so further clients are not.",
+      meaning: "As many clients as `spec.maxEntries` allows are listed, so further clients are not.",
       action: "Review the listed clients. If they are attackers, raise `spec.maxEntries`, or set `groupBy: Network`.",
     },
   },
