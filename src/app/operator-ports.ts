@@ -41,18 +41,18 @@ export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Log
   return {
     source: withAutoBlocks(
       withFeeds(
-      {
-        gather: parts.gather,
-        confirm: async (name: ObjectName) => await source.confirm(name),
-        version: (name: ObjectName) => source.version(name),
-        isUninstalling: async () => await source.isUninstalling(),
-        removeObject: async (object) => {
-          if (writePermission(leadership, stopping).permitted) await source.remove(object);
+        {
+          gather: parts.gather,
+          confirm: async (name: ObjectName) => await source.confirm(name),
+          version: (name: ObjectName) => source.version(name),
+          isUninstalling: async () => await source.isUninstalling(),
+          removeObject: async (object) => {
+            if (writePermission(leadership, stopping).permitted) await source.remove(object);
+          },
         },
-      },
-      parts.feeds,
-    ),
-    parts.blocks,
+        parts.feeds,
+      ),
+      parts.blocks,
     ),
     inventory: records.inventory,
     history: parts.history,

@@ -207,8 +207,7 @@ class Work implements OperatorWork {
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
       startRun: (instance, reasons) => this.#startRun(instance, reasons),
-      version: (instance) =>
-        this.#source.version(instance) + this.#feeds.book.version() + this.#blocks.book.version(),
+      version: (instance) => this.#source.version(instance) + this.#feeds.book.version() + this.#blocks.book.version(),
       clock,
       random,
       queueObserver,

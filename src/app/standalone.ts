@@ -119,11 +119,10 @@ export class Standalone {
     const { status } = ports;
     this.#feeds = new StandaloneFeeds(options, source, store, status);
     const fed = withFeeds(ports.source, this.#feeds);
-    const { gather } = fed;
     this.#blocks = new StandaloneBlocks({
       ...options,
       source,
-      gather,
+      gather: async (instance) => await fed.gather(instance),
       state: store.state,
       wafClients: this.#wafClients,
       status,

@@ -3,7 +3,7 @@ import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { ruleIdOf } from "../model/rule-id.ts";
 import { faultsIn } from "../plan/lists/compiled-rule.ts";
 import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
@@ -154,6 +154,10 @@ function rulesProgress({ desired, observed, plan, inventory }: RunFacts): Readon
   );
 }
 
+function isRuleKind(kind: ResourceMeta["kind"]): boolean {
+  return kind === "WafIpRule" || kind === "WafAutoBlock";
+}
+
 function countRejected({ desired, plan }: RunFacts): number {
   const bySelf = desired.rules.reduce((count, { rejected }) => count + faultsIn(rejected).length, 0);
   const origins = desired.compiledOrigins.filter(({ verdict }) => verdict !== "Accepted").length;
@@ -174,7 +178,7 @@ function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<str
   const rejected = entriesOf("rejected");
   const carved = entriesOf("carved");
   const counts = (status?.["entries"] ?? {}) as { readonly rejected?: number; readonly carved?: number };
-  const counted = meta.kind === "WafIpRule" ? rules.get(nameKey(meta)) : undefined;
+  const counted = isRuleKind(meta.kind) ? rules.get(ruleIdOf(meta)) : undefined;
   const progress = counted ?? status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
   return {
     kind: meta.kind,

@@ -55,7 +55,7 @@ export function viewStatus(sight: InstanceSight, words: (instance: DeclaredInsta
     onHold: removalsOnHold,
     ...(isApprovable ? { approve: `wafsync approve ${words(gathered.instance)}--instance ${nameKey(meta)}` } : {}),
     objects: attached.map((object) => viewObject(object, sight)).filter(({ ready }) => ready !== "True"),
-    rules: gathered.rules.length,
+    rules: gathered.rules.filter(({ judged }) => judged === undefined).length,
     origins: gathered.origins.length,
     gaps,
   };

@@ -121,9 +121,7 @@ async function reportObjects(
     const changedMs = memory.ruleChangedMs.get(rule.id);
     const judged = judgedOf(facts.gathered, rule);
     await report(rule.rule.meta, (before) =>
-      judged === undefined
-        ? ruleStatus(before, rule, facts, changedMs)
-        : autoBlockStatus(before, rule, judged, facts),
+      judged === undefined ? ruleStatus(before, rule, facts, changedMs) : autoBlockStatus(before, rule, judged, facts),
     );
   });
   for (const origin of facts.desired.compiledOrigins) {

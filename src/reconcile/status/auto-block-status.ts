@@ -50,7 +50,10 @@ export function autoBlockStatus(
     rows,
     leftOut,
     lastRequestTime: lastRowMs === undefined ? undefined : formatTime(lastRowMs),
-    clients: listed.toSorted((a, b) => b.sinceMs - a.sinceMs).slice(0, entriesShownMax).map(clientOf),
+    clients: listed
+      .toSorted((a, b) => b.sinceMs - a.sinceMs)
+      .slice(0, entriesShownMax)
+      .map(clientOf),
   };
 }
 
@@ -76,8 +79,7 @@ function assess(
   const found = assessRule(rule, progress, facts);
   if (found.reason !== "Synced") return found;
   const count = counted(rule.judged?.length ?? 0, "client", "clients");
-  const message =
-    declared.mode === "Suggest" ? `${count} suggested. Nobody is blocked.` : `${count} blocked.`;
+  const message = declared.mode === "Suggest" ? `${count} suggested. Nobody is blocked.` : `${count} blocked.`;
   return { ...found, message };
 }
 
@@ -114,7 +116,11 @@ function readingOf({ declared, reading }: JudgedRule, isJudged: boolean): Readin
     return { status: "False", reason: "TooManyAutoBlocks", message };
   }
   if (declared.suspend) {
-    return { status: "Unknown", reason: "Suspended", message: "The object is suspended: no further requests are counted." };
+    return {
+      status: "Unknown",
+      reason: "Suspended",
+      message: "The object is suspended: no further requests are counted.",
+    };
   }
   if (reading !== undefined) return reading as Reading;
   return { status: "Unknown", reason: "Waiting", message: "The logs have not been read yet." };

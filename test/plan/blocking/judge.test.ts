@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import { array, assert, boolean, integer, property, tuple } from "fast-check";
 import type { DeclaredAutoBlock } from "../../../src/model/auto-block.ts";
 import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { Judge, ttlOf } from "../../../src/plan/blocking/judge.ts";
@@ -59,14 +59,18 @@ describe("the threshold", () => {
   });
 
   test("requests further apart than the window never count together, and those within eleven twelfths always do", () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.integer({ min: 0, max: 3_600 }), { minLength: 1, maxLength: 60 }),
-        fc.integer({ min: 2, max: 12 }),
+    assert(
+      property(
+        array(integer({ min: 0, max: 3_600 }), { minLength: 1, maxLength: 60 }),
+        integer({ min: 2, max: 12 }),
         (seconds, threshold) => {
           const bench = new Bench({ threshold, windowMs: 10 * minuteMs });
           const times = seconds.map((second) => startMs + second * 1_000);
-          const isListed = bench.take(times.map((atMs) => row("203.0.113.7", atMs)), startMs + hourMs).length > 0;
+          const isListed =
+            bench.take(
+              times.map((atMs) => row("203.0.113.7", atMs)),
+              startMs + hourMs,
+            ).length > 0;
           const sorted = times.toSorted((a, b) => a - b);
           const isWithin = (spanMs: number): boolean =>
             sorted.some((atMs, index) => (sorted[index + threshold - 1] ?? Infinity) - atMs < spanMs);
@@ -80,11 +84,11 @@ describe("the threshold", () => {
   });
 
   test("the order of the rows and the pages that they come in make no difference", () => {
-    fc.assert(
-      fc.property(
-        fc.array(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 1_200 })), { maxLength: 60 }),
-        fc.integer({ min: 1, max: 20 }),
-        fc.boolean(),
+    assert(
+      property(
+        array(tuple(integer({ min: 1, max: 4 }), integer({ min: 0, max: 1_200 })), { maxLength: 60 }),
+        integer({ min: 1, max: 20 }),
+        boolean(),
         (requests, page, isReversed) => {
           const all = requests.map(([host, second]) => row(`203.0.113.${host}`, startMs + second * 1_000));
           const one = new Bench({ threshold: 8, windowMs: 5 * minuteMs });
@@ -154,7 +158,10 @@ describe("whose requests count", () => {
   test("every spelling of an address is the same client", () => {
     const bench = new Bench();
     const spellings = ["2001:DB8::7", "2001:db8:0:0:0:0:0:7"];
-    bench.take(spellings.flatMap((client) => rows(client, 5, startMs, 100)), startMs + minuteMs);
+    bench.take(
+      spellings.flatMap((client) => rows(client, 5, startMs, 100)),
+      startMs + minuteMs,
+    );
     expect(bench.listed()).toEqual(["2001:db8::7"]);
     const mapped = new Bench();
     mapped.take([...rows("::ffff:203.0.113.7", 5, startMs, 1), ...rows("203.0.113.7", 5, startMs, 1)], startMs + 10);
@@ -175,10 +182,16 @@ describe("networks", () => {
   test("three addresses of a network that reach the threshold together get the network listed", () => {
     const bench = new Bench(network);
     const clients = ["203.0.113.1", "203.0.113.2", "203.0.113.3"];
-    bench.take(clients.flatMap((client) => rows(client, 4, startMs, 1_000)), startMs + minuteMs);
+    bench.take(
+      clients.flatMap((client) => rows(client, 4, startMs, 1_000)),
+      startMs + minuteMs,
+    );
     expect(bench.listed()).toEqual(["203.0.113.0/24"]);
     const six = new Bench(network);
-    six.take(["a", "b", "c"].flatMap((host) => rows(`2001:db8::${host}`, 4, startMs, 1_000)), startMs + minuteMs);
+    six.take(
+      ["a", "b", "c"].flatMap((host) => rows(`2001:db8::${host}`, 4, startMs, 1_000)),
+      startMs + minuteMs,
+    );
     expect(six.listed()).toEqual(["2001:db8::/64"]);
   });
 
@@ -256,8 +269,8 @@ describe("time", () => {
   });
 
   test("no entry lasts longer than maxTtl", () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 10 }), fc.integer({ min: 1, max: 500 }), (repeatFactor, times) => {
+    assert(
+      property(integer({ min: 1, max: 10 }), integer({ min: 1, max: 500 }), (repeatFactor, times) => {
         const ttlMs = ttlOf({ ttlMs: hourMs, repeatFactor, maxTtlMs: 7 * 24 * hourMs }, times);
         expect(ttlMs).toBeGreaterThanOrEqual(hourMs);
         expect(ttlMs).toBeLessThanOrEqual(7 * 24 * hourMs);

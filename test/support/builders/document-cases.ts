@@ -166,7 +166,9 @@ const instanceCases: FaultyCase[] = [
   {
     title: "a grant of a kind that can't be granted",
     document: instanceDocument({ access: [{ namespaces: { from: "All" }, kinds: ["WafInstance"] }] }),
-    faults: ['spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, WafAutoBlock, but is "WafInstance"'],
+    faults: [
+      'spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, WafAutoBlock, but is "WafInstance"',
+    ],
   },
   {
     title: "a selector with an operator that wants values",
