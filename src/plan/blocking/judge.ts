@@ -45,6 +45,12 @@ interface Former {
   readonly times: number;
 }
 
+/** `atMs` is undefined if the row has no valid time. */
+export interface TimedRow {
+  readonly entry: LogEntry;
+  readonly atMs: number | undefined;
+}
+
 export interface JudgeContext {
   readonly nowMs: number;
   /** Whether no entry may contain addresses of this one. */
@@ -87,17 +93,17 @@ export class Judge {
   }
 
   /** Counts rows, in any order. @returns the clients that were listed now */
-  take(rows: readonly LogEntry[], context: JudgeContext): readonly JudgedEntry[] {
+  take(rows: readonly TimedRow[], context: JudgeContext): readonly JudgedEntry[] {
     this.expire(context.nowMs);
     const listed: JudgedEntry[] = [];
     const addresses = new Map<string, ClientAddress | undefined>();
-    for (const row of rows) {
+    for (const { entry: row, atMs } of rows) {
       if (!this.#matches(row)) continue;
       this.#rows.matched += 1;
-      const atMs = Date.parse(row.timestamp);
       const client = this.#addressOf(row.client_ip, addresses);
-      if (client === undefined || Number.isNaN(atMs) || atMs > context.nowMs + aheadMsMax) this.#rows.unreadable += 1;
-      else if (atMs < this.#oldestMs(context.nowMs)) this.#rows.late += 1;
+      if (client === undefined || atMs === undefined || atMs > context.nowMs + aheadMsMax) {
+        this.#rows.unreadable += 1;
+      } else if (atMs < this.#oldestMs(context.nowMs)) this.#rows.late += 1;
       else listed.push(...this.#count(row, client, atMs, context));
     }
     return listed;

@@ -2,11 +2,10 @@
 import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto-block.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import type { Gathered } from "../../model/gathered.ts";
-import type { LogEntry } from "../../model/log-entry.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import type { Entry } from "../../model/entry.ts";
 import { Judge, judgementOf } from "./judge.ts";
-import type { SavedJudge } from "./judge.ts";
+import type { SavedJudge, TimedRow } from "./judge.ts";
 import { readSavedJudges } from "./saved-judges.ts";
 
 /** Judged at once, per instance. */
@@ -70,7 +69,7 @@ export class Judges {
 
   /** @returns the newly listed clients of each WafAutoBlock that lists any */
   take(
-    rows: readonly LogEntry[],
+    rows: readonly TimedRow[],
     nowMs: number,
     exemptionFor: (block: DeclaredAutoBlock) => (entry: Entry) => boolean,
   ): readonly { readonly block: DeclaredAutoBlock; readonly listed: readonly JudgedEntry[] }[] {

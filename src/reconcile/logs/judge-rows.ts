@@ -4,6 +4,7 @@ import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import { judgedBlocks } from "../../plan/blocking/judges.ts";
+import type { TimedRow } from "../../plan/blocking/judge.ts";
 import type { Judges } from "../../plan/blocking/judges.ts";
 import { exemptionsIn } from "../../plan/instance/auto-block-exemptions.ts";
 import { exemptionOf } from "../../plan/lists/exemptions.ts";
@@ -22,8 +23,13 @@ export type JudgeRows = (
 export function judging(gathered: Gathered, judges: Judges): JudgeRows {
   judges.use(gathered.autoBlocks === undefined ? [] : judgedBlocks(gathered));
   return (rows, nowMs) =>
-    judges.take(rows, nowMs, ({ meta: { namespace }, exempt }) => {
+    judges.take(rows.map(timed), nowMs, ({ meta: { namespace }, exempt }) => {
       const exemptions = exemptionsIn(gathered, { namespace, exempt }, nowMs);
       return (entry: Entry) => exemptionOf(exemptions, entry) !== undefined;
     });
+}
+
+export function timed(entry: LogEntry): TimedRow {
+  const atMs = Date.parse(entry.timestamp);
+  return { entry, atMs: Number.isNaN(atMs) ? undefined : atMs };
 }

@@ -5,6 +5,7 @@ import type { LogEntry } from "../../../src/model/log-entry.ts";
 import { Judge, ttlOf } from "../../../src/plan/blocking/judge.ts";
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
+import { timed } from "../../../src/reconcile/logs/judge-rows.ts";
 import { caseCount } from "../../support/builders/case-count.ts";
 import { anEntry } from "../../support/worlds/forward-world.ts";
 
@@ -31,7 +32,7 @@ class Bench {
   }
 
   take(entries: readonly LogEntry[], nowMs: number, isExempt: (entry: string) => boolean = nobody): string[] {
-    return this.judge.take(entries, { nowMs, isExempt }).map(({ entry }) => entry);
+    return this.judge.take(entries.map(timed), { nowMs, isExempt }).map(({ entry }) => entry);
   }
 
   listed(): string[] {
@@ -339,7 +340,7 @@ describe("what is saved", () => {
     const bench = new Bench();
     bench.take([...rows("203.0.113.7", 10, startMs, 1), ...rows("203.0.113.8", 9, startMs, 1)], startMs + 10);
     const next = new Judge(anAutoBlock({ threshold: 10, windowMs: minuteMs }), 1_000, bench.judge.save());
-    expect(next.take([row("203.0.113.8", startMs + 20)], { nowMs: startMs + 20, isExempt: nobody })).toEqual([]);
+    expect(next.take([timed(row("203.0.113.8", startMs + 20))], { nowMs: startMs + 20, isExempt: nobody })).toEqual([]);
     expect(next.judgement().entries.map(({ entry }) => entry)).toEqual(["203.0.113.7"]);
   });
 });
