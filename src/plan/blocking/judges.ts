@@ -5,16 +5,14 @@ import type { Gathered } from "../../model/gathered.ts";
 import { byAge, nameKey } from "../../model/resource.ts";
 import type { Entry } from "../../model/entry.ts";
 import { Judge, judgementOf } from "./judge.ts";
-import type { SavedJudge, TimedRow } from "./judge.ts";
+import type { TimedRow } from "./judge.ts";
+import type { SavedJudges } from "./saved-judges.ts";
 import { readSavedJudges } from "./saved-judges.ts";
 
 /** Judged at once, per instance. */
 export const autoBlocksMax = 8;
 /** Clients whose requests are remembered, per instance: divided among its WafAutoBlocks. */
 export const clientsMax = 10_000;
-
-/** As JSON: by `namespace/name`. */
-export type SavedJudges = Readonly<Record<string, { readonly uid: string; readonly judge: SavedJudge }>>;
 
 export interface PublishedJudgement {
   /** Of the WafAutoBlock. */

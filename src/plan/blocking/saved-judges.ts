@@ -1,7 +1,9 @@
 // Reads saved judges, which may be from another version or damaged. What cannot be used is left out.
 import { isRecord } from "../../model/record.ts";
-import type { SavedJudges } from "./judges.ts";
 import type { SavedJudge } from "./judge.ts";
+
+/** As JSON: by `namespace/name`. */
+export type SavedJudges = Readonly<Record<string, { readonly uid: string; readonly judge: SavedJudge }>>;
 
 export function readSavedJudges(saved: unknown): SavedJudges {
   if (!isRecord(saved)) return {};

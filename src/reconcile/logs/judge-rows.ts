@@ -7,7 +7,6 @@ import { judgedBlocks } from "../../plan/blocking/judges.ts";
 import type { TimedRow } from "../../plan/blocking/judge.ts";
 import type { Judges } from "../../plan/blocking/judges.ts";
 import { exemptionsIn } from "../../plan/instance/auto-block-exemptions.ts";
-import { exemptionOf } from "../../plan/lists/exemptions.ts";
 
 /** Whether logs have to be read for any WafAutoBlock. */
 export function wantsJudging(gathered: Gathered): boolean {
@@ -24,8 +23,8 @@ export function judging(gathered: Gathered, judges: Judges): JudgeRows {
   judges.use(gathered.autoBlocks === undefined ? [] : judgedBlocks(gathered));
   return (rows, nowMs) =>
     judges.take(rows.map(timed), nowMs, ({ meta: { namespace }, exempt }) => {
-      const exemptions = exemptionsIn(gathered, { namespace, exempt }, nowMs);
-      return (entry: Entry) => exemptionOf(exemptions, entry) !== undefined;
+      const exemptionOf = exemptionsIn(gathered, { namespace, exempt }, nowMs);
+      return (entry: Entry) => exemptionOf(entry) !== undefined;
     });
 }
 

@@ -7,7 +7,6 @@ import { readObservedEntry } from "../../../src/model/entry.ts";
 import { NetworkIndex } from "../../../src/model/entry-set.ts";
 import { Judges } from "../../../src/plan/blocking/judges.ts";
 import { exemptionsIn } from "../../../src/plan/instance/auto-block-exemptions.ts";
-import { exemptionOf } from "../../../src/plan/lists/exemptions.ts";
 import { timed } from "../../../src/reconcile/logs/judge-rows.ts";
 import { anAutoBlock } from "../builders/declare-auto-block.ts";
 import { aRule, anInstance, anOrigin } from "../builders/declare.ts";
@@ -156,8 +155,8 @@ export function judgeWeek(week: Week, restartsAt: (look: number) => boolean = ()
       if (row !== undefined) batch.push(row.entry);
     }
     const found = judges.take(batch.map(timed), nowMs, ({ meta: { namespace }, exempt }) => {
-      const exemptions = exemptionsIn(declared, { namespace, exempt }, nowMs);
-      return (entry) => exemptionOf(exemptions, entry) !== undefined;
+      const exemptionOf = exemptionsIn(declared, { namespace, exempt }, nowMs);
+      return (entry) => exemptionOf(entry) !== undefined;
     });
     for (const { block, listed: entries } of found) {
       listed.push(...entries.map((one) => ({ ...one, by: block.meta.name })));
