@@ -6,6 +6,7 @@ import type { ForwardLogsPorts, LogStatusPort } from "../reconcile/logs/forward-
 import type { ClusterObject } from "../source/cluster/cluster-object.ts";
 import type { LogRecords } from "../source/cluster/log-records.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { AutoBlockMeasure } from "./measure-auto-blocks.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import type { OperatorFeeds } from "./operator-feeds.ts";
@@ -14,6 +15,7 @@ import type { OperatorParts } from "./operator-ports.ts";
 export interface LogForwardingParts extends Omit<OperatorParts, "records" | "history"> {
   readonly outputs: LogOutputs;
   readonly logRecords: LogRecords;
+  readonly measure: AutoBlockMeasure;
   /** What the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];
   readonly countBlocked: OperatorFeeds["countBlocked"];
@@ -44,7 +46,9 @@ export function logForwardingPorts(
     },
     outputOf: (output) => outputs.of(output),
     records,
-    blocks: autoBlockPublisher(parts.blocks, status),
+    blocks: autoBlockPublisher(parts.blocks, status, (instance, judgements) =>
+      parts.measure.published(instance, judgements),
+    ),
     ...(logRowsMax === undefined ? {} : { limits: { rowsPerHourMax: logRowsMax, rowsKeptMax: logRowsMax } }),
     status,
     clock,

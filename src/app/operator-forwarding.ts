@@ -9,10 +9,12 @@ import { formerLogRecords, type FormerRecordsOptions } from "../source/cluster/c
 import { LogRecords } from "../source/cluster/log-records.ts";
 import { recordHolderOf } from "../source/cluster/record-object.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { AutoBlockMetrics } from "../telemetry/metrics-auto-blocks.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import type { Leadership } from "./leadership.ts";
 import { LogForwardingController } from "./log-forwarding-controller.ts";
 import { logForwardingPorts, type LogForwardingParts, readsLogs } from "./log-forwarding-ports.ts";
+import { AutoBlockMeasure } from "./measure-auto-blocks.ts";
 import { runFields } from "./run-fields.ts";
 
 export interface OperatorBlocksOptions {
@@ -23,15 +25,17 @@ export interface OperatorBlocksOptions {
   readonly formerRecords: FormerRecordsOptions | undefined;
   readonly clock: Clock;
   readonly onChange: (instance: ObjectName) => void;
+  readonly metrics: AutoBlockMetrics;
 }
 
 export interface OperatorBlocks {
   readonly records: LogRecords;
   readonly book: BlockBook;
+  readonly measure: AutoBlockMeasure;
 }
 
 export function createOperatorBlocks(options: OperatorBlocksOptions): OperatorBlocks {
-  const { api, source, leadership, formerRecords, clock, onChange } = options;
+  const { api, source, leadership, formerRecords, clock, onChange, metrics } = options;
   const records = new LogRecords({
     api,
     holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
@@ -39,7 +43,8 @@ export function createOperatorBlocks(options: OperatorBlocksOptions): OperatorBl
     // Entries that were forwarded before the process was asked to stop must still be recorded.
     mayWrite: () => leadership.mayRecord(),
   });
-  return { records, book: new BlockBook({ records, clock, onChange }) };
+  const book = new BlockBook({ records, clock, onChange });
+  return { records, book, measure: new AutoBlockMeasure(metrics) };
 }
 
 export interface OperatorForwardingOptions {

@@ -232,6 +232,7 @@ class Work implements OperatorWork {
         if (!isGone) return;
         this.#domains.delete(nameKey(instance));
         this.#blocks.book.forget(instance);
+        this.#blocks.measure.forget(instance);
         void this.#wafClients.forget(nameKey(instance));
       },
       onError: (error) => log.error("reconcile panicked", { error }),
@@ -252,6 +253,7 @@ class Work implements OperatorWork {
         ...this.#parts(),
         outputs: this.#outputs,
         logRecords: this.#blocks.records,
+        measure: this.#blocks.measure,
         domainOf: (instance) => this.#domains.get(nameKey(instance)),
         countBlocked: this.#feeds.countBlocked,
         logRowsMax: this.#options.logRowsMax,

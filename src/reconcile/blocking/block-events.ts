@@ -10,9 +10,13 @@ const entriesShownMax = 10;
 export function autoBlockPublisher(
   book: Pick<BlockBook, "publish" | "report">,
   status: Pick<StatusPort, "event">,
+  onPublished?: BlockPublisher["publish"],
 ): BlockPublisher {
   return {
-    publish: (instance, judgements) => book.publish(instance, judgements),
+    publish: (instance, judgements) => {
+      book.publish(instance, judgements);
+      onPublished?.(instance, judgements);
+    },
     report: (instance, reading) => book.report(instance, reading),
     listed: ({ meta, mode }, clients) => {
       if (mode !== "Suggest") return;
