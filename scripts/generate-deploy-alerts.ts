@@ -140,7 +140,8 @@ const alerts: readonly Alert[] = [
     for: "0s",
     severity: "warning",
     summary: "The WafAutoBlock {{ $labels.waf_auto_block }} lists no further clients: spec.maxEntries is reached.",
-    description: "Review the listed clients in its status. During an attack, raise spec.maxEntries or set groupBy: Network.",
+    description:
+      "Review the listed clients in its status. During an attack, raise spec.maxEntries or set groupBy: Network.",
   },
   {
     alert: "WafsyncEntriesLeftBehind",
