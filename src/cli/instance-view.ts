@@ -150,7 +150,11 @@ function rulesProgress({ desired, observed, plan, inventory }: RunFacts): Readon
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
   const { entries } = inventory;
   return new Map(
-    desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, entries))]),
+    desired.rules.map((rule) => {
+      const suggested = rule.judged?.length ?? 0;
+      if (suggested > 0 && rule.entries.size === 0) return [rule.id, `${suggested} suggested`];
+      return [rule.id, progressText(rule, ruleProgress(rule, observed, plan, entries))];
+    }),
   );
 }
 

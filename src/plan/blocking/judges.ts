@@ -1,16 +1,12 @@
 // The judges of all WafAutoBlocks of one instance: they see each row once, share one bound of memory, and are saved together.
 import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto-block.ts";
-import { decideAttachment } from "../../model/attachment.ts";
-import type { Gathered } from "../../model/gathered.ts";
-import { byAge, nameKey } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
 import type { Entry } from "../../model/entry.ts";
 import { Judge, judgementOf } from "./judge.ts";
 import type { TimedRow } from "./judge.ts";
 import type { SavedJudges } from "./saved-judges.ts";
 import { readSavedJudges } from "./saved-judges.ts";
 
-/** Judged at once, per instance. */
-export const autoBlocksMax = 8;
 /** Clients whose requests are remembered, per instance: divided among its WafAutoBlocks. */
 export const clientsMax = 10_000;
 
@@ -26,17 +22,6 @@ export type PublishedJudgements = ReadonlyMap<string, PublishedJudgement>;
 interface Seat {
   readonly declared: DeclaredAutoBlock;
   readonly judge: Judge;
-}
-
-/** The attached WafAutoBlocks that are judged: the oldest, those of the owner first. */
-export function judgedBlocks({ instance, autoBlocks = [], namespaceLabels }: Gathered): readonly DeclaredAutoBlock[] {
-  const { namespace: home } = instance.meta;
-  const attached = autoBlocks.filter(({ meta: { namespace, deleting } }) => {
-    const { state } = decideAttachment(instance, "WafAutoBlock", namespace, namespaceLabels.get(namespace));
-    return state === "Allowed" && !deleting;
-  });
-  const isGuests = ({ meta }: DeclaredAutoBlock): number => Number(meta.namespace !== home);
-  return attached.toSorted((a, b) => isGuests(a) - isGuests(b) || byAge(a.meta, b.meta)).slice(0, autoBlocksMax);
 }
 
 export class Judges {

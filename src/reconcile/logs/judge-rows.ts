@@ -3,7 +3,7 @@ import type { DeclaredAutoBlock, JudgedEntry } from "../../model/auto-block.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
-import { judgedBlocks } from "../../plan/blocking/judges.ts";
+import { judgedBlocks } from "../../plan/blocking/judged-blocks.ts";
 import type { TimedRow } from "../../plan/blocking/judge.ts";
 import type { Judges } from "../../plan/blocking/judges.ts";
 import { exemptionsIn } from "../../plan/instance/auto-block-exemptions.ts";

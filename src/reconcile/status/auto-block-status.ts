@@ -7,7 +7,7 @@ import { entriesShownMax } from "../../api/waf-auto-block.ts";
 import type { JudgedEntry, JudgedRule } from "../../model/auto-block.ts";
 import { counted, inThousands, shortened } from "../../model/sentence.ts";
 import { visibleText } from "../../model/visible-text.ts";
-import { autoBlocksMax, judgedBlocks } from "../../plan/blocking/judges.ts";
+import { autoBlocksMax, judgedBlocks } from "../../plan/blocking/judged-blocks.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { ruleProgress } from "../../plan/instance/progress.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";

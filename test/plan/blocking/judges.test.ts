@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { autoBlocksMax, clientsMax, judgedBlocks, Judges, savedJudgements } from "../../../src/plan/blocking/judges.ts";
+import { autoBlocksMax, judgedBlocks } from "../../../src/plan/blocking/judged-blocks.ts";
+import { clientsMax, Judges, savedJudgements } from "../../../src/plan/blocking/judges.ts";
 import { timed } from "../../../src/reconcile/logs/judge-rows.ts";
 import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
 import { aGrant, anInstance } from "../../support/builders/declare.ts";
