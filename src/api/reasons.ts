@@ -14,7 +14,7 @@ const readyFact = {
   polarity: "NormalTrue",
   meaning:
     "Summarizes the other conditions. `Unknown` during the first sync, `False` only after a failure, with the reason and message of the condition that failed.",
-  repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched"],
+  repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched", "LogsForwarded", "LogsJudged"],
   repeatedStatuses: ["True", "False", "Unknown"],
   reasons: {
     Ready: { statuses: ["True"], meaning: "The WAF matches the declared state.", action: noAction },
@@ -53,7 +53,7 @@ const stalledFact = {
   polarity: "AbnormalTrue",
   meaning:
     "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",
-  repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched"],
+  repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched", "LogsJudged"],
   repeatedStatuses: ["True"],
   reasons: {
     DuplicateKey: {

@@ -1,6 +1,6 @@
 // The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
 import type { Condition } from "../../api/conditions.ts";
-import { formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
+import { findCondition, formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
 import type { ReasonOf } from "../../api/reasons.ts";
 import type { WafAutoBlockStatus } from "../../api/waf-auto-block.ts";
 import { entriesShownMax } from "../../api/waf-auto-block.ts";
@@ -93,7 +93,8 @@ function withReading(
   const { generation: observedGeneration } = declared.meta;
   if (!rule.isAttached) return removeCondition(removeCondition(before, "LogsJudged"), "Incomplete");
   const reading = readingOf(judged, judgedBlocks(gathered).includes(declared));
-  const conditions = setCondition(before, { type: "LogsJudged", ...reading, observedGeneration }, nowMs);
+  const judgedLogs = setCondition(before, { type: "LogsJudged", ...reading, observedGeneration }, nowMs);
+  const conditions = withTrouble(judgedLogs, reading, observedGeneration, nowMs);
   const isFull = judgement.entries.length >= declared.maxEntries && judgement.leftOut > 0;
   if (!isFull) return removeCondition(conditions, "Incomplete");
   const message = `${counted(declared.maxEntries, "client is", "clients are")} listed, which is spec.maxEntries. Clients that reached the threshold were left out ${counted(judgement.leftOut, "time", "times")}.`;
@@ -102,6 +103,21 @@ function withReading(
     { type: "Incomplete", status: "True", reason: "MaxEntriesReached", message, observedGeneration },
     nowMs,
   );
+}
+
+/** A WafAutoBlock that does not see the logs is not ready, even if all that it listed before is on the blocklist. */
+function withTrouble(
+  before: readonly Condition[],
+  { status, reason, message }: Reading,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  if (status !== "False" || findCondition(before, "Ready")?.status !== "True") return before;
+  const common = { message, observedGeneration } as const;
+  const ready = setCondition(before, { type: "Ready", status: "False", reason, ...common }, nowMs);
+  return reason === "TooManyAutoBlocks"
+    ? setCondition(ready, { type: "Stalled", status: "True", reason, ...common }, nowMs)
+    : setCondition(ready, { type: "Reconciling", status: "True", reason: "ProgressingWithRetry", ...common }, nowMs);
 }
 
 type Reading = {

@@ -56,7 +56,9 @@ test("the oldest WafAutoBlocks of an instance are judged, those of its owner fir
   expect(judged).toHaveLength(autoBlocksMax);
   expect(judged.map(({ meta }) => meta.name)).toEqual([
     ...own.map(({ meta }) => meta.name),
-    ...["guest-0", "guest-1", "guest-2"],
+    "guest-0",
+    "guest-1",
+    "guest-2",
   ]);
 });
 
