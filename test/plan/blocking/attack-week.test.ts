@@ -28,11 +28,6 @@ test("attackers who come back are listed for longer, and every entry ends on tim
   expect(lengths("185.220.0.66")).toEqual([1]);
 });
 
-test("restarts at any look change nothing", () => {
-  for (const [every, from] of [
-    [23, 3],
-    [97, 50],
-  ] as const) {
-    expect(judgeWeek(week, (look) => look % every === from % every)).toEqual(result);
-  }
+test("restarts at looks all over the week change nothing", () => {
+  expect(judgeWeek(week, (look) => look % 61 === 3)).toEqual(result);
 });
