@@ -135,6 +135,15 @@ const alerts: readonly Alert[] = [
       "Rules continue to use the last good content. See the condition Fetched of the feed, and the conditions reference.",
   },
   {
+    alert: "WafsyncAutoBlockFull",
+    expr: "max by (waf_auto_block) (delta(wafsync_auto_block_left_out[1h])) > 0",
+    for: "0s",
+    severity: "warning",
+    summary: "The WafAutoBlock {{ $labels.waf_auto_block }} lists no further clients: spec.maxEntries is reached.",
+    description:
+      "Review the listed clients in its status. During an attack, raise spec.maxEntries or set groupBy: Network.",
+  },
+  {
     alert: "WafsyncEntriesLeftBehind",
     expr: "increase(wafsync_orphaned_entries_total[1h]) > 0",
     for: "0s",

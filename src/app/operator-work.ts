@@ -14,13 +14,13 @@ import type { HistoryKeeper } from "./history-keeper.ts";
 import { type InstanceRun, InstanceController } from "./instance-controller.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
-import { LogForwardingController } from "./log-forwarding-controller.ts";
-import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
+import type { LogForwardingController } from "./log-forwarding-controller.ts";
 import { type LogOutputs, createLogOutputs } from "./log-outputs.ts";
 import { type LoggedStatusOptions, loggedStatus } from "./logged-status.ts";
 import { measureOutcome } from "./measure-reconciles.ts";
 import { operatorHistory } from "./operator-history.ts";
 import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
+import { type OperatorBlocks, createOperatorBlocks, createOperatorForwarding } from "./operator-forwarding.ts";
 import { measureWatches } from "./measure-watches.ts";
 import { type OperatorParts, operatorPorts } from "./operator-ports.ts";
 import { type OperatorSight, operatorSight } from "./operator-sight.ts";
@@ -83,6 +83,7 @@ class Work implements OperatorWork {
   readonly #history: HistoryKeeper;
   readonly #wafClients: WafClients;
   readonly #feeds: OperatorFeeds;
+  readonly #blocks: OperatorBlocks;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
@@ -111,6 +112,12 @@ class Work implements OperatorWork {
       source: this.#source,
       status: loggedStatus(this.#statusOptions(), {}),
       mayWrite: () => leadership.mayWrite(),
+    });
+    this.#blocks = createOperatorBlocks({
+      ...options,
+      source: this.#source,
+      formerRecords: this.#records.former,
+      onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
     });
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
@@ -200,7 +207,7 @@ class Work implements OperatorWork {
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
       startRun: (instance, reasons) => this.#startRun(instance, reasons),
-      version: (instance) => this.#source.version(instance) + this.#feeds.book.version(),
+      version: (instance) => this.#source.version(instance) + this.#feeds.book.version() + this.#blocks.book.version(),
       clock,
       random,
       queueObserver,
@@ -224,6 +231,8 @@ class Work implements OperatorWork {
         this.#noteDomain(instance, outcome.facts?.inventory?.domain);
         if (!isGone) return;
         this.#domains.delete(nameKey(instance));
+        this.#blocks.book.forget(instance);
+        this.#blocks.measure.forget(instance);
         void this.#wafClients.forget(nameKey(instance));
       },
       onError: (error) => log.error("reconcile panicked", { error }),
@@ -239,34 +248,20 @@ class Work implements OperatorWork {
   }
 
   #makeForwarding(): LogForwardingController {
-    const { clock, random, metrics } = this.#options;
-    const queueObserver = metrics.queue("logs");
-    const portsOf = logForwardingPorts({
-      ...this.#parts(),
-      api: this.#options.api,
-      outputs: this.#outputs,
-      formerRecords: this.#records.former,
-      domainOf: (instance) => this.#domains.get(nameKey(instance)),
-      countBlocked: this.#feeds.countBlocked,
-      logRowsMax: this.#options.logRowsMax,
-    });
-    const controller = new LogForwardingController({
-      startRun: (instance, reasons) => {
-        const fields = runFields(instance, reasons);
-        const log = this.#options.log.child(fields);
-        return {
-          ports: portsOf(loggedStatus(this.#statusOptions(), fields), log),
-          onError: (error) => log.error("log forwarding panicked", { error }),
-        };
+    return createOperatorForwarding({
+      parts: {
+        ...this.#parts(),
+        outputs: this.#outputs,
+        logRecords: this.#blocks.records,
+        measure: this.#blocks.measure,
+        domainOf: (instance) => this.#domains.get(nameKey(instance)),
+        countBlocked: this.#feeds.countBlocked,
+        logRowsMax: this.#options.logRowsMax,
       },
-      concerns: (instance) => forwardsLogs(this.#source.objectOf({ kind: "WafInstance", ...instance })),
-      clock,
-      random,
-      queueObserver,
-      measured: metrics.reconciles("logs"),
+      metrics: this.#options.metrics,
+      log: this.#options.log,
+      statusOf: (fields) => loggedStatus(this.#statusOptions(), fields),
     });
-    queueObserver.follow(() => controller.stats());
-    return controller;
   }
 
   #parts(): OperatorParts {
@@ -277,6 +272,7 @@ class Work implements OperatorWork {
       history: this.#history,
       wafClients: this.#wafClients,
       feeds: this.#feeds.book,
+      blocks: this.#blocks.book,
       gather: async (name) => {
         const gathered = await this.#source.gather(name);
         if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);

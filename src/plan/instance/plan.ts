@@ -31,7 +31,7 @@ import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals } from "../lists/removal-guard.ts";
+import { decideRemovals, isAutomatic } from "../lists/removal-guard.ts";
 
 export interface Plan {
   /** In the order in which they are done. */
@@ -97,6 +97,7 @@ export function planInstance(input: PlanInput): Plan {
     removals: drafts[list].removals,
     holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
     ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
+    endsByItself: (entry: Entry) => isAutomatic(inventory.entries[list].get(entry)?.owners, existingRules),
     size: observed.lists[list].size + drafts[list].adds.length,
     sizeMax: observed.lists[list].size + drafts[list].missing,
   }));

@@ -13,7 +13,9 @@ import type { Entry } from "../../model/entry.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";
+import { ruleLabel } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import { placeOf } from "./compiled-rule.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
 
@@ -92,7 +94,7 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number) => 
     const reason = known.get(others);
     if (reason !== undefined) return reason;
     const also = others === 0 ? "" : ` and ${others} more`;
-    const made = `declared by WafIpRule ${id}${also} ${counts}`;
+    const made = `declared by ${ruleLabel(id)}${also} ${counts}`;
     known.set(others, made);
     return made;
   };
@@ -105,7 +107,11 @@ function toOperation(
 ): AddEntry {
   const others = rules.filter((rule) => rule !== first);
   const ids = [first.id, ...others.map(({ id }) => id)];
-  return { kind: "AddEntry", list, entry, rules: ids, reason: reasonFor(others.length) };
+  const reason =
+    first.judged === undefined
+      ? reasonFor(others.length)
+      : `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}`;
+  return { kind: "AddEntry", list, entry, rules: ids, reason };
 }
 
 /** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */

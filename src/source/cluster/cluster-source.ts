@@ -62,6 +62,8 @@ export interface ClusterSource {
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
   readonly feeds: FeedObjects;
+  /** Whether any WafAutoBlock refers to the instance (`namespace/name`). */
+  hasAutoBlocks(instance: string): boolean;
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Increases with every change that concerns the instance. */
@@ -197,6 +199,10 @@ class WatchedCluster implements ClusterSource {
     return this.#declaredInstances()
       .map(({ meta: { namespace, name } }) => ({ namespace, name }))
       .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
+  }
+
+  hasAutoBlocks(instance: string): boolean {
+    return this.#stores.byKind.WafAutoBlock.listBy("instance", instance).length > 0;
   }
 
   async gather(name: ObjectName): Promise<Gathered | undefined> {
