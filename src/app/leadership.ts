@@ -5,8 +5,11 @@ import type { ApiServer } from "../kube/api-server.ts";
 import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
 import type { LeaseStanding } from "../kube/lease.ts";
 import { leaseApi } from "../kube/object-apis.ts";
+import type { ShardLayout } from "./shard-layout.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
+
+const agreementPollMs = 500;
 
 export interface Leadership {
   /** Seeks the leadership. Resolves with true as soon as this process leads, and with false if it never will. */
@@ -47,16 +50,20 @@ export function electedLeadership(options: {
   readonly random: () => number;
   readonly podName: string;
   readonly lease: ObjectAddress;
+  readonly layout: ShardLayout;
   readonly log: Logger;
   readonly onStanding: (standing: LeaseStanding) => void;
 }): Leadership {
-  const { api, clock, random, podName, lease, log, onStanding } = options;
+  const { api, clock, random, podName, lease, layout, log, onStanding } = options;
+  const identity = leaseIdentity(podName, randomBytes(6).toString("hex"));
   const elector = new LeaseElector({
     api: leaseApi(api, lease),
     clock,
     random,
-    identity: leaseIdentity(podName, randomBytes(6).toString("hex")),
+    identity,
     lease,
+    onSeen: (seen, started) => layout.see(seen, started),
+    annotate: (seen) => layout.annotate(seen, identity),
     onStanding: (standing, detail) => {
       log.info("leadership changed", { standing, ...(detail === "" ? {} : { detail }) });
       onStanding(standing);
@@ -66,10 +73,16 @@ export function electedLeadership(options: {
   return {
     begin: async () => {
       void elector.run();
-      return await elector.whenLeading();
+      if (!(await elector.whenLeading())) return false;
+      if (!layout.isAgreed()) log.info("waiting until the replicas agree on the number of shards");
+      while (!layout.isAgreed()) {
+        await clock.sleep(agreementPollMs);
+        if (elector.standing !== "Leading") return false;
+      }
+      return true;
     },
-    mayWrite: () => elector.mayWrite(),
-    mayRecord: () => elector.mayRecord(),
+    mayWrite: () => elector.mayWrite() && layout.isAgreed(),
+    mayRecord: () => elector.mayRecord() && layout.isAgreed(),
     lost: elector.lost,
     end: async (workEnded) => {
       log.info("lease given back", { result: await elector.release(workEnded) });

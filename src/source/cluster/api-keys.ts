@@ -22,6 +22,12 @@ export interface ApiKeysOptions {
   readonly onKey: (instance: ObjectName, former: ApiKey | undefined) => void;
 }
 
+export interface UsableKey {
+  /** The last valid key if the Secret does not exist any more. */
+  readonly key: ApiKey;
+  readonly readAtMs: number;
+}
+
 interface Known {
   /** What the key belongs to: with another Secret, base URL or UID, nothing is kept. */
   readonly identity: string;
@@ -62,6 +68,13 @@ export class ApiKeys {
   /** The last valid key of the instance. Reads nothing. */
   lastGood(instance: ObjectName): ApiKey | undefined {
     return this.#known.get(nameKey(instance))?.lastGood;
+  }
+
+  /** The key that the instance may be called with by its last read, and when that began (monotonic). Reads nothing. */
+  usable(instance: ObjectName): UsableKey | undefined {
+    const known = this.#known.get(nameKey(instance));
+    const key = known?.result?.state === "Present" ? known.result.key : known?.lastGood;
+    return known?.result === undefined || key === undefined ? undefined : { key, readAtMs: known.readAtMs };
   }
 
   /** Whether the key of the instance was ever read, and its Secret and URL are unchanged. */
