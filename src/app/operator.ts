@@ -9,6 +9,7 @@ import { createApiServer } from "../kube/api-server.ts";
 import { defaultLeaseTimings } from "../kube/lease-decision.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { kubeConfigCredentials, loadKubeConfig } from "../kube/credentials.ts";
+import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -67,7 +68,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const userAgent = `wafsync/${version}`;
   const api = createApiServer({ credentials, clock, userAgent });
   const { shards = 1 } = options;
-  const leaseApi = createApiServer({
+  const leaseClient = createApiServer({
     credentials,
     clock,
     userAgent,
@@ -76,13 +77,13 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const leaseName = options.lease?.name ?? "none";
   metrics.leading(leaseName, false);
   const layout = new ShardLayout({ shards, clock, timings: defaultLeaseTimings });
-  const leadership = leadershipOf(options, leaseApi, layout, (isLeading) => {
+  const leadership = leadershipOf(options, leaseClient, layout, (isLeading) => {
     metrics.leading(leaseName, isLeading);
     if (shards === 1) metrics.shardsHeld(isLeading ? 1 : 0);
   });
   metrics.shards(shards);
   const { lease } = options;
-  const sharding = shards === 1 || lease === undefined ? undefined : { shards, lease, leaseClient: leaseApi, layout };
+  const sharding = shards === 1 || lease === undefined ? undefined : { shards, lease, leaseClient, layout };
   const work = createOperatorWork({ ...options, api, metrics, leadership, sharding });
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
@@ -101,7 +102,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   }
   await watching;
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
-  await Promise.all([health.close(), api.close(), leaseApi.close()]);
+  await Promise.all([health.close(), api.close(), leaseClient.close()]);
   stopping.done();
   log.info("stopped", { outcome: outcome.state });
   return outcome;
@@ -160,7 +161,7 @@ function leadershipOf(
   const { lease, clock, random, podName, log } = options;
   if (lease === undefined) return soleLeadership();
   return electedLeadership({
-    api,
+    api: leaseApi(api, lease),
     clock,
     random,
     podName,

@@ -3,9 +3,8 @@
 // overlap, every call needs a key that was read a short time ago, and the new replica waits until the old key is out of use.
 import { createHash } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
-import type { LeaseTimings } from "../kube/lease-decision.ts";
+import { elapsedMs, type LeaseTimings } from "../kube/lease-decision.ts";
 import type { ApiKey } from "../model/api-key.ts";
-import type { GatheredKey } from "../model/gathered.ts";
 import type { LoadedInventory } from "../model/inventory.ts";
 import { nameKey, type ObjectName } from "../model/resource.ts";
 import { shardOfKey } from "../plan/shards/shard-of-key.ts";
@@ -27,7 +26,7 @@ export interface ShardAdmissionOptions {
   readonly shards: number;
   /** The shard, if this process may work on it now. */
   readonly held: (shard: number) => HeldShard | undefined;
-  readonly source: Pick<ClusterSource, "declared" | "readKey" | "usableKey" | "lastKey">;
+  readonly source: Pick<ClusterSource, "declared" | "readKey" | "usableKey">;
   readonly loadInventory: (instance: ObjectName) => Promise<LoadedInventory>;
   readonly timings: LeaseTimings;
   readonly clock: Clock;
@@ -66,19 +65,19 @@ export class ShardAdmission implements CallShare {
       return { kind: "Gone" };
     }
     const isRecent = hasChanged || this.#admitted.has(name);
-    let read = await source.readKey(instance, isRecent ? Math.min(timings.leaseDurationMs, resyncMs) : resyncMs);
-    let held = this.#heldFor(instance, read);
-    if (held !== undefined && !isRecent) {
-      read = await source.readKey(instance, timings.leaseDurationMs);
-      held = this.#heldFor(instance, read);
-    }
-    const elsewhere = (delayMs: number): Admission => {
+    await source.readKey(instance, isRecent ? Math.min(timings.leaseDurationMs, resyncMs) : resyncMs);
+    if (!isRecent && this.#heldFor(instance) !== undefined) await source.readKey(instance, timings.leaseDurationMs);
+    const usable = source.usableKey(instance);
+    const later = (delayMs: number): Admission => ({ kind: "Elsewhere", wakeAtMs: clock.nowMs() + delayMs });
+    // Without an answer, nobody knows whose instance it is.
+    if (usable === undefined) return later(unreachableRetryMs);
+    const held = this.#heldFor(instance);
+    const waitMs = await this.#waitMs(instance, usable, held);
+    if (held === undefined) {
       this.#leave(instance);
-      return { kind: "Elsewhere", wakeAtMs: clock.nowMs() + delayMs };
-    };
-    const waitMs = await this.#waitMs(instance, held);
-    if (held === undefined) return elsewhere(resyncMs);
-    if (waitMs > 0) return elsewhere(waitMs);
+      return later(resyncMs);
+    }
+    if (waitMs > 0) return later(waitMs);
     this.#admitted.set(name, held);
     return { kind: "Admitted", held };
   }
@@ -92,7 +91,9 @@ export class ShardAdmission implements CallShare {
     const { source, timings } = this.#options;
     const usable = source.usableKey(instance);
     const ageMsMax = (timings.renewDeadlineMs * 2) / 3;
-    if (usable === undefined || this.#ageMs(usable.readAtMs) >= ageMsMax) await source.readKey(instance, ageMsMax);
+    if (usable !== undefined && this.#ageOf(usable) < ageMsMax) return;
+    // Not by the monotonic clock alone, which can stand still.
+    await source.readKey(instance, 0);
   }
 
   permit(instance: ObjectName, key: ApiKey): Permission {
@@ -101,10 +102,16 @@ export class ShardAdmission implements CallShare {
     if (held === undefined) return refused("This process does not hold the Lease of the shard.");
     if (held.stopping.stop.aborted) return refused("wafsync is stopping, or gives the shard up.");
     const usable = source.usableKey(instance);
-    const isCurrent = usable?.key.fingerprint() === key.fingerprint();
-    if (!isCurrent || this.#ageMs(usable.readAtMs) >= timings.renewDeadlineMs)
+    const isCurrent = usable?.key?.fingerprint() === key.fingerprint();
+    if (!isCurrent || this.#ageOf(usable) >= timings.renewDeadlineMs)
       return refused("The API key may have changed: another process may be using the new one.");
     return { permitted: true };
+  }
+
+  #ageOf({ readAtMs, readAtWallMs }: UsableKey): number {
+    const { clock } = this.#options;
+    const now = { monotonicMs: clock.monotonicMs(), wallMs: clock.nowMs() };
+    return elapsedMs({ monotonicMs: readAtMs, wallMs: readAtWallMs }, now);
   }
 
   #ageMs(sinceMs: number): number {
@@ -118,19 +125,19 @@ export class ShardAdmission implements CallShare {
     if (held?.forget(instance) === true) this.#options.onMoved(instance);
   }
 
-  #heldFor(instance: ObjectName, read: GatheredKey | undefined): HeldShard | undefined {
+  #heldFor(instance: ObjectName): HeldShard | undefined {
     const { source, onKey, shards, held } = this.#options;
-    const key = read?.state === "Present" ? read.key : source.lastKey(instance);
+    const key = source.usableKey(instance)?.key;
     if (key !== undefined) onKey(key);
     return held(shardOfKey(key?.fingerprint() ?? printOfName(instance), shards));
   }
 
   /** How long another process may still use another key of the instance. */
-  async #waitMs(instance: ObjectName, held: HeldShard | undefined): Promise<number> {
-    const { source, timings, loadInventory } = this.#options;
-    const usable = source.usableKey(instance);
-    if (usable === undefined) return 0;
-    const known = this.#note(instance, usable);
+  async #waitMs(instance: ObjectName, usable: UsableKey, held: HeldShard | undefined): Promise<number> {
+    const { timings, loadInventory } = this.#options;
+    const { key } = usable;
+    if (key === undefined) return 0;
+    const known = this.#note(instance, key, usable.readAtMs);
     const leftMs = timings.leaseDurationMs - this.#ageMs(known.sinceMs);
     if (held === undefined || known.isUnrivaled || leftMs <= 0) return 0;
     // The record names the key of the last sync: with this key, or without a record, there was no other one.
@@ -138,12 +145,12 @@ export class ShardAdmission implements CallShare {
     if (stored.state === "Unreachable") return unreachableRetryMs;
     if (stored.state === "Loaded") {
       const { domain, waf } = stored.inventory;
-      known.isUnrivaled = domain === undefined || waf?.keyMark === usable.key.markFor(domain);
+      known.isUnrivaled = domain === undefined || waf?.keyMark === key.markFor(domain);
     }
     return known.isUnrivaled ? 0 : leftMs;
   }
 
-  #note(instance: ObjectName, { key, readAtMs }: UsableKey): Known {
+  #note(instance: ObjectName, key: ApiKey, readAtMs: number): Known {
     const { clock, timings, shards, held: heldOf } = this.#options;
     const name = nameKey(instance);
     const before = this.#known.get(name);

@@ -2,8 +2,6 @@
 // instances with one key have the same one, and another number of shards moves as few keys as possible. Processes of different
 // versions run at the same time during an update, so this must never change.
 
-export const shardsMax = 16;
-
 /** @param fingerprint of an API key: hexadecimal digits that are evenly distributed */
 export function shardOfKey(fingerprint: string, shards: number): number {
   const halves = [Number.parseInt(fingerprint.slice(0, 8), 16), Number.parseInt(fingerprint.slice(8, 16), 16)];

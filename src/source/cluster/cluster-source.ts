@@ -76,7 +76,7 @@ export interface ClusterSource {
   forgetReads(instance: ObjectName): void;
   /** The key, at most `ageMsMax` old; undefined if the instance does not exist or is invalid. Never rejects. */
   readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined>;
-  /** The key that the instance may be called with by the last read of its Secret. Reads nothing. */
+  /** The key that the instance may be called with by the last answer; undefined if there is none. Reads nothing. */
   usableKey(instance: ObjectName): UsableKey | undefined;
   /** The last valid key, for the clean-up after the Secret was deleted. Reads nothing. */
   lastKey(instance: ObjectName): ApiKey | undefined;
