@@ -1,6 +1,7 @@
 // The shards of this replica, wired up: the Leases, the agreement on their number, and which instances belong to them.
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
+import type { EventNote } from "../kube/event-aggregate.ts";
 import { defaultLeaseTimings, type LeaseTimings } from "../kube/lease-decision.ts";
 import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
@@ -37,6 +38,8 @@ export interface OperatorShardsOptions extends ShardingOptions {
   readonly podName: string;
   readonly stopping: Stopping;
   readonly log: Logger;
+  /** Emits an event about an object that is none of wafsync's kinds. */
+  readonly emit: (note: EventNote) => void;
   /** Wakes the instance. */
   readonly wake: (instance: ObjectName, reason: string) => void;
   /** This process no longer works on the instance: it must forget everything about it. */
@@ -66,6 +69,13 @@ export class OperatorShards {
         metrics.shardsHeld(this.leases.all().length);
         for (const instance of source.instances()) wake(instance, "shards changed");
       },
+      onEvent: (object, reason, message) =>
+        options.emit({
+          object: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", ...object },
+          type: "Normal",
+          reason,
+          message,
+        }),
       onGivenUp: async (held) => await this.#givenUp(held),
     });
     this.admission = new ShardAdmission({

@@ -202,6 +202,7 @@ class Work implements OperatorWork {
       ...sharding,
       source: this.#source,
       inventory: this.#records.inventory,
+      emit: (note) => this.#records.emit(note),
       wake: (instance, reason) => {
         if (this.#isWorking) this.#wake(instance, reason);
       },

@@ -82,6 +82,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
     if (shards === 1) metrics.shardsHeld(isLeading ? 1 : 0);
   });
   metrics.shards(shards);
+  metrics.shardsHeld(options.lease === undefined ? 1 : 0);
   const { lease } = options;
   const sharding = shards === 1 || lease === undefined ? undefined : { shards, lease, leaseClient, layout };
   const work = createOperatorWork({ ...options, api, metrics, leadership, sharding });

@@ -36,8 +36,16 @@ export interface ShardLeasesOptions {
   readonly onChange: () => void;
   /** Called when none of the shard's runs is in progress, before its Lease is released. */
   readonly onGivenUp: (held: HeldShard) => Promise<void>;
+  /** Called for people, about the Lease of a shard. */
+  readonly onEvent: (lease: ShardLeaseObject, reason: "ShardTaken" | "ShardGivenUp", message: string) => void;
   /** An annotation by which replicas tell each other about moved instances. */
   readonly moved: { readonly text: () => string | undefined; readonly see: (shard: number, text: string) => void };
+}
+
+export interface ShardLeaseObject {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
 }
 
 interface Seen {
@@ -119,10 +127,12 @@ export class ShardLeases {
       const held = new HeldShard({ shard, elector, isAgreed: () => layout.isAgreed(), clock, stopping });
       this.#held.set(shard, held);
       log.info("shard taken", { shard });
+      this.#emit(shard, "ShardTaken", "works on");
       onChange();
       await this.#untilGivenUp(shard);
       if (this.#ending.signal.aborted) return;
       held.stop();
+      this.#emit(shard, "ShardGivenUp", "gives up");
       this.#electors.delete(elector);
       const release = elector.release(async () => {
         await held.ended();
@@ -135,6 +145,15 @@ export class ShardLeases {
       this.#givenUpMs.set(shard, clock.monotonicMs());
       onChange();
     }
+  }
+
+  #emit(shard: number, reason: "ShardTaken" | "ShardGivenUp", verb: string): void {
+    const { lease, podName, onEvent } = this.#options;
+    const view = this.#seen.get(shard)?.view;
+    const uid = view === undefined || view.state === "Absent" ? undefined : view.object.metadata["uid"];
+    const { namespace = "", name } = shardLease(lease, shard, this.count);
+    if (typeof uid !== "string") return;
+    onEvent({ namespace, name, uid }, reason, `${podName} ${verb} shard ${shard} of ${this.count}.`);
   }
 
   async #untilGivenUp(shard: number): Promise<void> {
@@ -197,12 +216,15 @@ export class ShardLeases {
 
   #see(shard: number, view: LeaseView): void {
     const { clock, moved } = this.#options;
-    this.#seen.set(shard, after(this.#seen.get(shard), view, clock.monotonicMs()));
+    const before = this.#seen.get(shard);
+    const seen = after(before, view, clock.monotonicMs());
+    this.#seen.set(shard, seen);
     if (view.state !== "Held") return;
     const isOwn = replicaOf(view.holder) === this.#replica;
     this.#taking.delete(shard);
+    // A dead holder's Lease stays as it is.
+    if (seen.sinceMs !== before?.sinceMs) this.#takeableMs.delete(shard);
     if (isOwn) return;
-    this.#takeableMs.delete(shard);
     const text = annotationsOf(view)[movedAnnotation];
     if (text !== undefined) moved.see(shard, text);
   }

@@ -20,7 +20,7 @@ export function portsWithin(ports: ReconcilePorts, held: Pick<HeldShard, "mayWri
       removeFinalizer: async (instance) => (held.mayWrite() ? await lifecycle.removeFinalizer(instance) : notHeld),
     },
     status: {
-      read: (object) => status.read(object),
+      ...status,
       write: async (object, next) => {
         if (held.mayWrite()) await status.write(object, next);
       },

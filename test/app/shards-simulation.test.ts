@@ -55,7 +55,7 @@ async function simulate(seed: number): Promise<{ readonly world: ShardsWorld; re
 }
 
 test("no two replicas ever call one WAF at a time, and in the end every instance is worked on", async () => {
-  const seeds = caseCount(200);
+  const seeds = caseCount(60);
   let handOvers = 0;
   for (let seed = 1; seed <= seeds; seed += 1) {
     const { world, calmSinceMs } = await simulate(seed);

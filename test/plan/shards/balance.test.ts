@@ -14,7 +14,12 @@ test("a replica with two shards fewer than another one asks for a shard", () => 
 
 test("only the replica with the most shards gives one up, and of several only one", () => {
   const holders = held("a", "a", "b", "b", "c");
-  expect(["a", "b", "c", "d"].map((own) => shardToGive(holders, own, "d"))).toEqual([1, undefined, undefined, undefined]);
+  expect(["a", "b", "c", "d"].map((own) => shardToGive(holders, own, "d"))).toEqual([
+    1,
+    undefined,
+    undefined,
+    undefined,
+  ]);
   expect(shardToGive(held("a", "b"), "a", "c")).toBeUndefined();
   expect(shardToGive(holders, "a", undefined)).toBeUndefined();
 });

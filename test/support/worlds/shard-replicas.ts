@@ -1,8 +1,9 @@
 // Several replicas of the operator that share the shards of a few instances, behind a proxy that notes who calls which WAF.
 // Their clocks run fast, so that a Lease ends within seconds.
 import { setTimeout as realDelay } from "node:timers/promises";
-import { expect } from "@jest/globals";
-import { rule } from "../builders/manifests.ts";
+import { ApiKey } from "../../../src/model/api-key.ts";
+import { shardOfKey } from "../../../src/plan/shards/shard-of-key.ts";
+import { addresses, rule } from "../builders/manifests.ts";
 import type { UnreliableProxy } from "../fakes/unreliable-proxy.ts";
 import { startUnreliableProxy } from "../fakes/unreliable-proxy.ts";
 import type { OperatorProcess } from "../processes/operator-process.ts";
@@ -33,6 +34,7 @@ export class ShardReplicas {
   readonly #replicas: Replica[] = [];
   #started = 0;
   #rules = 0;
+  #addresses = 0;
 
   private constructor(world: OperatorWorld, proxy: RecordingProxy, timesAsFast: number) {
     this.#world = world;
@@ -119,8 +121,25 @@ export class ShardReplicas {
     this.#replicas.length = 0;
   }
 
-  expectOneWriterPerKey(): void {
-    expect(this.proxy.overlaps()).toEqual([]);
-    for (const { waf } of this.instances) expect(waf.view.overlaps).toBe(0);
+  /** The replica that last called a WAF of each shard. */
+  holders(shards: number): Map<number, string> {
+    return new Map(
+      this.proxy.calls.map(({ key, replica }) => [shardOfKey(new ApiKey(key).fingerprint(), shards), replica]),
+    );
+  }
+
+  /** Calls of one WAF that overlapped, in words. */
+  overlaps(): string[] {
+    const seen = this.instances.flatMap(({ waf }) => (waf.view.overlaps === 0 ? [] : [waf.domain]));
+    return [...this.proxy.overlaps(), ...seen];
+  }
+
+  /** Gives every WAF this many addresses to block, one call after the other. */
+  async declareMany(count: number): Promise<void> {
+    this.#rules += 1;
+    this.#addresses += count;
+    for (const { namespace } of this.instances) {
+      await this.#world.apply(rule(namespace, `many-${this.#rules}`, addresses(count, this.#addresses)));
+    }
   }
 }

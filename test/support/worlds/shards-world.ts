@@ -150,6 +150,7 @@ export class SimulatedReplica {
       leaseApi,
       stopping: this.#stopping,
       onChange: () => undefined,
+      onEvent: () => undefined,
       onGivenUp: async (held) => held.admitted().forEach((instance) => this.#admission.forget(instance)),
       moved: { text: () => moved.text(), see: (shard, text) => moved.see(shard, text) },
     });
@@ -182,7 +183,13 @@ export class SimulatedReplica {
     if (this.leases.count > 1) return this.leases.held(shard);
     if (!this.#leadership.mayWrite()) return undefined;
     const elector = this.#leadership;
-    this.#whole ??= new HeldShard({ shard, elector, isAgreed: () => true, clock: this.clock, stopping: this.#stopping });
+    this.#whole ??= new HeldShard({
+      shard,
+      elector,
+      isAgreed: () => true,
+      clock: this.clock,
+      stopping: this.#stopping,
+    });
     return this.#whole;
   }
 
@@ -228,7 +235,8 @@ export class SimulatedReplica {
     const key = this.#keys.usable(instance)?.key;
     if (stored.state !== "Loaded" || key === undefined) return;
     const keyMark = key.markFor("waf.example");
-    if (stored.inventory.waf?.keyMark !== keyMark && !(await this.#save(instance, keyMark, stored.revision, held))) return;
+    if (stored.inventory.waf?.keyMark !== keyMark && !(await this.#save(instance, keyMark, stored.revision, held)))
+      return;
     for (let count = 0; count < callsOfRun && !held.stopping.stop.aborted; count += 1) {
       await this.#admission.prepare(instance);
       await this.clock.whenRunning();
