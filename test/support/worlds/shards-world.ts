@@ -14,12 +14,13 @@ import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
 import type { ApiResult } from "../../../src/kube/api-result.ts";
 import { defaultLeaseTimings as timings } from "../../../src/kube/lease-decision.ts";
 import type { LeaseApi } from "../../../src/kube/lease.ts";
-import type { ApiKey } from "../../../src/model/api-key.ts";
+import { ApiKey } from "../../../src/model/api-key.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import { emptyInventory } from "../../../src/model/inventory.ts";
 import type { Inventory, LoadedInventory } from "../../../src/model/inventory.ts";
 import type { ObjectName } from "../../../src/model/resource.ts";
 import { nameKey } from "../../../src/model/resource.ts";
+import { shardOfKey } from "../../../src/plan/shards/shard-of-key.ts";
 import { ApiKeys } from "../../../src/source/cluster/api-keys.ts";
 import { writeTimeoutMsMax } from "../../../src/waf/client.ts";
 import { anInstance } from "../builders/declare.ts";
@@ -50,6 +51,10 @@ export class ShardsWorld {
   /** The key in the Secret of each instance, by its name. */
   readonly keys = new Map<string, string>();
   readonly records = new Map<string, { readonly inventory: Inventory; readonly revision: number }>();
+  /** How long each call takes by the caller's clock; chance decides if undefined. */
+  callMs: number | undefined;
+  /** How often a replica looks at an instance because something about it has changed. */
+  changeShare = 0.2;
   #rotations = 0;
 
   constructor(seed: number, instances = 6) {
@@ -66,6 +71,16 @@ export class ShardsWorld {
 
   pick<T>(items: readonly T[]): T {
     return items[Math.floor(this.random() * items.length)] as T;
+  }
+
+  /** Gives the instance a key of the shard. */
+  rotateInto(instance: ObjectName, shard: number, shards: number): void {
+    do this.rotate(instance);
+    while (this.shardOf(instance, shards) !== shard);
+  }
+
+  shardOf(instance: ObjectName, shards: number): number {
+    return shardOfKey(new ApiKey(this.keys.get(nameKey(instance)) ?? "").fingerprint(), shards);
   }
 
   rotate(instance: ObjectName): void {
@@ -124,6 +139,8 @@ export class SimulatedReplica {
   readonly #woken = new Set<string>();
   readonly #rate: number;
   #whole: HeldShard | undefined;
+  /** Whether its reads of Secrets fail, and no other request. */
+  readsNoSecrets = false;
   isOver = false;
 
   constructor(world: ShardsWorld, name: string, shards: number, { rate = 1, wallMs = 0 }) {
@@ -198,6 +215,11 @@ export class SimulatedReplica {
     return this.#admission.permit(instance, key).permitted;
   }
 
+  /** Something about the instance has changed. */
+  wake(instance: ObjectName): void {
+    this.#woken.add(nameKey(instance));
+  }
+
   /** As SIGKILL does it. */
   kill(): void {
     this.isOver = true;
@@ -218,7 +240,7 @@ export class SimulatedReplica {
     const instance = { namespace, name };
     while (!this.isOver && !this.#stopping.stop.aborted) {
       await this.clock.sleep(this.#world.between(100, 4_000));
-      const isChanged = this.#woken.delete(nameKey(instance)) || this.#world.random() < 0.2;
+      const isChanged = this.#woken.delete(nameKey(instance)) || this.#world.random() < this.#world.changeShare;
       const admitted = await this.#admission.admit(instance, isChanged);
       if (admitted.kind !== "Admitted") continue;
       const end = admitted.held.begin(instance);
@@ -243,7 +265,8 @@ export class SimulatedReplica {
       if (this.isOver || !this.#mayCall(instance, key)) return;
       const fromMs = this.#world.time.nowMs;
       const isLong = this.#world.random() < 0.1;
-      const durationMs = isLong ? writeTimeoutMsMax / this.#rate : this.#world.between(5, 400);
+      const usualMs = isLong ? writeTimeoutMsMax / this.#rate : this.#world.between(5, 400);
+      const durationMs = this.#world.callMs ?? usualMs;
       const call = { replica: this.name, instance: nameKey(instance), key: key.reveal() };
       this.#world.calls.push({ ...call, fromMs, untilMs: fromMs + durationMs });
       await this.clock.sleep(durationMs * this.#rate);
@@ -273,14 +296,16 @@ export class SimulatedReplica {
   }
 
   #api(): ApiServer {
-    const request = async ({ path }: ApiRequest): Promise<ApiResult<unknown>> =>
-      await this.#exchange(() => {
+    const request = async ({ path }: ApiRequest): Promise<ApiResult<unknown>> => {
+      if (this.readsNoSecrets) return failed("Unavailable");
+      return await this.#exchange(() => {
         const { meta } = this.#world.instances.find(({ apiKeySecretRef }) =>
           path.endsWith(`/${apiKeySecretRef.name}`),
         ) as DeclaredInstance;
         const apiKey = Buffer.from(this.#world.keys.get(nameKey(meta)) ?? "").toString("base64");
         return { metadata: { name: "key", uid: "uid", resourceVersion: "1" }, data: { apiKey } };
       });
+    };
     return { request } as Pick<ApiServer, "request"> as ApiServer;
   }
 
