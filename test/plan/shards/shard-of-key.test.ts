@@ -25,7 +25,7 @@ test("processes of all versions compute the same shards", () => {
 });
 
 test.each([2, 3, 5, 16])("%s shards get about as many keys each", (shards) => {
-  const counts = new Array<number>(shards).fill(0);
+  const counts = Array.from({ length: shards }, () => 0);
   for (const print of prints) {
     const shard = shardOfKey(print, shards);
     counts[shard] = (counts[shard] ?? 0) + 1;
