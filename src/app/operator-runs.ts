@@ -133,7 +133,9 @@ export class OperatorRuns {
   }
 }
 
-/** Reasons of a run that only time has brought about; a Secret may have changed with everything else. */
+/** Not time, a retry, or other Leases: with everything else, the Secret may have changed too. */
 function isChange(reason: string): boolean {
-  return reason !== "timer" && reason !== "retry" && reason !== "start";
+  return !unrelated.has(reason);
 }
+
+const unrelated: ReadonlySet<string> = new Set(["timer", "retry", "start", "shards changed"]);

@@ -3,7 +3,9 @@
 import { afterAll, expect, test } from "@jest/globals";
 import { ApiKey } from "../../src/model/api-key.ts";
 import { shardOfKey } from "../../src/plan/shards/shard-of-key.ts";
-import { instance, keySecret } from "../support/builders/manifests.ts";
+import { someAddresses } from "../support/builders/declare-feed.ts";
+import { apiVersion, instance, keySecret, rule } from "../support/builders/manifests.ts";
+import { FeedServer } from "../support/fakes/feed-server.ts";
 import { fast } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
@@ -42,6 +44,27 @@ await describeOperator("shards", (world) => {
     const callers = replicas.instances.flatMap(({ waf }) => replicas.proxy.callers(waf.key, sinceMs));
     expect(new Set(callers)).toEqual(new Set([first.name, second.name]));
     expect(callers).toHaveLength(replicas.instances.length);
+    expect(replicas.overlaps()).toEqual([]);
+  });
+
+  test("the content of feeds, which the leader fetches, reaches the instances of both replicas", async () => {
+    const server = await FeedServer.start();
+    const entries = someAddresses(20);
+    server.serves(`${entries.join("\n")}\n`);
+    const holders = replicas.holders(shards);
+    const users = [first, second].map(({ name }) =>
+      replicas.instances.find(({ waf }) => holders.get(shardOf(waf)) === name),
+    );
+    for (const user of users) {
+      if (user === undefined) throw new Error("a replica works on no instance");
+      const metadata = { name: "threats", namespace: user.namespace };
+      await world().apply({ apiVersion, kind: "WafFeed", metadata, spec: { http: { url: server.url("/threats") } } });
+      await world().apply(rule(user.namespace, "feed", [], { addressesFrom: [{ feedRef: { name: "threats" } }] }));
+    }
+    await world().eventually("the entries of the feeds are blocked", () =>
+      users.every((user) => entries.every((entry) => user?.waf.view.has("blocklist", entry))),
+    );
+    await server.stop();
     expect(replicas.overlaps()).toEqual([]);
   });
 
