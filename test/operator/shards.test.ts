@@ -8,6 +8,7 @@ import { apiVersion, instance, keySecret, rule } from "../support/builders/manif
 import { FeedServer } from "../support/fakes/feed-server.ts";
 import { fast } from "../support/processes/slowness.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { conditionOf } from "../support/worlds/operator-world.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { ShardReplicas } from "../support/worlds/shard-replicas.ts";
 import type { Replica } from "../support/worlds/shard-replicas.ts";
@@ -45,6 +46,25 @@ await describeOperator("shards", (world) => {
     expect(new Set(callers)).toEqual(new Set([first.name, second.name]));
     expect(callers).toHaveLength(replicas.instances.length);
     expect(replicas.overlaps()).toEqual([]);
+  });
+
+  test("a second instance with a key is seen by the replica that has the key, and by no other", async () => {
+    for (const { waf } of replicas.instances.slice(0, 2)) {
+      const namespace = await world().newNamespace("duplicates");
+      const duplicate = instance(namespace, replicas.proxy.url);
+      const sinceMs = performance.now();
+      await world().apply(keySecret(namespace, waf.key));
+      const late = rule(namespace, "late", ["198.51.100.7"]);
+      await world().apply(duplicate, late);
+      await world().eventually("it is reported", async () => {
+        const stalled = conditionOf(await world().read("WafInstance", namespace, "waf"), "Stalled");
+        return stalled?.message.includes("has the same API key") === true;
+      });
+      await world().remove(duplicate, late);
+      await world().eventually("it is gone", async () => !(await world().read("WafInstance", namespace, "waf")));
+      expect(waf.view.has("blocklist", "198.51.100.7")).toBe(false);
+      expect(replicas.proxy.callers(waf.key, sinceMs).length).toBeLessThanOrEqual(1);
+    }
   });
 
   test("the content of feeds, which the leader fetches, reaches the instances of both replicas", async () => {
