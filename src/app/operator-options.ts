@@ -9,6 +9,7 @@ import type { BaseUrlPolicy } from "./base-url-policy.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
 import type { Leadership } from "./leadership.ts";
 import type { OperatorShards, ShardingOptions } from "./operator-shards.ts";
+import type { OperatorSight } from "./operator-sight.ts";
 import type { Stopping } from "./stopping.ts";
 
 export interface OperatorWork {
@@ -24,7 +25,8 @@ export interface OperatorWork {
   readonly shards: OperatorShards | undefined;
   /** Resolves when nothing runs. */
   ended(): Promise<void>;
-  notReadyBecause(): string | undefined;
+  /** What a page shows of it. */
+  readonly sight: OperatorSight;
   close(eventFlushMs: number): Promise<void>;
 }
 

@@ -5,8 +5,10 @@ import type { EventNote } from "../kube/event-aggregate.ts";
 import { defaultLeaseTimings, type LeaseTimings } from "../kube/lease-decision.ts";
 import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
+import type { ApiKey } from "../model/api-key.ts";
 import type { Redactor } from "../model/redactor.ts";
 import type { ObjectName } from "../model/resource.ts";
+import { shardOfKey } from "../plan/shards/shard-of-key.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -91,6 +93,14 @@ export class OperatorShards {
         options.leave(instance);
       },
     });
+  }
+
+  /** For calls that belong to no run. Undefined if another process works with the key; otherwise call the result at the end. */
+  async beginCalls({ namespace, name }: ObjectName, key: ApiKey): Promise<(() => void) | undefined> {
+    const instance = { namespace, name };
+    await this.admission.prepare(instance);
+    if (!this.admission.permit(instance, key).permitted) return undefined;
+    return this.leases.held(shardOfKey(key.fingerprint(), this.leases.count))?.begin(instance);
   }
 
   /** Whether this process may write at all: each run and each call checks its own shard as well. */

@@ -18,6 +18,7 @@ import type { OperatorWork, OperatorWorkOptions } from "./operator-options.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 import { OperatorRuns } from "./operator-runs.ts";
 import { OperatorShards } from "./operator-shards.ts";
+import { type OperatorSight, operatorSight } from "./operator-sight.ts";
 import { safeTexts } from "./status-texts.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { createUnattachedLoop } from "./unattached-loop.ts";
@@ -29,6 +30,7 @@ export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
 }
 
 class Work implements OperatorWork {
+  readonly sight: OperatorSight;
   readonly #options: OperatorWorkOptions;
   readonly #throttledLog: ThrottledLog;
   readonly #source: ClusterSource;
@@ -77,6 +79,7 @@ class Work implements OperatorWork {
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
     measureWatches(this.#source, metrics);
+    this.sight = operatorSight({ ...options, source: this.#source, wafClients: this.#wafClients, shards: this.shards });
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -118,10 +121,6 @@ class Work implements OperatorWork {
   async ended(): Promise<void> {
     await Promise.all([this.#running, this.#leading]);
     await this.#history.flush();
-  }
-
-  notReadyBecause(): string | undefined {
-    return this.#source.notReadyBecause();
   }
 
   async close(eventFlushMs: number): Promise<void> {

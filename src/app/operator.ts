@@ -22,6 +22,7 @@ import { startHealthServer } from "./health-server.ts";
 import type { Leadership } from "./leadership.ts";
 import { electedLeadership, soleLeadership } from "./leadership.ts";
 import type { OperatorWork } from "./operator-options.ts";
+import type { ServePage } from "./operator-sight.ts";
 import { createOperatorWork } from "./operator-work.ts";
 import { ShardLayout } from "./shard-layout.ts";
 import type { StoppingControl } from "./stopping.ts";
@@ -46,6 +47,8 @@ export interface OperatorOptions {
   readonly version: string;
   /** The base URL of an OpenTelemetry collector, for instances that forward their logs to it; undefined if there is none. */
   readonly otlpEndpoint?: string | undefined;
+  /** Serves a page about the operator; undefined if there is none. */
+  readonly servePage?: ServePage | undefined;
   readonly ports: { readonly host: string | undefined; readonly healthPort: number; readonly metricsPort: number };
   readonly clock: Clock;
   readonly random: () => number;
@@ -89,6 +92,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, ...portsOf(health) });
+  const closePage = await options.servePage?.(work.sight);
   const watching = work.watch(stopping.stop);
   const outcome = await lead(options, leadership, work);
   // Calling begin() again would abort the call in flight.
@@ -102,6 +106,7 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
     if (work.shards !== undefined) await Promise.all([leadership.end(workEnded), work.shards.leases.end(workEnded)]);
   }
   await watching;
+  await closePage?.();
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
   await Promise.all([health.close(), api.close(), leaseClient.close()]);
   stopping.done();
@@ -181,7 +186,7 @@ async function listen(
   const checks = {
     // A hung process cannot answer, so any answer means alive.
     liveness: () => undefined,
-    readiness: () => work.notReadyBecause(),
+    readiness: () => work.sight.notReadyBecause(),
     metrics: async () => await metrics.text(),
     metricsContentType: metrics.contentType,
   };
