@@ -30,6 +30,14 @@ const alerts: readonly Alert[] = [
     description: "Several pods write to the same WAFs. Delete all pods but one, and report this as a bug.",
   },
   {
+    alert: "WafsyncShardsUnheld",
+    expr: "(max by (job) (wafsync_shards) > 1) > sum by (job) (wafsync_shards_held)",
+    for: "5m",
+    severity: "critical",
+    summary: "Some of the {{ $value }} shards of wafsync are held by no pod.",
+    description: "No pod works on the instances of these shards. Check that all pods run, with the same --shards.",
+  },
+  {
     alert: "WafsyncInstanceNotReady",
     expr: "max by (waf_instance) (wafsync_instance_ready) == 0",
     for: "15m",

@@ -23,7 +23,7 @@ export interface OperatorParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: Metrics;
-  readonly leadership: Leadership;
+  readonly leadership: Pick<Leadership, "mayWrite" | "mayRecord">;
   readonly stopping: Stopping;
   readonly baseUrls: BaseUrlPolicy;
   readonly source: ClusterSource;

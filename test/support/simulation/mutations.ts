@@ -3,6 +3,7 @@
 
 import { feedMutations } from "./feed-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
+import { shardMutations } from "./shard-mutations.ts";
 
 export interface Mutation {
   /** What is switched off. */
@@ -559,6 +560,7 @@ export const mutations: readonly Mutation[] = [
   },
   ...feedMutations,
   ...networkMutations,
+  ...shardMutations,
   {
     guard: "one call at a time",
     file: "src/waf/lane.ts",
