@@ -17,6 +17,7 @@ import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
+import { readFileTime } from "../source/directory/file-time.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
@@ -76,9 +77,15 @@ export type OpenedStandalone =
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
   const { directory, stateDirectory, environmentKey, clock } = options;
-  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
-  await source.load();
-  const store = await openStore(options);
+  const source = createDirectorySource({
+    directory,
+    stateDirectory,
+    environmentKey,
+    clock,
+    // A dry run creates no file.
+    ...(options.isDryRun ? {} : { readFileTime: async () => await readFileTime(stateDirectory) }),
+  });
+  const [store] = await Promise.all([openStore(options), source.load()]);
   if (!store.ok) {
     await source.close();
     return store;
