@@ -28,7 +28,7 @@ export function placesIn(template: string): string[] {
 }
 
 export function renderPage(template: string, results: Results): string {
-  return template.replaceAll(placePattern, (place, bench: string, table?: string) => {
+  return template.replaceAll(placePattern, (_, bench: string, table?: string) => {
     if (bench === runsPlace && table === undefined) return markdownTable(runsTable(results));
     const found = table === undefined ? undefined : results[bench]?.tables[table];
     return found === undefined ? `Not measured yet: \`npm run bench -- --only ${bench}\` measures it.` : markdownTable(found);

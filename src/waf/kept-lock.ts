@@ -1,16 +1,24 @@
 // Keeps the lock of a key between calls that follow one another, because taking it takes longer than the gap between two calls.
-// Whether another process wants the key is found out while a call is in flight, and then the lock is released after that call.
+// Whether another process wants the key is found out now and then while a call is in flight, and then the lock is released after
+// that call.
+import type { Clock } from "../async/clock.ts";
 import type { HeldKeyLock, KeyLock, KeyLockOutcome } from "./key-lock.ts";
 
 export type Unlocked = Exclude<KeyLockOutcome, { state: "Held" }>;
 
+/** How long another process may have to wait for the end of the call after which the lock is released. */
+const checkIntervalMs = 10;
+
 export class KeptLock {
   readonly #lock: KeyLock;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   #held: HeldKeyLock | undefined;
+  #checkedMs = 0;
   #releasing: Promise<void> | undefined;
 
-  constructor(lock: KeyLock) {
+  constructor(lock: KeyLock, clock: Pick<Clock, "monotonicMs">) {
     this.#lock = lock;
+    this.#clock = clock;
   }
 
   get isHeld(): boolean {
@@ -19,13 +27,17 @@ export class KeptLock {
 
   /** Runs `act` with the lock; `otherwise` gives the result if the lock is not to be had. One call at a time. */
   async during<T>(stop: () => AbortSignal, act: () => Promise<T>, otherwise: (why: Unlocked) => T): Promise<T> {
-    const outcome = await this.#take(stop);
-    if (outcome !== undefined) return otherwise(outcome);
-    const isWanted = this.#held?.isWanted();
+    if (this.#held === undefined) {
+      const unlocked = await this.#take(stop);
+      if (unlocked !== undefined) return otherwise(unlocked);
+    }
+    const acting = act();
+    if (this.#clock.monotonicMs() - this.#checkedMs < checkIntervalMs) return await acting;
+    const checking = this.#check();
     try {
-      return await act();
+      return await acting;
     } finally {
-      if ((await isWanted) === true) await this.release();
+      if (await checking) await this.release();
     }
   }
 
@@ -36,13 +48,20 @@ export class KeptLock {
     await this.#releasing;
   }
 
+  /** After the request was written, which takes a turn of the event loop. */
+  async #check(): Promise<boolean> {
+    this.#checkedMs = this.#clock.monotonicMs();
+    await new Promise((resolve) => setImmediate(resolve));
+    return (await this.#held?.isWanted()) === true;
+  }
+
   /** Undefined if the lock is held afterwards. */
   async #take(stop: () => AbortSignal): Promise<Unlocked | undefined> {
-    if (this.#held !== undefined) return undefined;
     await this.#releasing;
     const outcome = await this.#lock.acquire(stop());
     if (outcome.state !== "Held") return outcome;
     this.#held = outcome;
+    this.#checkedMs = this.#clock.monotonicMs();
     return undefined;
   }
 }

@@ -73,7 +73,7 @@ export class SerialLane {
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor({ open, clock, waitingMax, lock }: LaneOptions) {
-    this.#lock = lock && new KeptLock(lock);
+    this.#lock = lock && new KeptLock(lock, clock);
     this.#clock = clock;
     this.#waitingMax = waitingMax;
     this.#open = open;
