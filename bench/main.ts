@@ -55,7 +55,9 @@ async function write(measured: Results): Promise<void> {
   const results: Results = Object.fromEntries(merged);
   await writeFile(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`);
   await writeFile(pageFile, renderPage(await readFile(templateFile, "utf8"), results));
-  console.log(`\nWrote ${[resultsFile, pageFile].map((file) => file.slice(join(import.meta.dirname, "..").length + 1)).join(" and ")}.`);
+  console.log(
+    `\nWrote ${[resultsFile, pageFile].map((file) => file.slice(join(import.meta.dirname, "..").length + 1)).join(" and ")}.`,
+  );
 }
 
 const { values: given } = parseArgs({

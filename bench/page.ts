@@ -31,7 +31,9 @@ export function renderPage(template: string, results: Results): string {
   return template.replaceAll(placePattern, (_, bench: string, table?: string) => {
     if (bench === runsPlace && table === undefined) return markdownTable(runsTable(results));
     const found = table === undefined ? undefined : results[bench]?.tables[table];
-    return found === undefined ? `Not measured yet: \`npm run bench -- --only ${bench}\` measures it.` : markdownTable(found);
+    return found === undefined
+      ? `Not measured yet: \`npm run bench -- --only ${bench}\` measures it.`
+      : markdownTable(found);
   });
 }
 
@@ -50,7 +52,9 @@ function runsTable(results: Results): BenchTable {
 
 /** Padded as the formatter pads it. */
 function markdownTable({ columns, rows }: BenchTable): string {
-  const widths = columns.map((title, place) => Math.max(3, title.length, ...rows.map((row) => row[place]?.length ?? 0)));
+  const widths = columns.map((title, place) =>
+    Math.max(3, title.length, ...rows.map((row) => row[place]?.length ?? 0)),
+  );
   const line = (cells: readonly string[]): string =>
     `| ${widths.map((width, place) => (cells[place] ?? "").padEnd(width)).join(" | ")} |`;
   return [line(columns), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");

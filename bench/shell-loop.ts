@@ -23,7 +23,7 @@ export async function measureRefreshLoopMs({ baseUrl, key, addresses }: Floor): 
   const client = new Client(baseUrl, { pipelining: 1 });
   const startMs = performance.now();
   for (const ip of addresses) {
-    const listed = await client.request({ method: "GET", path: `/api/blocklist_ip?api_key=${key}` });
+    const listed = await client.request({ method: "GET", path: `/api/blocklist_ips?api_key=${key}` });
     if (((await listed.body.json()) as readonly string[]).includes(ip)) continue;
     const added = await client.request({
       method: "POST",

@@ -14,10 +14,8 @@ import { continuesOf } from "../model/continues.ts";
 import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
-import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
-import { readFileTime } from "../source/directory/file-time.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
@@ -30,6 +28,7 @@ import { StandaloneFeeds } from "./standalone-feeds.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
+import { openSource } from "./standalone-source.ts";
 import { openStore } from "./standalone-store.ts";
 import { safeStatusPort } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
@@ -76,15 +75,7 @@ export type OpenedStandalone =
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
-  const { directory, stateDirectory, environmentKey, clock } = options;
-  const source = createDirectorySource({
-    directory,
-    stateDirectory,
-    environmentKey,
-    clock,
-    // A dry run creates no file.
-    ...(options.isDryRun ? {} : { readFileTime: async () => await readFileTime(stateDirectory) }),
-  });
+  const source = openSource(options);
   const [store] = await Promise.all([openStore(options), source.load()]);
   if (!store.ok) {
     await source.close();

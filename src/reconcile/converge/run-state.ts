@@ -225,10 +225,8 @@ export class Run {
       const ended = this.#endedBy(confirmed.gathered);
       if (ended !== undefined || confirmed.gathered === undefined) return ended;
       this.memory.hasCaughtUp ||= !this.#isRead && showsSame(gathered, confirmed.gathered);
-      this.#isRead = true;
-      // What was read is what the plan was made of.
-      if (confirmed.gathered === gathered && !this.isOutdated()) return undefined;
       gathered = confirmed.gathered;
+      this.#isRead = true;
     } else if (!this.isFresh) {
       const message = `Nothing is written before the declared objects were read where they live. ${confirmed.problem}`;
       return { kind: "Blocked", blocker: "Unconfirmed", message };
