@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, symlink, utimes, writeFile, stat } from "node:fs/promises";
+import { mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, test } from "@jest/globals";
@@ -9,6 +9,7 @@ import {
   type DirectorySourceOptions,
   createDirectorySource,
 } from "../../../src/source/directory/directory-source.ts";
+import type { FileTime } from "../../../src/source/directory/file-time.ts";
 import type { DirectorySnapshot } from "../../../src/source/directory/snapshot.ts";
 import { type VirtualClock, createVirtualClock } from "../../support/fakes/virtual-clock.ts";
 import { instanceYaml, ruleYaml, scratchDirectory, secretYaml } from "../../support/worlds/scratch-directory.ts";
