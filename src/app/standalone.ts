@@ -91,6 +91,8 @@ export class Standalone {
   readonly #wafClients: WafClients;
   readonly #ports: ReconcilePorts;
   readonly #feeds: StandaloneFeeds;
+  /** Resolves when the first call of a WAF has ended. */
+  readonly #called = Promise.withResolvers<void>();
   #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -109,6 +111,7 @@ export class Standalone {
         if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
         return { permitted: true };
       },
+      onCall: () => this.#called.resolve(),
     });
     const ports = this.#makePorts(source, store.inventory, store.status);
     this.#feeds = new StandaloneFeeds(options, source, store, ports.status);
@@ -170,12 +173,11 @@ export class Standalone {
   ): Promise<readonly InstanceResult[]> {
     const applied = new AbortController();
     let notified = Promise.resolve();
-    const watching = this.#source.watch(
-      () => {
-        notified = notified.then(onFiles);
-      },
-      AbortSignal.any([applied.signal, this.#options.stopping.stop]),
-    );
+    const stop = AbortSignal.any([applied.signal, this.#options.stopping.stop]);
+    // What watching needs is loaded while the second call is in flight: it would delay the first one.
+    const called = this.#called.promise.then(async () => await this.#options.clock.sleep(1, stop));
+    const onChange = (): void => void (notified = notified.then(onFiles));
+    const watching = called.then(async () => await this.#source.watch(onChange, stop));
     try {
       await this.#feeds.once(this.#options.stopping.stop);
       const results = await Promise.all(only.map(async (name) => await this.#applyInstance(name)));
@@ -183,6 +185,7 @@ export class Standalone {
       return results;
     } finally {
       applied.abort();
+      this.#called.resolve();
       await watching;
       await notified;
     }

@@ -193,6 +193,7 @@ class WatchedDirectory implements DirectorySource {
   async watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void> {
     const { clock, logger, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
+    if (stop.aborted) return;
     let seen = this.#version;
     // `wafsync plan` never watches, so it does not load what watching needs.
     const { watchDirectory } = await import("./watch-directory.ts");
