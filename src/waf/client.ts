@@ -141,10 +141,13 @@ class Caller {
   readonly #options: WafClientOptions;
   readonly #origin: string;
   readonly #path: string;
+  /** Encoded once, for all calls. */
+  readonly #keyParameter: string;
 
   constructor(options: WafClientOptions) {
     const { origin, path } = requireBaseUrl(options.baseUrl);
     this.#options = options;
+    this.#keyParameter = new URLSearchParams({ api_key: options.key.reveal() }).toString();
     this.#origin = origin;
     this.#path = path;
   }
@@ -181,12 +184,12 @@ class Caller {
     return result;
   }
 
-  #request({ name, list, fields = {} }: Call<unknown>) {
+  #request({ name, list, fields }: Call<unknown>) {
     const { method, effect } = wafOperations[name];
-    const key = this.#options.key.reveal();
-    const path = this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(key));
+    const path = this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));
     if (name === "ClearCache") return { method, path, form: "" };
-    const parameters = new URLSearchParams({ api_key: key, ...fields }).toString();
+    const parameters =
+      fields === undefined ? this.#keyParameter : `${this.#keyParameter}&${new URLSearchParams(fields).toString()}`;
     return effect === "Read" ? { method, path: `${path}?${parameters}`, form: "" } : { method, path, form: parameters };
   }
 

@@ -110,11 +110,9 @@ async function accepted(run: Run, operation: Operation, { domain }: WriteAccepte
   const { ledger, memory, ports, view } = run;
   const nowMs = ports.clock.nowMs();
   run.advance();
-  const { left } = run;
-  run.afterwards.later(() => {
-    ports.observer.operationDone?.(run.name, operation, left);
-    noteAccepted(ports, run.name, operation, view, nowMs);
-  });
+  // An observer may stop the run before its next call.
+  ports.observer.operationDone?.(run.name, operation, run.left);
+  run.afterwards.later(() => noteAccepted(ports, run.name, operation, view, nowMs));
   const inventory = ledger.accepted(operation, view.inventory, nowMs);
   noteWrite(memory, operation, nowMs);
   if (operation.kind === "RemoveOrigin") emitOriginRemoved(run, operation);
