@@ -186,7 +186,8 @@ class Caller {
 
   #request({ name, list, fields }: Call<unknown>) {
     const { method, effect } = wafOperations[name];
-    const path = this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));
+    const path =
+      this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));
     if (name === "ClearCache") return { method, path, form: "" };
     const parameters =
       fields === undefined ? this.#keyParameter : `${this.#keyParameter}&${new URLSearchParams(fields).toString()}`;
