@@ -14,6 +14,8 @@ export class KeptLock {
   readonly #clock: Pick<Clock, "monotonicMs">;
   #held: HeldKeyLock | undefined;
   #checkedMs = 0;
+  #isChecking = false;
+  #isWanted = false;
   #releasing: Promise<void> | undefined;
 
   constructor(lock: KeyLock, clock: Pick<Clock, "monotonicMs">) {
@@ -32,27 +34,36 @@ export class KeptLock {
       if (unlocked !== undefined) return otherwise(unlocked);
     }
     const acting = act();
-    if (this.#clock.monotonicMs() - this.#checkedMs < checkIntervalMs) return await acting;
-    const checking = this.#check();
+    this.#checkSoon();
     try {
       return await acting;
     } finally {
-      if (await checking) await this.release();
+      if (this.#isWanted) await this.release();
     }
   }
 
   async release(): Promise<void> {
     const held = this.#held;
     this.#held = undefined;
+    this.#isWanted = false;
     if (held !== undefined) this.#releasing = held.release().finally(() => (this.#releasing = undefined));
     await this.#releasing;
   }
 
-  /** After the request was written, which takes a turn of the event loop. */
-  async #check(): Promise<boolean> {
-    this.#checkedMs = this.#clock.monotonicMs();
-    await new Promise((resolve) => setImmediate(resolve));
-    return (await this.#held?.isWanted()) === true;
+  /** After the request was written, which takes a turn of the event loop. No call waits for the result. */
+  #checkSoon(): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#isChecking || nowMs - this.#checkedMs < checkIntervalMs) return;
+    this.#checkedMs = nowMs;
+    this.#isChecking = true;
+    setImmediate(() => void this.#check());
+  }
+
+  async #check(): Promise<void> {
+    const held = this.#held;
+    const isWanted = (await held?.isWanted()) === true;
+    this.#isChecking = false;
+    if (this.#held === held) this.#isWanted = isWanted;
   }
 
   /** Undefined if the lock is held afterwards. */
