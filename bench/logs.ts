@@ -1,5 +1,4 @@
 // Reading logs against reading the same pages with bare undici and JSON.parse, and what the program `wafsync logs` needs for them.
-// Runs alone too: `node bench/logs.ts` (the bundle must have been built).
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,11 +10,13 @@ import { ApiKey } from "../src/model/api-key.ts";
 import { readLogs } from "../src/reconcile/logs/read-logs.ts";
 import { createWafClient } from "../src/waf/client.ts";
 import { LaneRegistry } from "../src/waf/lane-registry.ts";
+import type { Bench, BenchOutcome, BenchTable } from "./bench.ts";
+import { inSeconds } from "./bench.ts";
+import { bundle } from "./server-process.ts";
 
 const key = "bench-key-0123456789";
 const firstDay = 20_000;
 const rounds = 5;
-const bundle = join(import.meta.dirname, "../dist/wafsync.mjs");
 
 interface Shape {
   readonly days: number;
@@ -128,38 +129,47 @@ async function compare(baseUrl: string, shape: Shape): Promise<readonly [bareMs:
   return [best[0] ?? 0, best[1] ?? 0];
 }
 
-export async function benchLogs(): Promise<void> {
-  console.log(
-    "\n250,000 log rows: bare undici and JSON.parse against the reader (validated, without the key, exactly once)",
-  );
-  console.log("pages               bare            reader          ratio");
-  for (const shape of [
-    { days: 40, pagesPerDay: 1, rowsPerPage: 6_250 },
-    { days: 25, pagesPerDay: 1, rowsPerPage: 10_000 },
-    { days: 5, pagesPerDay: 5, rowsPerPage: 10_000 },
-  ]) {
+const shapes: readonly Shape[] = [
+  { days: 40, pagesPerDay: 1, rowsPerPage: 6_250 },
+  { days: 25, pagesPerDay: 1, rowsPerPage: 10_000 },
+  { days: 5, pagesPerDay: 5, rowsPerPage: 10_000 },
+];
+
+async function measureReader(): Promise<BenchTable> {
+  const rows: string[][] = [];
+  for (const shape of shapes) {
     await using server = await startPagesServer(shape);
     const [bareMs, ourMs] = await compare(server.baseUrl, shape);
-    const rate = (durationMs: number): string => `${Math.round(250_000 / durationMs)} rows/ms`;
-    const title = `${shape.days} × ${shape.pagesPerDay} × ${shape.rowsPerPage}`;
-    const cells = [title.padEnd(20), rate(bareMs).padEnd(16), rate(ourMs).padEnd(16), (bareMs / ourMs).toFixed(2)];
-    console.log(cells.join(""));
+    const { days, pagesPerDay, rowsPerPage } = shape;
+    const rate = (durationMs: number): string =>
+      `${Math.round((days * pagesPerDay * rowsPerPage) / durationMs)} rows/ms`;
+    const perPage = rowsPerPage.toLocaleString("en-US");
+    const title = `${days} days of ${pagesPerDay === 1 ? "" : `${pagesPerDay} × `}${perPage}`;
+    rows.push([title, rate(bareMs), rate(ourMs), (bareMs / ourMs).toFixed(2)]);
   }
-  console.log("\n`wafsync logs --out FILE`, start of the program included");
-  console.log("rows       format   time      peak memory");
+  return { columns: ["Pages", "Bare", "Reader", "Ratio"], rows };
+}
+
+async function measureProgram(): Promise<BenchTable> {
+  const rows: string[][] = [];
   for (const days of [4, 40]) {
     const shape = { days, pagesPerDay: 1, rowsPerPage: 6_250 };
     await using server = await startPagesServer(shape);
     for (const format of ["ndjson", "csv"]) {
       const [durationMs, peakMiB] = await runProgram(server.baseUrl, shape, format);
-      const cells = [
-        String(days * 6_250).padEnd(11),
-        format.padEnd(9),
-        `${(durationMs / 1000).toFixed(2)} s`.padEnd(10),
-      ];
-      console.log(`${cells.join("")}${peakMiB.toFixed(0)} MiB`);
+      const count = (days * shape.rowsPerPage).toLocaleString("en-US");
+      rows.push([count, format, inSeconds(durationMs), `${peakMiB.toFixed(0)} MiB`]);
     }
   }
+  return { columns: ["Rows", "Format", "Time", "Peak memory"], rows };
 }
 
-if (process.argv[1] === import.meta.filename) await benchLogs();
+async function measure(): Promise<BenchOutcome> {
+  return { state: "Measured", tables: { reader: await measureReader(), program: await measureProgram() } };
+}
+
+export const logsBench: Bench = {
+  name: "logs",
+  title: "250,000 log rows: bare undici and JSON.parse, the reader, and `wafsync logs` (best of 5)",
+  measure,
+};

@@ -1,81 +1,84 @@
-// `npm run bench`: how close `run --once` comes to the serial floor, how plans grow, how fast lists are read, and what the
-// bundle costs. Prints tables; asserts nothing, since the machine decides.
-import { execFile } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+// `npm run bench`: measures the program beside others on this machine, and prints tables. It asserts nothing, because the machine
+// decides. `--only NAME` measures one bench (repeat it for several), `--list` names them, and `--write` records the results in
+// bench/results.json and writes docs/operations/performance.md from them.
+import { readFile, writeFile } from "node:fs/promises";
+import { availableParallelism, cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { addresses } from "../test/support/builders/declare.ts";
-import { benchFeeds } from "./feeds.ts";
-import { benchOperator } from "./operator.ts";
-import { benchLogs } from "./logs.ts";
-import { measureFloorMs } from "./serial-floor.ts";
-import { measurePlanMs } from "./plan-time.ts";
-import { startServer } from "./server-process.ts";
+import { parseArgs } from "node:util";
+import { tableLines } from "../src/cli/table.ts";
+import type { Bench, BenchTable } from "./bench.ts";
+import { benches } from "./benches.ts";
+import { pageFile, resultsFile, templateFile } from "./files.ts";
+import type { RecordedBench, Results } from "./page.ts";
+import { renderPage } from "./page.ts";
 
-const run = promisify(execFile);
-const bundle = join(import.meta.dirname, "../dist/wafsync.mjs");
-const addsCount = 2000;
-const key = "bench-key-0123456789";
-
-function documents(baseUrl: string): string {
-  const common = "apiVersion: wafsync.dev/v1alpha1\nkind: ";
-  const list = addresses(addsCount).map((address) => `    ${address}\n`);
-  return [
-    `${common}WafInstance\nmetadata: {name: bench}\nspec:\n  baseUrl: ${baseUrl}\n  apiKeySecretRef: {name: bench}\n`,
-    `apiVersion: v1\nkind: Secret\nmetadata: {name: bench}\nstringData: {apiKey: ${key}}\n`,
-    `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bench}\ndata:\n  list: |\n${list.join("")}`,
-    `${common}WafIpRule\nmetadata: {name: bench}\nspec:\n  instanceRef: {name: bench}\n  action: Block\n  addressesFrom: [{configMapKeyRef: {name: bench, key: list}}]\n`,
-  ].join("---\n");
+function chosen(only: readonly string[]): readonly Bench[] {
+  const unknown = only.filter((name) => !benches.some((bench) => bench.name === name));
+  if (unknown.length > 0) throw new Error(`there is no bench ${unknown.join(", ")}: see npm run bench -- --list`);
+  return only.length === 0 ? benches : benches.filter(({ name }) => only.includes(name));
 }
 
-async function runOnceMs(folder: string): Promise<number> {
+function machine(): string {
+  const [processor] = cpus();
+  const memoryGiB = Math.round(totalmem() / 2 ** 30);
+  const name = processor?.model.replaceAll(/\((?:R|TM)\)/g, "").trim() ?? "unknown processor";
+  return `${availableParallelism()} cores, ${name}, ${memoryGiB} GiB, Node.js ${process.versions.node}`;
+}
+
+async function measure({ name, title, measure: run }: Bench): Promise<RecordedBench | undefined> {
+  console.log(`\n${name}: ${title}`);
+  const loadBefore = loadavg()[0] ?? 0;
   const startMs = performance.now();
-  await run(process.execPath, [bundle, "run", "--from", folder, "--once", "--allow-insecure-http"]);
-  return performance.now() - startMs;
+  const outcome = await run((line) => console.error(`  ${line}`));
+  if (outcome.state === "Skipped") {
+    console.log(`  skipped: ${outcome.problem}`);
+    return undefined;
+  }
+  const tookSeconds = Math.round((performance.now() - startMs) / 1000);
+  for (const table of Object.values(outcome.tables)) print(table);
+  const measuredOn = new Date().toISOString().slice(0, 10);
+  return { measuredOn, machine: machine(), loadBefore, tookSeconds, tables: outcome.tables };
 }
 
-async function benchCalls(): Promise<void> {
-  console.log(
-    `\n${addsCount} additions by \`run --once\`, start of the program included, against the same calls by bare undici`,
-  );
-  console.log("latency   floor      run --once   ratio");
-  for (const latencyMs of [0, 5, 20]) {
-    await using server = await startServer(key, latencyMs);
-    // Written before the floor is measured: files that changed a moment ago are waited for, as half of them may be missing.
-    const folder = await mkdtemp(join(tmpdir(), "wafsync-bench-"));
-    await writeFile(join(folder, "all.yaml"), documents(server.baseUrl));
-    const floorMs = await measureFloorMs(server.baseUrl, key, addresses(addsCount));
-    await server.reset();
-    const totalMs = await runOnceMs(folder);
-    await rm(folder, { recursive: true, force: true });
-    const cells = [`${latencyMs} ms`, `${(floorMs / 1000).toFixed(2)} s`, `${(totalMs / 1000).toFixed(2)} s`];
-    console.log(`${cells.map((cell) => cell.padEnd(11)).join("")}${(floorMs / totalMs).toFixed(3)}`);
-  }
+function print({ columns, rows }: BenchTable): void {
+  console.log();
+  for (const line of tableLines(columns, rows)) console.log(`  ${line}`);
 }
 
-async function benchBundle(): Promise<void> {
-  console.log("\nThe bundle: start-up and memory of `--version`");
-  const times: number[] = [];
-  for (let round = 0; round < 5; round += 1) {
-    const startMs = performance.now();
-    await run(process.execPath, [bundle, "--version"]);
-    times.push(performance.now() - startMs);
-  }
-  const script = `process.argv.splice(1,1,${JSON.stringify(bundle)},"--version"); await import(${JSON.stringify(bundle)}); console.log(process.resourceUsage().maxRSS)`;
-  const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script, "x"]);
-  const median = times.toSorted((a, b) => a - b)[2] ?? 0;
+/** Benches that were not measured now keep their earlier results; those that no longer exist lose them. */
+async function write(measured: Results): Promise<void> {
+  const before = JSON.parse(await readFile(resultsFile, "utf8")) as Results;
+  const merged = benches.flatMap(({ name }) => {
+    const result = measured[name] ?? before[name];
+    return result === undefined ? [] : [[name, result] as const];
+  });
+  const results: Results = Object.fromEntries(merged);
+  await writeFile(resultsFile, `${JSON.stringify(results, undefined, 2)}\n`);
+  await writeFile(pageFile, renderPage(await readFile(templateFile, "utf8"), results));
   console.log(
-    `median of 5: ${median.toFixed(0)} ms, peak memory ${Math.round(Number(stdout.trim().split("\n").at(-1)) / 1024)} MiB`,
+    `\nWrote ${[resultsFile, pageFile].map((file) => file.slice(join(import.meta.dirname, "..").length + 1)).join(" and ")}.`,
   );
 }
 
-console.log("A plan from scratch: compile what is declared, compare, order (best of 5)");
-for (const count of [1_000, 10_000, 100_000]) {
-  console.log(`${String(count).padStart(7)} entries   ${measurePlanMs(count).toFixed(1)} ms`);
+const { values: given } = parseArgs({
+  options: {
+    only: { type: "string", multiple: true, default: [] },
+    list: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+  },
+});
+if (given.list) {
+  for (const { name, title } of benches) console.log(`${name.padEnd(12)}${title}`);
+} else {
+  const measured: Record<string, RecordedBench> = {};
+  for (const bench of chosen(given.only)) {
+    try {
+      const result = await measure(bench);
+      if (result !== undefined) measured[bench.name] = result;
+    } catch (error) {
+      console.error(`  ${bench.name} failed:`, error);
+      process.exitCode = 1;
+    }
+  }
+  if (given.write) await write(measured);
 }
-await benchFeeds();
-await benchCalls();
-await benchBundle();
-await benchOperator();
-await benchLogs();

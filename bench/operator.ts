@@ -7,6 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ClusterAccess } from "../test/support/control-plane/cluster-access.ts";
 import { findControlPlane } from "../test/support/control-plane/find.ts";
 import { startControlPlane } from "../test/support/control-plane/start.ts";
+import type { Bench, BenchOutcome } from "./bench.ts";
+import { inSeconds } from "./bench.ts";
 import { startServer } from "./server-process.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -26,44 +28,49 @@ interface Operator extends AsyncDisposable {
   metric(name: string): Promise<number>;
 }
 
-/** Prints a table; says so where no control plane can be had. */
-export async function benchOperator(): Promise<void> {
-  console.log(
-    `\nOne operator, ${instancesCount} instances with ${rulesPerInstance} rules of ${addressesPerRule} addresses, ${latencyMs} ms a call`,
-  );
+async function measure(): Promise<BenchOutcome> {
   const found = await findControlPlane({ controllerManager: true });
-  if (found.state === "Missing") {
-    console.log(`skipped: ${found.problem}`);
-    return;
-  }
+  if (found.state === "Missing") return { state: "Skipped", problem: found.problem };
   const cluster = await startControlPlane({ programs: found.programs, controllerManager: true });
   try {
     await using server = await startServer(keys(), latencyMs);
     await declare(cluster, server.baseUrl);
     await using operator = await startOperator(cluster.kubeconfig);
-    await measure(cluster, operator);
+    const rows = await measureOperator(cluster, operator);
+    return { state: "Measured", tables: { many: { columns: ["What", "Figure"], rows } } };
   } finally {
     await cluster.stop();
   }
 }
 
-async function measure(cluster: ClusterAccess, operator: Operator): Promise<void> {
+export const operatorBench: Bench = {
+  name: "operator",
+  title: `${instancesCount} instances with ${rulesPerInstance} rules of ${addressesPerRule} addresses, ${latencyMs} ms a call`,
+  measure,
+};
+
+async function measureOperator(cluster: ClusterAccess, operator: Operator): Promise<readonly (readonly string[])[]> {
   await until("all to be Ready", async () => (await countReady(cluster)) === instancesCount * (1 + rulesPerInstance));
-  const row = (name: string, value: string): void => console.log(`${name.padEnd(34)}${value}`);
-  row("start until all is synced", seconds(performance.now() - operator.startedMs));
+  const readyMs = performance.now() - operator.startedMs;
   const memory = async (): Promise<string> =>
     `${((await operator.metric("process_resident_memory_bytes")) / 2 ** 20).toFixed(0)} MiB`;
   const cpuSeconds = async (): Promise<number> => await operator.metric("process_cpu_seconds_total");
-  row("CPU time until then", `${(await cpuSeconds()).toFixed(2)} s`);
-  row("memory then", await memory());
   const before = await cpuSeconds();
+  const memoryBefore = await memory();
   await sleep(idleMs);
-  row("CPU when nothing changes", `${((((await cpuSeconds()) - before) / idleMs) * 100_000).toFixed(2)} % of a core`);
-  row("memory after that", await memory());
+  const idleShare = (((await cpuSeconds()) - before) / idleMs) * 100_000;
+  const memoryAfter = await memory();
   const createdMs = performance.now();
   await create(cluster, "wafiprules", ruleOf(0, rulesPerInstance));
   await until("a new rule to be Ready", async () => (await countReady(cluster, "wafiprules")) > ruleCount);
-  row("a new rule, until it is Ready", seconds(performance.now() - createdMs));
+  return [
+    ["from the start until everything is Ready", inSeconds(readyMs)],
+    ["processor time until then", inSeconds(before * 1000)],
+    ["memory then", memoryBefore],
+    ["memory after 20 s without a change", memoryAfter],
+    ["processor time when nothing changes", `${idleShare.toFixed(1)} % of a core`],
+    ["a new rule, until it is Ready", inSeconds(performance.now() - createdMs)],
+  ];
 }
 
 const ruleCount = instancesCount * rulesPerInstance;
@@ -158,8 +165,4 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
     if (performance.now() > giveUpMs) throw new Error(`waited in vain for ${what}`);
     await sleep(pollMs);
   }
-}
-
-function seconds(durationMs: number): string {
-  return `${(durationMs / 1000).toFixed(2)} s`;
 }

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 
-const bundle = join(import.meta.dirname, "../dist/wafsync.mjs");
+export const bundle = join(import.meta.dirname, "../dist/wafsync.mjs");
 
 export interface ServerProcess extends AsyncDisposable {
   readonly baseUrl: string;

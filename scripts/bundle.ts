@@ -85,7 +85,8 @@ export async function bundleOptions(): Promise<BuildOptions & { readonly metafil
     platform: "node",
     target: "node22",
     plugins: [http2OnDemand],
-    define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()) },
+    // undici asks for this name to leave out its second HTTP parser, which is an experiment.
+    define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()), esbuildDetection: "true" },
     // Names stay as they are, so that a stack trace can be read.
     minifySyntax: true,
     minifyWhitespace: true,

@@ -14,7 +14,6 @@ import { continuesOf } from "../model/continues.ts";
 import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
-import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
@@ -32,6 +31,7 @@ import { standalonePorts } from "./standalone-ports.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
+import { openSource } from "./standalone-source.ts";
 import { openStore } from "./standalone-store.ts";
 import type { Stopping } from "./stopping.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
@@ -77,10 +77,8 @@ export type OpenedStandalone =
 
 /** Opens the state directory and reads the files. `problem` says what to do. */
 export async function openStandalone(options: StandaloneOptions): Promise<OpenedStandalone> {
-  const { directory, stateDirectory, environmentKey, clock } = options;
-  const source = createDirectorySource({ directory, stateDirectory, environmentKey, clock });
-  await source.load();
-  const store = await openStore(options);
+  const source = openSource(options);
+  const [store] = await Promise.all([openStore(options), source.load()]);
   if (!store.ok) {
     await source.close();
     return store;
@@ -96,6 +94,8 @@ export class Standalone {
   readonly #ports: ReconcilePorts;
   readonly #feeds: StandaloneFeeds;
   readonly #blocks: StandaloneBlocks;
+  /** Resolves when the first call of a WAF has ended. */
+  readonly #called = Promise.withResolvers<void>();
   #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -114,6 +114,7 @@ export class Standalone {
         if (stopping.stop.aborted) return { permitted: false, reason: "wafsync is stopping." };
         return { permitted: true };
       },
+      onCall: () => this.#called.resolve(),
     });
     const ports = standalonePorts(options, source, store, this.#wafClients);
     const { status } = ports;
@@ -185,12 +186,11 @@ export class Standalone {
   ): Promise<readonly InstanceResult[]> {
     const applied = new AbortController();
     let notified = Promise.resolve();
-    const watching = this.#source.watch(
-      () => {
-        notified = notified.then(onFiles);
-      },
-      AbortSignal.any([applied.signal, this.#options.stopping.stop]),
-    );
+    const stop = AbortSignal.any([applied.signal, this.#options.stopping.stop]);
+    // What watching needs is loaded while the second call is in flight: it would delay the first one.
+    const called = this.#called.promise.then(async () => await this.#options.clock.sleep(1, stop));
+    const onChange = (): void => void (notified = notified.then(onFiles));
+    const watching = called.then(async () => await this.#source.watch(onChange, stop));
     try {
       await this.#feeds.once(this.#options.stopping.stop);
       const results = await Promise.all(only.map(async (name) => await this.#applyInstance(name)));
@@ -198,6 +198,7 @@ export class Standalone {
       return results;
     } finally {
       applied.abort();
+      this.#called.resolve();
       await watching;
       await notified;
     }

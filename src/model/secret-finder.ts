@@ -13,6 +13,8 @@ const formsMax = 4;
 const hintLength = 8;
 
 const letterOrDigit = /^[\p{L}\p{N}]$/u;
+const ascii = /^[\x20-\x7e]$/;
+const asciiLetterOrDigit = /^[A-Za-z0-9]$/;
 const base64Digit = /^[A-Za-z0-9+/]$/;
 
 /** One spelling to search for in a layer. */
@@ -125,7 +127,12 @@ function isWord(text: string, { start, end }: TextRange): boolean {
 
 /** Whether a letter or digit is adjacent to another one in that direction. */
 function continues(text: string, index: number, step: 1 | -1): boolean {
-  return letterOrDigit.test(text.charAt(index)) && letterOrDigit.test(text.charAt(index + step));
+  return isLetterOrDigit(text.charAt(index)) && isLetterOrDigit(text.charAt(index + step));
+}
+
+/** Patterns with classes of Unicode are only used where needed, because V8 takes long to compile them. */
+function isLetterOrDigit(character: string): boolean {
+  return ascii.test(character) ? asciiLetterOrDigit.test(character) : letterOrDigit.test(character);
 }
 
 /** The secret may start at any byte of what was encoded: for each of the three alignments, the part that never varies. */

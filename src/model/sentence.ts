@@ -18,8 +18,8 @@ export function listed(names: readonly string[], shownMax: number): string {
 
 /** A readable number: `250,000`. */
 export function inThousands(count: number): string {
-  // Plans say thousands of numbers, most of them small, and the formatter takes a microsecond for each.
-  return Number.isInteger(count) && count >= 0 && count < 1000 ? String(count) : count.toLocaleString("en-US");
+  // The formatter of the platform is only loaded for fractions: that takes as long as a small plan.
+  return Number.isInteger(count) ? String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ",") : count.toLocaleString("en-US");
 }
 
 /** `1 entry` or `1,413 entries`. */

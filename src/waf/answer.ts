@@ -7,7 +7,7 @@ import type { LogEntry, LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WriteAccepted } from "../model/waf-result.ts";
 import { printable } from "./exchange-fault.ts";
 import { logAnswer } from "./log-wire.ts";
-import { listAnswer, originsAnswer, parseAnswer, writeAnswer } from "./wire.ts";
+import { listAnswer, originsAnswer, parseAnswer, plainWriteAnswer, writeAnswer } from "./wire.ts";
 import type { Parsed } from "./wire.ts";
 
 /** @param redact redacts further keys in messages */
@@ -23,12 +23,32 @@ export const readOriginsAnswer: AnswerReader<OriginsRead> = (text, key) =>
 export const readListAnswer: AnswerReader<readonly string[]> = (text, key) =>
   showsKey(text, key) ? keyAsData : parseAnswer(listAnswer, text);
 
-export const readWriteAnswer: AnswerReader<WriteAccepted> = (text, key, redact) => {
-  const answer = parseAnswer(writeAnswer, text);
-  if (!answer.ok) return answer;
-  const { domain, message } = answer.value;
-  return showsKey(domain, key) ? keyAsData : { ok: true, value: { domain, message: printable(message, redact) } };
-};
+/**
+ * A reader for the writes of one key. The domain is nearly always the one of the answer before, which was checked, and nobody may
+ * ever ask for the message: the next call does not wait for what is not needed.
+ */
+export function createWriteAnswerReader(): AnswerReader<WriteAccepted> {
+  let checkedDomain: string | undefined;
+  return (text, key, redact) => {
+    const known = checkedDomain === undefined ? undefined : plainWriteAnswer(text, checkedDomain);
+    if (known !== undefined) return { ok: true, value: writeAccepted(known.domain, known.message, redact) };
+    const answer = parseAnswer(writeAnswer, text);
+    if (!answer.ok) return answer;
+    const { domain, message } = answer.value;
+    if (showsKey(domain, key)) return keyAsData;
+    checkedDomain = domain;
+    return { ok: true, value: writeAccepted(domain, message, redact) };
+  };
+}
+
+function writeAccepted(domain: string, message: string, redact: (text: string) => string): WriteAccepted {
+  return {
+    domain,
+    get message() {
+      return printable(message, redact);
+    },
+  };
+}
 
 export const readLogAnswer: AnswerReader<LogPage> = (text, key) => {
   const answer = parseAnswer(logAnswer, text);

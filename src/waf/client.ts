@@ -5,7 +5,7 @@ import type { ApiKey } from "../model/api-key.ts";
 import type { ListName, OriginType } from "../model/declared.ts";
 import type { LogPage } from "../model/log-entry.ts";
 import type { OriginsRead, WafFault, WafFaultCode, WafResult, WriteAccepted } from "../model/waf-result.ts";
-import { readListAnswer, readLogAnswer, readOriginsAnswer, readWriteAnswer } from "./answer.ts";
+import { createWriteAnswerReader, readListAnswer, readLogAnswer, readOriginsAnswer } from "./answer.ts";
 import type { AnswerReader } from "./answer.ts";
 import { requireBaseUrl } from "./base-url.ts";
 import type { Connection } from "./connection.ts";
@@ -100,6 +100,7 @@ export interface WafClient {
 export function createWafClient(options: WafClientOptions): WafClient {
   const caller = new Caller(options);
   const { limits = widestLimits } = options;
+  const readWriteAnswer = createWriteAnswerReader();
   const list = (name: ListName) => ({ list: name });
   return {
     readOrigins: async (how) => await caller.call({ name: "ReadOrigins", read: readOriginsAnswer }, how),
@@ -142,10 +143,13 @@ class Caller {
   readonly #options: WafClientOptions;
   readonly #origin: string;
   readonly #path: string;
+  /** Encoded once, for all calls. */
+  readonly #keyParameter: string;
 
   constructor(options: WafClientOptions) {
     const { origin, path } = requireBaseUrl(options.baseUrl);
     this.#options = options;
+    this.#keyParameter = new URLSearchParams({ api_key: options.key.reveal() }).toString();
     this.#origin = origin;
     this.#path = path;
   }
@@ -185,12 +189,13 @@ class Caller {
     return result;
   }
 
-  #request({ name, list, fields = {} }: Call<unknown>) {
+  #request({ name, list, fields }: Call<unknown>) {
     const { method, effect } = wafOperations[name];
-    const key = this.#options.key.reveal();
-    const path = this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(key));
+    const path =
+      this.#path + endpointOf(name, list).replace("{api_key}", () => encodeURIComponent(this.#options.key.reveal()));
     if (name === "ClearCache") return { method, path, form: "" };
-    const parameters = new URLSearchParams({ api_key: key, ...fields }).toString();
+    const parameters =
+      fields === undefined ? this.#keyParameter : `${this.#keyParameter}&${new URLSearchParams(fields).toString()}`;
     return effect === "Read" ? { method, path: `${path}?${parameters}`, form: "" } : { method, path, form: parameters };
   }
 

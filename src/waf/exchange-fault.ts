@@ -33,13 +33,14 @@ export interface ExchangeContext {
   readonly problem: string | undefined;
 }
 
+/** Words of ASCII with one space between two: nothing to replace, and no pattern of Unicode to compile. */
+const plainLine = /^[!-~]+(?: [!-~]+)*$/;
+
 /** A text from outside for one line of output: without the key, control characters and line breaks, and cut. */
 export function printable(text: string, redact: (text: string) => string): string {
   // Cut after redaction, so that no half of a key stays at the cut; and before the rest, which would be slow on a long text.
-  const line = redact(text)
-    .slice(0, 4 * messageLengthMax)
-    .replaceAll(/[\p{C}\p{Z}\s]+/gu, " ")
-    .trim();
+  const redacted = redact(text).slice(0, 4 * messageLengthMax);
+  const line = plainLine.test(redacted) ? redacted : redacted.replaceAll(/[\p{C}\p{Z}\s]+/gu, " ").trim();
   return line.length > messageLengthMax ? `${line.slice(0, messageLengthMax)}…` : line;
 }
 

@@ -1,14 +1,20 @@
 // Coordinates several processes on one machine that use the same key: the interface for lanes.
 import type { ApiKey } from "../model/api-key.ts";
 
+export interface HeldKeyLock {
+  readonly release: () => Promise<void>;
+  /** Whether another process is waiting for the key. Never rejects. */
+  readonly isWanted: () => Promise<boolean>;
+}
+
 export type KeyLockOutcome =
-  | { readonly state: "Held"; readonly release: () => Promise<void> }
+  | ({ readonly state: "Held" } & HeldKeyLock)
   /** The signal aborted. */
   | { readonly state: "Aborted" }
   /** `by` describes the other process. */
   | { readonly state: "Busy"; readonly by: string };
 
-/** Held during one call: other processes can run between two calls. */
+/** Held during calls that follow one another. As soon as it is wanted, it is released between two calls. */
 export interface KeyLock {
   /** Never rejects. */
   acquire(signal?: AbortSignal): Promise<KeyLockOutcome>;

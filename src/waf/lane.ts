@@ -4,6 +4,7 @@
 import type { Clock } from "../async/clock.ts";
 import { LaneConnection } from "./connection.ts";
 import type { Connection, OpenTransport } from "./connection.ts";
+import { KeptLock } from "./kept-lock.ts";
 import type { KeyLock } from "./key-lock.ts";
 import { TurnQueue } from "./turn-queue.ts";
 import type { Urgency } from "./turn-queue.ts";
@@ -58,7 +59,7 @@ export class SerialLane {
   readonly #clock: Clock;
   readonly #waitingMax: number;
   readonly #open: OpenTransport;
-  readonly #lock: KeyLock | undefined;
+  readonly #lock: KeptLock | undefined;
   readonly #connections = new Map<string, LaneConnection>();
   readonly #queue = new TurnQueue<QueuedTurn>();
   readonly #holders = new Set<LaneHolder>();
@@ -72,7 +73,7 @@ export class SerialLane {
   #pausedUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor({ open, clock, waitingMax, lock }: LaneOptions) {
-    this.#lock = lock;
+    this.#lock = lock && new KeptLock(lock, clock);
     this.#clock = clock;
     this.#waitingMax = waitingMax;
     this.#open = open;
@@ -139,20 +140,17 @@ export class SerialLane {
     this.#closing.abort();
     for (const turn of this.#queue.removeAll(() => true)) turn.refuse("Closed");
     await this.#running;
+    await this.#lock?.release();
     await Promise.all([...this.#connections.values()].map(async (connection) => await connection.close()));
   }
 
   async #locked<T>(signal: AbortSignal | undefined, act: () => Promise<TurnResult<T>>): Promise<TurnResult<T>> {
     if (this.#lock === undefined) return await act();
-    const either = signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
-    const held = await this.#lock.acquire(either);
-    if (held.state === "Aborted") return { ran: false, refusal: "Aborted" };
-    if (held.state === "Busy") return { ran: false, refusal: "Busy", by: held.by };
-    try {
-      return await act();
-    } finally {
-      await held.release();
-    }
+    const stop = (): AbortSignal =>
+      signal === undefined ? this.#closing.signal : AbortSignal.any([signal, this.#closing.signal]);
+    return await this.#lock.during(stop, act, (why) =>
+      why.state === "Busy" ? { ran: false, refusal: "Busy", by: why.by } : { ran: false, refusal: "Aborted" },
+    );
   }
 
   #connectionTo(origin: string): LaneConnection {
@@ -165,7 +163,7 @@ export class SerialLane {
     if (this.#running !== undefined || !this.#isAwake) return;
     const nowMs = this.#clock.monotonicMs();
     const turn = this.#queue.peek(nowMs);
-    if (turn === undefined) return;
+    if (turn === undefined) return this.#releaseWhenIdle();
     const intervalMs = Math.max(0, ...[...this.#holders].map(({ minRequestIntervalMs }) => minRequestIntervalMs));
     const waitMs = Math.max(this.#lastStartMs + intervalMs, this.#pausedUntilMs) - nowMs;
     if (waitMs > 0) return this.#sleep(waitMs);
@@ -181,9 +179,18 @@ export class SerialLane {
 
   #sleep(waitMs: number): void {
     this.#isAwake = false;
+    void this.#lock?.release();
     const sleeping = new AbortController();
     this.#sleeping = sleeping;
     void this.#clock.sleep(waitMs, AbortSignal.any([this.#closing.signal, sleeping.signal])).then(() => this.#wake());
+  }
+
+  /** A caller with sequential calls requests the next one at once, so that the lock of the key is kept for it. */
+  #releaseWhenIdle(): void {
+    if (this.#lock?.isHeld !== true) return;
+    setImmediate(() => {
+      if (this.#running === undefined && this.#queue.length === 0) void this.#lock?.release();
+    });
   }
 
   /** A caller with sequential calls requests the next one when the last is done: bulk turns yield to it. */

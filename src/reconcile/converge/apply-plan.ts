@@ -74,6 +74,7 @@ async function applyOperation(run: Run, operation: Operation, streak: Streak): P
     streak.rateLimited = 0;
     return accepted(run, operation, result.value);
   }
+  run.afterwards.catchUp();
   const { fault } = result;
   switch (fault.code) {
     case "Rejected":
@@ -109,8 +110,9 @@ async function accepted(run: Run, operation: Operation, { domain }: WriteAccepte
   const { ledger, memory, ports, view } = run;
   const nowMs = ports.clock.nowMs();
   run.advance();
+  // An observer may stop the run before its next call.
   ports.observer.operationDone?.(run.name, operation, run.left);
-  noteAccepted(ports, run.name, operation, view);
+  run.afterwards.later(() => noteAccepted(ports, run.name, operation, view, nowMs));
   const inventory = ledger.accepted(operation, view.inventory, nowMs);
   noteWrite(memory, operation, nowMs);
   if (operation.kind === "RemoveOrigin") emitOriginRemoved(run, operation);

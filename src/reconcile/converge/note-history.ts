@@ -15,10 +15,10 @@ import type { ReconcilePorts } from "../ports.ts";
 
 type Ports = Pick<ReconcilePorts, "history" | "clock">;
 
-/** The API accepted the write. `inventory` is the previous inventory. */
-export function noteAccepted(ports: Ports, name: ObjectName, operation: Operation, basis: Basis): void {
+/** The API accepted the write at that time. `inventory` is the previous inventory. */
+export function noteAccepted(ports: Ports, name: ObjectName, operation: Operation, basis: Basis, atMs: number): void {
   const kind = isAddition(operation) ? "Added" : "Removed";
-  note(ports, name, [{ kind, ...subjectOf(operation, basis), note: "" }]);
+  note(ports, name, [{ kind, ...subjectOf(operation, basis), note: "" }], atMs);
 }
 
 /** No answer says whether the write took effect. */
@@ -105,9 +105,13 @@ interface Basis {
 
 type Draft = Omit<HistoryEvent, "atMs">;
 
-function note({ history, clock }: Ports, { namespace, name }: ObjectName, events: readonly Draft[]): void {
+function note(
+  { history, clock }: Ports,
+  { namespace, name }: ObjectName,
+  events: readonly Draft[],
+  atMs = clock.nowMs(),
+): void {
   if (history === undefined || events.length === 0) return;
-  const atMs = clock.nowMs();
   history.note(
     { namespace, name },
     events.map((event) => ({ atMs, ...event })),

@@ -51,6 +51,7 @@ export class OpeningReport {
   readonly #ports: ReportPorts;
   readonly #memory: InstanceMemory;
   #hasEnded = false;
+  #begun: Promise<void> = Promise.resolve();
   #written: Promise<void> = Promise.resolve();
 
   constructor(ports: ReportPorts, memory: InstanceMemory) {
@@ -58,8 +59,18 @@ export class OpeningReport {
     this.#memory = memory;
   }
 
-  /** Resolves when the statuses of the instance and the cache clears are written. */
-  async begin(facts: RunFacts): Promise<void> {
+  /** Starts the report. Failures go to those who wait for it. */
+  begin(facts: RunFacts): void {
+    this.#begun = this.#report(facts);
+    this.#begun.catch(() => undefined);
+  }
+
+  /** Resolves when the statuses of the instance and the cache clears are written: before the first write of the run. */
+  async begun(): Promise<void> {
+    await this.#begun;
+  }
+
+  async #report(facts: RunFacts): Promise<void> {
     const isNew: IsWorthWriting = (object, before) => (before as Reported).observedGeneration !== object.generation;
     const ofInstance: IsWorthWriting = (object, ...rest) => object.kind === "WafInstance" && isNew(object, ...rest);
     await reportObjects(this.#ports, this.#memory, facts, ofInstance);
@@ -74,6 +85,7 @@ export class OpeningReport {
   /** From here on, it writes no status. */
   async end(): Promise<void> {
     this.#hasEnded = true;
+    await this.#begun;
     await this.#written;
   }
 }

@@ -12,6 +12,7 @@ import type { RunFacts } from "../facts.ts";
 import type { ReconcilePorts, WafPort } from "../ports.ts";
 import type { RunResult } from "../run-result.ts";
 import { resultOfFault } from "../run-result.ts";
+import { Afterwards } from "./afterwards.ts";
 import { ClearSchedule } from "./clear-schedule.ts";
 import { DomainCheck } from "./domain-check.ts";
 import { emitRecorded } from "./emit-recorded.ts";
@@ -55,6 +56,7 @@ export class Run {
   readonly ledger: WriteLedger;
   readonly domain: DomainCheck;
   readonly clears = new ClearSchedule();
+  readonly afterwards = new Afterwards();
   readonly progress: ProgressReporter;
   readonly startedMs: number;
   readonly #followsSource: boolean;

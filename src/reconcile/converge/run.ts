@@ -173,10 +173,11 @@ async function begin(
   declared = compiledFor(declared, memory, stored.inventory, memory.lastObserved, startedMs);
   const problem = followsSource ? await ports.lifecycle.ensureFinalizer(instance.meta) : undefined;
   if (problem !== undefined) return ended(blocked("InventoryUnwritable", problem));
-  await opening.begin(factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
+  opening.begin(factsWithoutRead(declared, { phase: "Started", nowMs: startedMs }));
   // Observe the WAF, and make sure that it is the right one.
   const waf = ports.openWaf(instance, admission.key);
   const read = await observeWaf(waf, declared.desired, ports.clock, { signal: ports.abandon });
+  await opening.begun();
   if (!read.ok) return ended(resultOfFault(read.fault));
   const domain = decideDomain(instance, stored.inventory, read.value.domain, admission.key);
   if (domain.state === "Changed") return ended(blocked("DomainChanged", domain.message));
@@ -236,6 +237,7 @@ async function carryOut(run: Run): Promise<RunResult> {
     }
     return { kind: "Unsettled" };
   } finally {
+    run.afterwards.catchUp();
     await run.progress.end();
   }
 }

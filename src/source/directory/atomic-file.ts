@@ -4,7 +4,8 @@ import { randomUUID } from "node:crypto";
 import { lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-const temporarySuffix = ".wafsync-tmp";
+/** Files with this ending are removed at the next start. */
+export const temporarySuffix = ".wafsync-tmp";
 const leftOversMax = 100_000;
 
 /** Readable only by its owner by default. */

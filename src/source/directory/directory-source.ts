@@ -7,6 +7,8 @@ import type { ConfirmedGathering, ConfirmOptions, Gathered } from "../../model/g
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import type { EnvironmentKey } from "./environment-key.ts";
+import type { FileTime } from "./file-time.ts";
+import { unchangedMs } from "./file-time.ts";
 import { gatherInstance } from "./gather.ts";
 import { folderDepthMax } from "./list-files.ts";
 import { hasTransientFault, readDirectory } from "./read-directory.ts";
@@ -43,6 +45,8 @@ export interface DirectorySourceOptions {
   readonly debounceMs?: number;
   readonly quietMs?: number;
   readonly rescanIntervalMs?: number;
+  /** The time of the file system, which spares the wait for files that last changed long ago. Never rejects. */
+  readonly readFileTime?: () => Promise<FileTime | undefined>;
 }
 
 export interface DirectorySource {
@@ -114,7 +118,7 @@ class WatchedDirectory implements DirectorySource {
   }
 
   async load(): Promise<DirectorySnapshot> {
-    return await this.#inTurn(async () => await this.#settle());
+    return await this.#load(false);
   }
 
   snapshot(): DirectorySnapshot {
@@ -151,7 +155,7 @@ class WatchedDirectory implements DirectorySource {
       ...(signal === undefined ? [] : [signal]),
     ]);
     for (;;) {
-      const { faults } = await this.load();
+      const { faults } = await this.#load(beforeRemovals);
       const whole = faults.find(({ file, blocksRemovals }) => file === "." && blocksRemovals === "All");
       if (whole !== undefined) return { state: "Failed", problem: faultText(whole) };
       const gathered = await this.gather(instance);
@@ -170,10 +174,10 @@ class WatchedDirectory implements DirectorySource {
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + quietWaitMsMax;
     const stop = AbortSignal.any([this.#closing.signal, signal]);
-    await this.load();
+    await this.#load(true);
     while (!this.isSettled() && !stop.aborted && clock.monotonicMs() < untilMs) {
       await clock.sleep(this.#quiet.leftMs, stop);
-      await this.load();
+      await this.#load(true);
     }
     return this.isSettled() && !stop.aborted;
   }
@@ -189,6 +193,7 @@ class WatchedDirectory implements DirectorySource {
   async watch(onChange: (snapshot: DirectorySnapshot) => void, signal: AbortSignal): Promise<void> {
     const { clock, logger, debounceMs = 1, rescanIntervalMs = 30_000 } = this.#options;
     const stop = AbortSignal.any([signal, this.#closing.signal]);
+    if (stop.aborted) return;
     let seen = this.#version;
     // `wafsync plan` never watches, so it does not load what watching needs.
     const { watchDirectory } = await import("./watch-directory.ts");
@@ -233,21 +238,31 @@ class WatchedDirectory implements DirectorySource {
     return await this.#loads.run(read);
   }
 
-  async #settle(): Promise<DirectorySnapshot> {
-    let snapshot = await this.#scan();
+  /** With `provesQuiet`, the times of the files count too. */
+  async #load(provesQuiet: boolean): Promise<DirectorySnapshot> {
+    return await this.#inTurn(async () => {
+      // Read before the files, so that a change after their scan can't be missed.
+      const now = provesQuiet && !this.isSettled() ? await this.#options.readFileTime?.() : undefined;
+      return await this.#settle(now);
+    });
+  }
+
+  async #settle(now: FileTime | undefined): Promise<DirectorySnapshot> {
+    let snapshot = await this.#scan(now);
     for (let scans = 1; scans < scansMax && hasTransientFault(snapshot) && !this.#closing.signal.aborted; scans += 1) {
       await this.#options.clock.sleep(rescanDelayMs, this.#closing.signal);
-      snapshot = await this.#scan();
+      snapshot = await this.#scan(now);
     }
     return snapshot;
   }
 
-  async #scan(): Promise<DirectorySnapshot> {
+  async #scan(now?: FileTime): Promise<DirectorySnapshot> {
     const { clock } = this.#options;
     const startMs = clock.monotonicMs();
     const reading = { directory: this.#directory, skip: this.#skip, cache: this.#cache };
-    const { snapshot, stamp } = await readDirectory(reading);
-    this.#quiet.scanned(stamp, startMs, clock.monotonicMs());
+    const { snapshot, stamp, lastChange } = await readDirectory(reading);
+    const oldMs = now === undefined ? 0 : unchangedMs(lastChange, now);
+    this.#quiet.scanned(stamp, startMs, clock.monotonicMs(), oldMs);
     if (this.#version === 0 || snapshot.fingerprint !== this.#snapshot.fingerprint) {
       this.#version += 1;
       this.#gathered.clear();

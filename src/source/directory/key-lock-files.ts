@@ -1,4 +1,4 @@
-// Lets the processes of one user on one machine take turns with an API key, call by call and in the order of their requests
+// Lets the processes of one user on one machine take turns with an API key, in the order of their requests
 // (Lamport's bakery algorithm). A claim is an empty folder with the ID and the start time of its process in its name, so that a
 // dead process blocks no others and its claims can be removed at any time. If the folder can't be used, there is no coordination,
 // because the work has priority.
@@ -27,7 +27,12 @@ export interface KeyLockFilesOptions {
 }
 
 export type KeyLockFilesOutcome =
-  | { readonly state: "Held"; readonly release: () => Promise<void> }
+  | {
+      readonly state: "Held";
+      readonly release: () => Promise<void>;
+      /** Whether another process waits. Never rejects. */
+      readonly isWanted: () => Promise<boolean>;
+    }
   | { readonly state: "Aborted" }
   | { readonly state: "Busy"; readonly by: string };
 
@@ -57,7 +62,7 @@ export class KeyLockFiles {
   /** @param fingerprint Of the key. Never rejects. */
   async acquire(fingerprint: string, signal?: AbortSignal): Promise<KeyLockFilesOutcome> {
     const folder = await (this.#folder ??= this.#prepare());
-    if (folder === undefined) return { state: "Held", release: async () => undefined };
+    if (folder === undefined) return { state: "Held", release: async () => undefined, isWanted: async () => false };
     KeyLockFiles.#claims += 1;
     const owner = this.#owner(KeyLockFiles.#claims);
     const prefix = `${createHash("sha256").update("wafsync key lock\0").update(fingerprint).digest("hex").slice(0, 16)}.`;
@@ -70,7 +75,8 @@ export class KeyLockFiles {
     } catch (error) {
       await own.remove();
       this.#tell(error);
-      return { state: "Held", release: async () => undefined };
+      // Tried again with the next call.
+      return { state: "Held", release: async () => undefined, isWanted: async () => true };
     }
   }
 
@@ -83,7 +89,9 @@ export class KeyLockFiles {
       const first = (await own.others()).find((other) => own.follows(other));
       // A folder may change while it is listed, so two listings without an earlier claim are required.
       clear = first === undefined ? clear + 1 : 0;
-      if (clear === 2) return { state: "Held", release: async () => await own.remove() };
+      if (clear === 2) {
+        return { state: "Held", release: async () => await own.remove(), isWanted: async () => await own.isFollowed() };
+      }
       if (first === undefined) continue;
       const waitedMs = clock.monotonicMs() - startMs;
       if (waitedMs >= keyLockWaitMsMax) return { state: "Busy", by: first.process };
@@ -173,6 +181,14 @@ class OwnClaim {
       } else await removeFolder(join(this.#folder, file));
     }
     return others;
+  }
+
+  /** Whether there is another claim. If that is unknown, the claim is better made anew. */
+  async isFollowed(): Promise<boolean> {
+    return await this.others().then(
+      (others) => others.length > 0,
+      () => true,
+    );
   }
 
   async remove(): Promise<void> {

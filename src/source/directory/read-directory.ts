@@ -1,5 +1,6 @@
 // One scan of a directory: finds the files, reads those that changed since the last scan, and assembles the snapshot. What
 // was read is cached by the stamp of its file, so that a scan of unchanged files only lists their names.
+import type { LastChange } from "./file-time.ts";
 import { listSourceFiles } from "./list-files.ts";
 import { readDocument } from "./read-document.ts";
 import { assembleSnapshot } from "./snapshot.ts";
@@ -36,6 +37,7 @@ export interface ReadDirectory {
   readonly snapshot: DirectorySnapshot;
   /** Equal for two scans if no file or folder has changed in between. */
   readonly stamp: string;
+  readonly lastChange: LastChange;
 }
 
 /** The current state of the directory. Never throws: what cannot be read is a fault of the snapshot. */
@@ -58,7 +60,7 @@ export async function readDirectory({ directory, skip, cache }: DirectoryReading
     }
   }
   for (const file of cache.keys()) if (!present.has(file)) cache.delete(file);
-  return { snapshot: assembleSnapshot(items, faults), stamp: found.stamp };
+  return { snapshot: assembleSnapshot(items, faults), stamp: found.stamp, lastChange: found.lastChange };
 }
 
 /** Whether another scan will probably succeed where this one failed. */

@@ -53,6 +53,23 @@ describe("Processes with one key", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  test("learn that another one wants the key, so that one that makes many calls can let it in", async () => {
+    await using scratch = await scratchDirectory();
+    const folder = join(scratch.path, "locks");
+    const outcome = await locksIn(folder).acquire("a");
+    if (outcome.state !== "Held") throw new Error(outcome.state);
+    expect(await outcome.isWanted()).toBe(false);
+    const otherKey = await heldBy(locksIn(folder), "b");
+    expect(await outcome.isWanted()).toBe(false);
+    const waiting = heldBy(locksIn(folder));
+    while (!(await outcome.isWanted())) await realClock.sleep(1);
+    await outcome.release();
+    await (
+      await waiting
+    )();
+    await otherKey();
+  });
+
   test("do not wait for those with another key", async () => {
     await using scratch = await scratchDirectory();
     const folder = join(scratch.path, "locks");

@@ -1,0 +1,20 @@
+// All benches, in the order in which they run and stand in bench/results.json. A new bench is one module, one line here, and a
+// place `{{NAME.TABLE}}` in bench/performance-template.md.
+import type { Bench } from "./bench.ts";
+import { bundleBench } from "./bundle.ts";
+import { feedsBench } from "./feeds.ts";
+import { logsBench } from "./logs.ts";
+import { operatorBench } from "./operator.ts";
+import { peersBench } from "./peers.ts";
+import { planBench } from "./plan.ts";
+import { serialBench } from "./serial.ts";
+
+export const benches: readonly Bench[] = [
+  serialBench,
+  peersBench,
+  planBench,
+  feedsBench,
+  bundleBench,
+  operatorBench,
+  logsBench,
+];

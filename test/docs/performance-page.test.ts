@@ -1,0 +1,45 @@
+// The page about performance is written by `npm run bench -- --write`, from a template and recorded results, and never by hand.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { pageFile, resultsFile, templateFile } from "../../bench/files.ts";
+import type { Results } from "../../bench/page.ts";
+import { placesIn, renderPage } from "../../bench/page.ts";
+import { root } from "../support/tidy/markdown-pages.ts";
+
+const template = await readFile(templateFile, "utf8");
+const results = JSON.parse(await readFile(resultsFile, "utf8")) as Results;
+
+const recorded = {
+  measuredOn: "2026-11-22",
+  machine: "2 cores",
+  loadBefore: 0.2,
+  tookSeconds: 3,
+  tables: { sizes: { columns: ["Size", "Time"], rows: [["1,000 entries", "4 ms"]] } },
+};
+
+test("The page is what the template and the recorded results give", async () => {
+  expect(await readFile(pageFile, "utf8")).toBe(renderPage(template, results));
+});
+
+test("Every recorded table has a place on the page, and each place belongs to a bench", async () => {
+  const tables = Object.entries(results).flatMap(([bench, { tables }]) =>
+    Object.keys(tables).map((table) => `${bench}.${table}`),
+  );
+  const places = placesIn(template);
+  expect(places).toEqual(expect.arrayContaining(tables));
+  const list = await readFile(join(root, "bench/benches.ts"), "utf8");
+  for (const place of places) expect(list).toContain(`${place.split(".")[0]}Bench`);
+});
+
+test("A table is padded as the formatter pads it", () => {
+  expect(renderPage("# Page\n\n{{plan.sizes}}\n", { plan: recorded })).toBe(
+    "# Page\n\n| Size          | Time |\n| ------------- | ---- |\n| 1,000 entries | 4 ms |\n",
+  );
+});
+
+test("The page says when and where each bench was measured, and what was not", () => {
+  const page = renderPage("{{runs}}\n\n{{feeds.read}}\n", { plan: recorded });
+  expect(page).toContain("| `plan` | 2026-11-22  | 2 cores | 0.2         | 3 s  |");
+  expect(page).toContain("Not measured yet: `npm run bench -- --only feeds` measures it.");
+});
