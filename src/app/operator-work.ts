@@ -1,5 +1,4 @@
-// The work of the operator, wired up: the watches, the reconcile runs, log forwarding, status and events. Every replica
-// watches; only the leader runs, writes status and emits events.
+// The work of the operator, wired up. Every replica watches; only the leader runs, writes status and emits events.
 import { ChangeSignal } from "../async/change-signal.ts";
 import type { Clock } from "../async/clock.ts";
 import type { ApiServer } from "../kube/api-server.ts";
@@ -139,9 +138,9 @@ class Work implements OperatorWork {
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      this.#feeds.loop.run(signal, () => {
-        for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
-      }),
+      this.#feeds.loop.run(signal, () =>
+        this.#source.feeds.users().forEach((user) => this.#wake(user, "feeds changed")),
+      ),
       createUnattachedLoop(this.#options.clock, this.#changed, this.#source, this.#records, this.#statusOptions()).run(
         signal,
       ),
@@ -178,6 +177,7 @@ class Work implements OperatorWork {
       },
       onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.#feeds.loop.wake(),
+      onStored: (change) => this.#records.status.cached(change),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
     });
