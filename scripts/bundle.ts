@@ -4,27 +4,13 @@ import { readFile, readdir } from "node:fs/promises";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { BuildOptions, Metafile, Plugin } from "esbuild";
+import type { BuildOptions, Metafile } from "esbuild";
+import { http2OnDemand, httpWithoutWebSocket, withoutUnusedParts } from "./bundle-parts.ts";
 
 export const root = join(import.meta.dirname, "..");
 
 /** Packages that others use if they are there, and do without if not. */
 const optionalPackages: ReadonlySet<string> = new Set(["bufferutil", "utf-8-validate", "encoding"]);
-
-const eagerHttp2 = "const connectH2 = require('./client-h2.js')";
-const lazyHttp2 = "const connectH2 = (...parameters) => require('./client-h2.js')(...parameters)";
-
-/** undici loads HTTP/2 and TLS with every client. No connection of ours speaks HTTP/2, and loading both takes 30 ms. */
-const http2OnDemand: Plugin = {
-  name: "http2-on-demand",
-  setup(bundler) {
-    bundler.onLoad({ filter: /[/\\]undici[/\\]lib[/\\]dispatcher[/\\]client\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, "utf8");
-      if (!text.includes(eagerHttp2)) throw new Error(`${path} has no line "${eagerHttp2}" any more`);
-      return { contents: text.replace(eagerHttp2, lazyHttp2) };
-    });
-  },
-};
 
 /** @throws Error if the bundle would look for something in node_modules */
 export function requireSelfContained(metafile: Metafile): void {
@@ -84,7 +70,7 @@ export async function bundleOptions(): Promise<BuildOptions & { readonly metafil
     bundle: true,
     platform: "node",
     target: "node22",
-    plugins: [http2OnDemand],
+    plugins: [http2OnDemand, httpWithoutWebSocket, withoutUnusedParts],
     // undici asks for this name to leave out its second HTTP parser, which is an experiment.
     define: { WAFSYNC_COMMIT: JSON.stringify(await sourceCommit()), esbuildDetection: "true" },
     // Names stay as they are, so that a stack trace can be read.

@@ -154,6 +154,7 @@ const deployPaths = [
   "test/control-plane/control-plane",
   "test/control-plane/deployment",
   "test/scripts/demo-cluster",
+  "test/fleet",
   "test/operator/log-forwarding",
   "test/operator/shards-under-stress",
   "test/cli/logs/exactness",

@@ -15,8 +15,11 @@ import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { reconcileInstance } from "../reconcile/converge/run.ts";
 import type { InstanceMemory } from "../reconcile/converge/instance-memory.ts";
 import { newInstanceMemory } from "../reconcile/converge/instance-memory.ts";
+import { writesOf } from "../reconcile/facts.ts";
+import { progressIntervalMsMin } from "../reconcile/converge/progress-reporter.ts";
 import type { ReconcilePorts } from "../reconcile/ports.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
+import { garbageCollector, IdleCollection } from "./idle-collection.ts";
 import { parkingPorts } from "./parked-waits.ts";
 import { reconcileResult } from "./reconcile-result.ts";
 
@@ -25,6 +28,8 @@ const workersDefault = 64;
 /** While other instances wait for a worker, a run stops after this number of writes or this time, and continues after them. */
 export const turnWritesMax = 200;
 export const turnMsMax = 60_000;
+/** All runs together report progress on at most one instance per second, so that a fleet does not write more than it has to. */
+const progressIntervalMsOfRun = 1_000;
 /** Each retry for a status that could not be written reads the WAF, so these retries back off. */
 const requeueBackOff: BackOff = { baseMs: 5_000, maxMs: 300_000 };
 
@@ -60,6 +65,8 @@ export interface InstanceControllerOptions {
   readonly workers?: number;
   readonly queueObserver?: QueueObserver;
   readonly measured?: MeasuredReconciles;
+  /** Called some seconds after work that left garbage behind; by default that of V8, if there is access to it. */
+  readonly collectGarbage?: () => void;
 }
 
 export class InstanceController {
@@ -71,10 +78,15 @@ export class InstanceController {
   readonly #requeues = new Map<string, number>();
   readonly #memories = new Map<string, InstanceMemory>();
   readonly #settled = new Map<string, { readonly version: number; readonly untilMs: number }>();
+  /** How many runs have begun and not ended. */
+  #running = 0;
+  readonly #collection: IdleCollection | undefined;
 
   constructor(options: InstanceControllerOptions) {
     this.#options = options;
-    const { clock, random, queueObserver } = options;
+    const { clock, random, queueObserver, collectGarbage: collect = garbageCollector() } = options;
+    const isIdle = (): boolean => this.#running === 0;
+    if (collect !== undefined) this.#collection = new IdleCollection({ clock, isIdle, collect });
     this.#queue = new KeyedQueue<string>({
       clock,
       random,
@@ -120,6 +132,7 @@ export class InstanceController {
       signal,
       handle: async (key, reasons, _signal, park) => await this.#handle(key, reasons, park),
     });
+    this.#collection?.stop();
     await this.#queue.shutDown();
   }
 
@@ -151,18 +164,23 @@ export class InstanceController {
     const { ports: given, onOutcome, onError } = run;
     const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
       (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.#queue.hasWaiting;
-    const ports = { ...parkingPorts(given, park), isTurnOver };
+    const progressIntervalMs = (): number => Math.max(progressIntervalMsMin, this.#running * progressIntervalMsOfRun);
+    const ports = { ...parkingPorts(given, park), isTurnOver, progressIntervalMs };
     const memory = this.#memories.get(key) ?? memoryOf(name);
     this.#memories.set(key, memory);
     const formerBackOff = memory.backOff;
     const startMs = clock.monotonicMs();
-    let outcome: ReconcileOutcome;
+    let outcome: ReconcileOutcome | undefined;
+    this.#running += 1;
     try {
       outcome = await reconcileInstance(name, ports, memory);
     } catch (error) {
       measured?.ended("error", clock.monotonicMs() - startMs);
       onError?.(error);
       throw error;
+    } finally {
+      this.#running -= 1;
+      this.#collection?.ended(outcome?.facts === undefined ? 0 : writesOf(outcome.facts.done));
     }
     const durationMs = clock.monotonicMs() - startMs;
     // A run during the backoff of an earlier one only reports; a run that fails begins a new backoff.

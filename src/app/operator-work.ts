@@ -1,5 +1,4 @@
-// The work of the operator, wired up: the watches, the reconcile runs, log forwarding, status and events. Every replica
-// watches; only the leader runs, writes status and emits events.
+// The work of the operator, wired up. Every replica watches; only the leader runs, writes status and emits events.
 import { ChangeSignal } from "../async/change-signal.ts";
 import { type ObjectName, nameKey } from "../model/resource.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
@@ -169,6 +168,7 @@ class Work implements OperatorWork {
       },
       onUnattachedChange: () => this.#changed.notify(),
       onFeedChange: () => this.#feeds.loop.wake(),
+      onStored: (change) => this.#records.status.cached(change),
       onProblem: (subject, { code, message: problem }) =>
         this.#throttledLog.warn("watch failed", { subject, code, problem }),
     });

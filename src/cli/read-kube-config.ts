@@ -1,5 +1,5 @@
 // The cluster of a command: the kubeconfig and context in its options, or the ones that kubectl would use.
-import type { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 import { loadKubeConfig } from "../kube/credentials.ts";
 import { CommandError } from "./describe-error.ts";
 

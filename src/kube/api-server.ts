@@ -2,7 +2,8 @@
 // exceptions. After a 401, the credentials are read again and the request is retried once; all other retries are up to the
 // caller. Nothing here knows any kind of object.
 import { types } from "node:util";
-import { request as send, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
+import send from "undici/lib/api/api-request.js";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
 import { faultOfResponse } from "./api-fault.ts";
@@ -90,9 +91,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
 
   function request<T>(wanted: ApiRequest): Promise<ApiResult<T>> {
     const attempt: Attempt<T> = async (connection, signal) => {
-      const response = await send(urlOf(connection, wanted), {
+      const response = await send.call(connection.requests, {
+        ...targetOf(connection, wanted),
         method: wanted.method,
-        dispatcher: connection.requests,
         headers: headersOf(connection, userAgent, wanted),
         signal,
         ...(wanted.body === undefined ? {} : { body: JSON.stringify(wanted.body) }),
@@ -109,7 +110,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     const signal = wanted.signal === undefined ? closing.signal : AbortSignal.any([closing.signal, wanted.signal]);
     const attempt: Attempt<ApiStream> = async (connection) => {
       const headers = headersOf(connection, userAgent, wanted);
-      const response = await send(urlOf(connection, wanted), { dispatcher: connection.streams, headers, signal });
+      const target = targetOf(connection, wanted);
+      const response = await send.call(connection.streams, { ...target, method: "GET", headers, signal });
       if (response.statusCode !== 200) return readFault(response);
       return { ok: true, value: { chunks: response.body, close }, status: 200 };
     };
@@ -167,16 +169,17 @@ function signalOf(signal: AbortSignal | undefined): { readonly signal?: AbortSig
   return signal === undefined ? {} : { signal };
 }
 
-function urlOf(
+function targetOf(
   { baseUrl }: Connection,
   { path, query = {} }: { readonly path: string; readonly query?: Query },
-): string {
+): { readonly origin: string; readonly path: string } {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value));
   }
   const text = parameters.toString();
-  return text === "" ? `${baseUrl}${path}` : `${baseUrl}${path}?${text}`;
+  const url = new URL(text === "" ? `${baseUrl}${path}` : `${baseUrl}${path}?${text}`);
+  return { origin: url.origin, path: `${url.pathname}${url.search}` };
 }
 
 function headersOf(

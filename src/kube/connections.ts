@@ -2,10 +2,12 @@
 // holds a connection for minutes and would starve short requests. Certificates and tokens are read again every few seconds;
 // new certificates mean new pools, and the old ones are closed after their last request.
 import { setMaxListeners } from "node:events";
-import { Agent, ProxyAgent, type Dispatcher } from "undici";
+import { createSecureContext, type SecureContext } from "node:tls";
+import type { Dispatcher } from "undici";
+import Agent from "undici/lib/dispatcher/agent.js";
 import type { Clock } from "../async/clock.ts";
 import { withDeadline } from "../async/deadline.ts";
-import type { Credentials, ServerAccess } from "./credentials.ts";
+import type { Credentials, ServerAccess, TlsMaterial } from "./credentials.ts";
 
 const accessAgeMsMax = 10_000;
 const credentialsTimeoutMs = 20_000;
@@ -59,11 +61,12 @@ export function createConnections(options: ConnectionsOptions): Connections {
   let epoch = 0;
   let resolving: Promise<Connection> | undefined;
 
-  function poolsFor(access: ServerAccess): Pools {
+  async function poolsFor(access: ServerAccess): Promise<Pools> {
     const identity = JSON.stringify([access.server, access.tls, access.proxyUrl]);
     if (pools?.identity === identity) return pools;
+    const fresh = await createPools(identity, access, options, closing.signal);
     if (pools !== undefined) retire(pools);
-    pools = createPools(identity, access, options, closing.signal);
+    pools = fresh;
     openPools.add(pools);
     return pools;
   }
@@ -78,7 +81,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
       credentials.resolve({ renew }),
     );
     if (!resolved.inTime) throw new Error("Reading the credentials took too long");
-    const { requests, streams } = poolsFor(resolved.value);
+    const { requests, streams } = await poolsFor(resolved.value);
     epoch += 1;
     resolvedAtMs = clock.monotonicMs();
     const baseUrl = resolved.value.server.replace(/\/+$/, "");
@@ -108,16 +111,42 @@ export function createConnections(options: ConnectionsOptions): Connections {
   };
 }
 
-function createPools(identity: string, access: ServerAccess, limits: ConnectionsOptions, closing: AbortSignal): Pools {
+async function createPools(
+  identity: string,
+  { server, tls, proxyUrl }: ServerAccess,
+  limits: ConnectionsOptions,
+  closing: AbortSignal,
+): Promise<Pools> {
+  const shared = { proxyUrl, tls: server.startsWith("https:") ? sharedTls(tls) : {}, closing };
   return {
     identity,
-    requests: createDispatcher(access, limits.connectionsMax, closing),
-    streams: createDispatcher(access, limits.streamsMax, closing),
+    requests: await createDispatcher({ ...shared, connections: limits.connectionsMax }),
+    streams: await createDispatcher({ ...shared, connections: limits.streamsMax }),
   };
 }
 
+interface SharedTls extends Pick<TlsMaterial, "servername" | "rejectUnauthorized"> {
+  readonly secureContext?: SecureContext;
+}
+
+/** Node.js would read the certificates for each socket, and keep a copy of them with it. */
+function sharedTls({ servername, rejectUnauthorized, ...certificates }: TlsMaterial): SharedTls {
+  return {
+    secureContext: createSecureContext(certificates),
+    ...(servername === undefined ? {} : { servername }),
+    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
+  };
+}
+
+interface DispatcherOptions {
+  readonly proxyUrl: string | undefined;
+  readonly tls: SharedTls;
+  readonly connections: number;
+  readonly closing: AbortSignal;
+}
+
 /** HTTP/1.1 only, so that one lost connection never ends several watches. Timeouts use the Clock. */
-function createDispatcher({ tls, proxyUrl }: ServerAccess, connections: number, closing: AbortSignal): Dispatcher {
+async function createDispatcher({ proxyUrl, tls, connections, closing }: DispatcherOptions): Promise<Dispatcher> {
   const shared = { connections, allowH2: false, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 };
   const keepAlive = { keepAliveTimeout: keepAliveMs, keepAliveMaxTimeout: keepAliveMs };
   const socket = {
@@ -127,6 +156,7 @@ function createDispatcher({ tls, proxyUrl }: ServerAccess, connections: number, 
     signal: closing,
   };
   if (proxyUrl !== undefined) {
+    const { default: ProxyAgent } = await import("undici/lib/dispatcher/proxy-agent.js");
     return new ProxyAgent({ ...shared, ...keepAlive, uri: proxyUrl, requestTls: { ...tls }, connect: socket });
   }
   return new Agent({ ...shared, ...keepAlive, connect: { ...tls, ...socket } });

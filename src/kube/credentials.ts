@@ -2,7 +2,8 @@
 // plugins and the in-cluster service account; the requests themselves use our own connections.
 import { readFile } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
-import { KubeConfig } from "@kubernetes/client-node";
+// Only this file of the library: the others are a client with the models of all kinds, and take longer to load than wafsync itself.
+import { KubeConfig } from "@kubernetes/client-node/dist/config.js";
 
 export interface TlsMaterial {
   readonly ca?: string;

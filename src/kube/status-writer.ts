@@ -1,6 +1,6 @@
 // Writes the status of objects with a merge patch that has the resourceVersion that was read, and only if it differs. The
-// last written status is remembered, so that neither a stale cache nor a default that the server adds causes a second write:
-// writing a status can never keep a reconcile loop going.
+// last written status is remembered until the cache shows it, and longer if the server added defaults to it, so that neither a
+// stale cache nor such a default causes a second write: writing a status can never keep a reconcile loop going.
 import type { Clock } from "../async/clock.ts";
 import { LruMap } from "../async/lru-map.ts";
 import type { ApiFault, ApiResult } from "./api-result.ts";
@@ -47,11 +47,11 @@ const rememberedMax = 20_000;
 const conflictsMax = 4;
 
 interface Memory {
-  /** What the server returned after the last write. */
+  /** What the server returned last. */
   readonly resourceVersion: string;
   readonly status: unknown;
-  /** The status that was sent: the server may have added defaults to it. */
-  readonly desired: Readonly<Record<string, unknown>>;
+  /** The status that was sent, if the server added something to it. */
+  readonly sent: Readonly<Record<string, unknown>> | undefined;
   readonly progressAtMs: number | undefined;
 }
 
@@ -86,6 +86,29 @@ export class StatusWriter {
     }
   }
 
+  /** The object, with the status that the server returned last if the object is older. */
+  newest<T extends StatusObject>(cached: T): T {
+    const memory = this.#memory.get(cached.metadata.uid);
+    if (memory === undefined) return cached;
+    const { resourceVersion, status } = memory;
+    if (!isOlderVersion(cached.metadata.resourceVersion, resourceVersion)) return cached;
+    return { ...cached, metadata: { ...cached.metadata, resourceVersion }, status };
+  }
+
+  /** Call this when the server has returned the object: the cache may be older. */
+  returned({ metadata: { uid, resourceVersion }, status }: StatusObject): void {
+    const memory = this.#memory.get(uid);
+    if (memory !== undefined && isOlderVersion(resourceVersion, memory.resourceVersion)) return;
+    this.#memory.set(uid, { resourceVersion, status, sent: memory?.sent, progressAtMs: memory?.progressAtMs });
+  }
+
+  /** Call this when the cache has taken in a version of the object: nothing of what it shows needs to be remembered. */
+  seen({ metadata: { uid, resourceVersion } }: KubeObject): void {
+    const memory = this.#memory.get(uid);
+    if (memory === undefined || isOlderVersion(resourceVersion, memory.resourceVersion)) return;
+    if (memory.sent === undefined && memory.progressAtMs === undefined) this.#memory.delete(uid);
+  }
+
   /** Call this when the object was deleted. */
   forget(uid: string): void {
     this.#memory.delete(uid);
@@ -95,7 +118,7 @@ export class StatusWriter {
     const { type } = write;
     const { uid } = write.object.metadata;
     const address = addressOf(write.object);
-    let object = this.#newest(write.object);
+    let object = this.newest(write.object);
     for (let conflicts = 0; ; conflicts += 1) {
       const desired = write.compute(object);
       if (desired === undefined || this.#isSettled(object, desired)) return { kind: "Unchanged" };
@@ -115,23 +138,15 @@ export class StatusWriter {
       const read = await this.#api.get(type, address);
       if (!read.ok) return read.fault.code === "NotFound" ? this.#gone(uid) : { kind: "Failed", fault: read.fault };
       if (read.value.metadata.uid !== uid) return this.#gone(uid);
+      this.returned(read.value);
       object = read.value as T;
     }
-  }
-
-  /** The cached object, with the status that the last write returned if the cache is older. */
-  #newest<T extends StatusObject>(cached: T): T {
-    const memory = this.#memory.get(cached.metadata.uid);
-    if (memory === undefined) return cached;
-    const { resourceVersion, status } = memory;
-    if (!isOlderVersion(cached.metadata.resourceVersion, resourceVersion)) return cached;
-    return { ...cached, metadata: { ...cached.metadata, resourceVersion }, status };
   }
 
   #isSettled(object: StatusObject, desired: Readonly<Record<string, unknown>>): boolean {
     if (sameJson(object.status ?? {}, desired)) return true;
     const memory = this.#memory.get(object.metadata.uid);
-    return memory !== undefined && sameJson(memory.desired, desired) && sameJson(memory.status, object.status);
+    return memory?.sent !== undefined && sameJson(memory.sent, desired) && sameJson(memory.status, object.status);
   }
 
   #isTooSoon(uid: string): boolean {
@@ -142,7 +157,8 @@ export class StatusWriter {
   #remember(stored: StatusObject, desired: Readonly<Record<string, unknown>>, progress: boolean): void {
     const { uid, resourceVersion } = stored.metadata;
     const progressAtMs = progress ? this.#clock.monotonicMs() : this.#memory.get(uid)?.progressAtMs;
-    this.#memory.set(uid, { resourceVersion, status: stored.status, desired, progressAtMs });
+    const sent = sameJson(stored.status, desired) ? undefined : desired;
+    this.#memory.set(uid, { resourceVersion, status: stored.status, sent, progressAtMs });
   }
 
   #gone(uid: string): StatusResult {

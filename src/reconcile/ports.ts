@@ -138,6 +138,8 @@ export interface ReconcilePorts {
   readonly observer: ReconcileObserver;
   /** Whether the run must yield to others; called after each write. Absent if there are no others. */
   readonly isTurnOver?: (turn: Turn) => boolean;
+  /** The minimum time between two reports of a run that goes on; two seconds if undefined. */
+  readonly progressIntervalMs?: () => number;
   /** Aborts when the process is to end: no new call is begun. */
   readonly stopping: AbortSignal;
   /** Aborts a little later: a running call is given up. */

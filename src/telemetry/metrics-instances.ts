@@ -30,11 +30,21 @@ interface Definition {
   readonly initial: readonly Labels[];
 }
 
+/** One metric, with the series that every instance has. */
+interface Family {
+  readonly series: Series;
+  readonly start: (instance: string) => void;
+  readonly initial: readonly Labels[];
+  /** The keys of `initial`. */
+  readonly keys: ReadonlySet<string>;
+}
+
 export class InstanceSeries {
   readonly #registry: Registry;
   readonly #label: ObjectLabel;
+  /** The series of an instance beyond those that all have, by key: there are few, and the others need no memory here. */
   readonly #known = new Map<string, Map<string, () => void>>();
-  readonly #starts: ((instance: string) => void)[] = [];
+  readonly #families: Family[] = [];
 
   constructor(registry: Registry, label: ObjectLabel = "waf_instance") {
     this.#registry = registry;
@@ -45,12 +55,17 @@ export class InstanceSeries {
   add(instance: string): void {
     if (this.#known.has(instance) || this.#known.size >= instancesMax) return;
     this.#known.set(instance, new Map());
-    for (const start of this.#starts) start(instance);
+    for (const { start } of this.#families) start(instance);
   }
 
   /** Removes all series of the instance. */
   forget(instance: string): void {
-    for (const remove of this.#known.get(instance)?.values() ?? []) remove();
+    const others = this.#known.get(instance);
+    if (others === undefined) return;
+    for (const { series, initial } of this.#families) {
+      for (const labels of initial) series.remove(this.#labelled(instance, labels));
+    }
+    for (const remove of others.values()) remove();
     this.#known.delete(instance);
   }
 
@@ -58,10 +73,10 @@ export class InstanceSeries {
     const registers = [this.#registry];
     const counter = new Counter({ ...definition, registers, labelNames: [this.#label, ...labelNames] });
     const inc = (instance: string, labels: Labels, value = 1): void => {
-      const all = { [this.#label]: instance, ...labels };
-      if (this.#note(instance, definition.name, counter, all)) counter.inc(all, value);
+      if (this.#note(instance, family, definition.name, labels)) counter.inc(this.#labelled(instance, labels), value);
     };
-    this.#starts.push((instance) => initial.forEach((labels) => inc(instance, labels, 0)));
+    const start = (instance: string): void => initial.forEach((labels) => inc(instance, labels, 0));
+    const family = this.#add({ series: counter, initial, start });
     return { inc };
   }
 
@@ -69,19 +84,37 @@ export class InstanceSeries {
     const registers = [this.#registry];
     const gauge = new Gauge({ ...definition, registers, labelNames: [this.#label, ...labelNames] });
     const set = (instance: string, labels: Labels, value: number): void => {
-      const all = { [this.#label]: instance, ...labels };
-      if (this.#note(instance, definition.name, gauge, all)) gauge.set(all, value);
+      if (this.#note(instance, family, definition.name, labels)) gauge.set(this.#labelled(instance, labels), value);
     };
-    this.#starts.push((instance) => initial.forEach((labels) => set(instance, labels, 0)));
+    const start = (instance: string): void => initial.forEach((labels) => set(instance, labels, 0));
+    const family = this.#add({ series: gauge, initial, start });
     return { set };
   }
 
+  #add(made: Omit<Family, "keys">): Family {
+    const family = { ...made, keys: new Set(made.initial.map(keyOf)) };
+    this.#families.push(family);
+    return family;
+  }
+
   /** Whether the instance is known. If so, remembers how to remove the series. */
-  #note(instance: string, name: string, series: Series, labels: Labels): boolean {
-    const known = this.#known.get(instance);
-    if (known === undefined) return false;
-    const key = `${name} ${Object.values(labels).join(" ")}`;
-    if (!known.has(key)) known.set(key, () => series.remove(labels));
+  #note(instance: string, { series, keys }: Family, name: string, labels: Labels): boolean {
+    const others = this.#known.get(instance);
+    if (others === undefined) return false;
+    const key = keyOf(labels);
+    if (keys.has(key)) return true;
+    const own = `${name} ${key}`;
+    if (!others.has(own)) others.set(own, () => series.remove(this.#labelled(instance, labels)));
     return true;
   }
+
+  #labelled(instance: string, labels: Labels): Labels {
+    return { [this.#label]: instance, ...labels };
+  }
+}
+
+/** In the order of their names, because callers name labels in any order. */
+function keyOf(labels: Labels): string {
+  const names = Object.keys(labels).sort();
+  return names.map((name) => labels[name]).join(" ");
 }

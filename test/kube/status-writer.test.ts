@@ -103,6 +103,37 @@ describe("what cannot keep a loop going", () => {
   });
 });
 
+describe("what is remembered of a status", () => {
+  test("ends when the cache shows it, and not before", async () => {
+    const { server, writer, write } = makeWriter();
+    const stale = server.object;
+    await write({ phase: "Ready" });
+    writer.seen(stale);
+    expect(writer.newest(stale).status).toEqual({ phase: "Ready" });
+    writer.seen(server.object);
+    expect(writer.newest(stale)).toBe(stale);
+  });
+
+  test("stays while the server has added a default to it, until the object is deleted", async () => {
+    const { server, writer, write } = makeWriter();
+    const stale = server.object;
+    server.defaults = { observedGeneration: -1 };
+    await write({ phase: "Ready" });
+    writer.seen(server.object);
+    expect(await write({ phase: "Ready" })).toEqual({ kind: "Unchanged" });
+    writer.forget(stale.metadata.uid);
+    expect(writer.newest(stale)).toBe(stale);
+  });
+
+  test("is what another process wrote, after a conflict", async () => {
+    const { server, writer, write } = makeWriter();
+    const stale = server.object;
+    server.before.push(() => server.edit({}, { phase: "Ready" }));
+    expect(await write({ phase: "Ready" })).toEqual({ kind: "Unchanged" });
+    expect(writer.newest(stale).status).toEqual({ phase: "Ready" });
+  });
+});
+
 test("progress is written at most every two seconds, and other changes at once", async () => {
   const { time, server, write } = makeWriter();
   const progress = (done: number) => write({ done }, { progress: true });

@@ -5,6 +5,7 @@ import { instance, keySecret } from "../support/builders/manifests.ts";
 import { startEndlessLogs } from "../support/fakes/endless-logs.ts";
 import type { EndlessLogs } from "../support/fakes/endless-logs.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
+import { readImage } from "../support/fleet/measured-operator.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
 
@@ -16,8 +17,6 @@ const silentCount = 12;
 const rowsOfOwner = 1_200;
 const timeMsMax = isLarge ? 300_000 : 60_000;
 const memoryMax = 512 * 1024 * 1024;
-/** As in hostile-guests.test.ts: the heap of the pod. */
-const heapOfPod = ["--max-old-space-size=256", "--max-semi-space-size=16"];
 const browser = { user_agent: "curl/8.5.0", country: "NL" };
 const logs = { enabled: true, interval: "10s", lookback: "1d" };
 
@@ -32,7 +31,7 @@ await describeOperator("logs without end", (world) => {
   test("end in a condition, with bounded output and memory, and the logs of others are forwarded", async () => {
     const { namespace: owner, waf } = await world().newInstance("owner", { logs });
     const operator = await world().startOperator({
-      nodeParameters: heapOfPod,
+      nodeParameters: (await readImage()).nodeParameters,
       parameters: [`--max-log-rows=${rowsMax}`],
     });
     const silentKeys = Array.from({ length: silentCount }, (_, index) => `silent-key-of-a-team-${index}`);

@@ -8,6 +8,7 @@ import type { Manifest } from "../support/builders/manifests.ts";
 import { addresses, cacheClear, configMap, instance, keySecret, origin, rule } from "../support/builders/manifests.ts";
 import { expectShortDelay, loopDelay } from "../support/processes/loop-delay.ts";
 import { slow } from "../support/processes/slowness.ts";
+import { readImage } from "../support/fleet/measured-operator.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import { conditionOf } from "../support/worlds/operator-world.ts";
 
@@ -20,8 +21,6 @@ const hangingCount = 70;
 const urgentCount = isLarge ? 200 : 20;
 const memoryMax = 512 * 1024 * 1024;
 const urgentMsMax = 2_000;
-/** In a container with the memory limit of the manifests, 512 MiB, Node.js limits its heap to half of that; the rest is the image's. */
-const heapOfPod = ["--max-old-space-size=256", "--max-semi-space-size=16"];
 
 const cleanUp: (() => void)[] = [];
 afterEach(() => {
@@ -39,7 +38,7 @@ await describeOperator("hostile guests", (world) => {
       },
     ];
     const { namespace: owner, waf } = await world().newInstance("owner", { access });
-    await world().startOperator({ nodeParameters: heapOfPod });
+    await world().startOperator({ nodeParameters: (await readImage()).nodeParameters });
     const kept = addresses(20);
     await world().apply(rule(owner, "kept", kept));
     await world().allReady(owner);

@@ -8,14 +8,13 @@ import { startHostileWafs } from "../support/fakes/hostile-wafs.ts";
 import { json, text } from "../support/fakes/scripted-waf.ts";
 import { slow } from "../support/processes/slowness.ts";
 import { anEntry } from "../support/worlds/forward-world.ts";
+import { readImage } from "../support/fleet/measured-operator.ts";
 import { describeOperator } from "../support/worlds/operator-suite.ts";
 import type { TestWaf } from "../support/worlds/operator-world.ts";
 import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
 
 const urgentMsMax = 2_000;
 const memoryMax = 512 * 1024 * 1024;
-/** As in hostile-guests.test.ts: the heap of the pod. */
-const heapOfPod = ["--max-old-space-size=256", "--max-semi-space-size=16"];
 const logs = { enabled: true, interval: "10s", lookback: "1d" };
 /** Whatever a viewer of statuses does not see. */
 const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -27,7 +26,7 @@ await describeOperator("a hostile WAF", (world) => {
 
   beforeAll(async () => {
     hostile = await startHostileWafs();
-    await world().startOperator({ nodeParameters: heapOfPod });
+    await world().startOperator({ nodeParameters: (await readImage()).nodeParameters });
     owner = await world().newInstance("owner", { logs });
     await world().apply(rule(owner.namespace, "kept", ["192.0.2.1"]));
     await world().allReady(owner.namespace);

@@ -6,7 +6,8 @@ import type { ReconcilePorts } from "../ports.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
 import { reportClears, reportProgress } from "./report.ts";
 
-const progressIntervalMs = 2_000;
+/** The shortest time between two reports of one run. */
+export const progressIntervalMsMin = 2_000;
 
 interface Report {
   readonly written: Promise<void>;
@@ -33,7 +34,8 @@ export class ProgressReporter {
   /** Starts a report if one is due. `factsNow` is called only then. Throws what an earlier report failed with. */
   async report(factsNow: () => RunFacts): Promise<void> {
     const nowMs = this.#ports.clock.nowMs();
-    if (nowMs - this.#lastMs < progressIntervalMs || this.#last?.isWritten === false) return;
+    const intervalMs = this.#ports.progressIntervalMs?.() ?? progressIntervalMsMin;
+    if (nowMs - this.#lastMs < intervalMs || this.#last?.isWritten === false) return;
     await this.#last?.written;
     this.#lastMs = nowMs;
     const toAll = this.waiting !== this.#reportedWaiting;

@@ -10,7 +10,7 @@ import { isRecord } from "../../kube/kube-object.ts";
 import type { LoadedInventory, SavedInventory, Inventory } from "../../model/inventory.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
 import type { ClusterSource } from "./cluster-source.ts";
-import { type ClusterStatus, createClusterStatus } from "./cluster-status.ts";
+import { type CachedStatus, createClusterStatus } from "./cluster-status.ts";
 import { findFormerInventories, formerInventories, formerInventoryMessage } from "./config-map-records.ts";
 import type { FormerRecordsOptions } from "./config-map-records.ts";
 import { createInstanceFinalizers, type FinalizerOutcome, type InstanceFinalizers } from "./instance-finalizer.ts";
@@ -53,7 +53,7 @@ export interface ClusterRecords {
     /** Removes the finalizer. Call it after the last write. Returns undefined, or why it could not be removed. */
     removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   };
-  readonly status: ClusterStatus;
+  readonly status: CachedStatus;
   /** Emits an event about an object that is none of wafsync's kinds. */
   emit(note: EventNote): void;
   /** The records of wafsync 0.1; undefined if they must not be moved. */
@@ -73,7 +73,7 @@ export function createClusterRecords(options: ClusterRecordsOptions): ClusterRec
 class Records implements ClusterRecords {
   readonly inventory: ClusterRecords["inventory"];
   readonly lifecycle: ClusterRecords["lifecycle"];
-  readonly status: ClusterStatus;
+  readonly status: CachedStatus;
   readonly former: FormerRecordsOptions | undefined;
   readonly #options: ClusterRecordsOptions;
   readonly #inventories: InventoryRecords;
@@ -101,8 +101,10 @@ class Records implements ClusterRecords {
       onDropped: (reason) => onEventDropped(reason),
     });
     this.inventory = this.#inventory();
-    this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf }));
     this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
+    // Otherwise, the first status would be sent for the version before the finalizer, and refused.
+    const onReturned = this.status.returned;
+    this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf, onReturned }));
   }
 
   emit(note: EventNote): void {
@@ -186,7 +188,7 @@ class Records implements ClusterRecords {
     };
   }
 
-  #status(status: ClusterStatus): ClusterStatus {
+  #status(status: CachedStatus): CachedStatus {
     const { mayWrite } = this.#options;
     return {
       read: (object) => status.read(object),
@@ -195,6 +197,8 @@ class Records implements ClusterRecords {
       event: (object, event) => {
         if (mayWrite()) status.event(object, event);
       },
+      cached: (change) => status.cached(change),
+      returned: (object) => status.returned(object),
     };
   }
 }

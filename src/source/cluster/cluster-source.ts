@@ -3,7 +3,9 @@
 // ConfigMaps are read on demand and cached; the ConfigMaps are polled for changes.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
+import type { ObjectChange } from "../../kube/reflector.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
 import type { ConfirmedGathering, Gathered, GatheredKey } from "../../model/gathered.ts";
@@ -42,6 +44,8 @@ export interface ClusterSourceOptions {
   readonly onUnattachedChange?: () => void;
   /** Called when a feed has changed. Must return immediately. */
   readonly onFeedChange?: () => void;
+  /** Called with each change of a stored object. Must return immediately. */
+  readonly onStored?: (change: ObjectChange<KubeObject>) => void;
   /** Called when a watch or a background request fails. `subject` names the resource, for example `wafiprules`. */
   readonly onProblem?: (subject: string, problem: Pick<ListWatchProblem, "code" | "message" | "error">) => void;
 }
@@ -119,6 +123,7 @@ class WatchedCluster implements ClusterSource {
       random,
       namespace,
       onObject: (kind, change) => {
+        options.onStored?.(change);
         if (kind === "WafFeed") return this.feeds.changed(change);
         if (kind === "WafInstance") this.#rollouts.instancesChanged();
         broken.objectChanged(change);

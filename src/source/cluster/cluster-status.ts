@@ -5,18 +5,14 @@ import type { Condition } from "../../api/conditions.ts";
 import { withTransitionTimesOf } from "../../api/conditions.ts";
 import { apiVersion } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
-import { LruMap } from "../../async/lru-map.ts";
-import type { ApiResult } from "../../kube/api-result.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
-import { isRecord } from "../../kube/kube-object.ts";
-import { isOlderVersion } from "../../kube/resource-version.ts";
+import { isRecord, type KubeObject } from "../../kube/kube-object.ts";
+import type { ObjectChange } from "../../kube/reflector.ts";
 import { statusApi } from "../../kube/object-apis.ts";
-import { type StatusApi, type StatusObject, StatusWriter } from "../../kube/status-writer.ts";
+import { StatusWriter } from "../../kube/status-writer.ts";
 import { type ResourceMeta, type ResourceRef, resourceKey } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
-
-const writtenMax = 20_000;
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -36,6 +32,13 @@ export interface ClusterStatus {
   ): void;
 }
 
+export interface CachedStatus extends ClusterStatus {
+  /** Call this when the cache of `objectOf` has changed. */
+  cached(change: ObjectChange<KubeObject>): void;
+  /** Call this when another write has returned a new version of an object. */
+  readonly returned: (object: KubeObject) => void;
+}
+
 export interface ClusterStatusOptions {
   readonly api: ApiServer;
   readonly clock: Pick<Clock, "monotonicMs">;
@@ -44,29 +47,22 @@ export interface ClusterStatusOptions {
   readonly events: Pick<EventRecorder, "record">;
 }
 
-export function createClusterStatus(options: ClusterStatusOptions): ClusterStatus {
+export function createClusterStatus(options: ClusterStatusOptions): CachedStatus {
   return new WrittenStatus(options);
 }
 
-class WrittenStatus implements ClusterStatus {
+class WrittenStatus implements CachedStatus {
   readonly #options: ClusterStatusOptions;
   readonly #writer: StatusWriter;
-  /** By UID: what the server returned after the last write. */
-  readonly #written = new LruMap<string, { readonly resourceVersion: string; readonly status: unknown }>(writtenMax);
 
   constructor(options: ClusterStatusOptions) {
     this.#options = options;
-    this.#writer = new StatusWriter({ api: this.#noting(statusApi(options.api)), clock: options.clock });
+    this.#writer = new StatusWriter({ api: statusApi(options.api), clock: options.clock });
   }
 
   read(meta: ResourceMeta): Status | undefined {
     const stored = this.#stored(meta);
-    const written = this.#written.get(meta.uid);
-    const isAhead =
-      stored !== undefined &&
-      written !== undefined &&
-      isOlderVersion(stored.metadata.resourceVersion, written.resourceVersion);
-    const status = isAhead ? written.status : stored?.status;
+    const status = stored === undefined ? undefined : this.#writer.newest(stored).status;
     return isRecord(status) ? status : undefined;
   }
 
@@ -84,6 +80,9 @@ class WrittenStatus implements ClusterStatus {
       return desired === undefined ? undefined : (JSON.parse(JSON.stringify(rebased(desired, current))) as Status);
     };
     const result = await this.#writer.write({ type: typeOfKind(meta.kind), object, compute });
+    // The watch may have shown the new version before the response to the write arrived.
+    const stored = this.#stored(meta);
+    if (stored !== undefined) this.#writer.seen(stored);
     if (result.kind !== "Failed") return undefined;
     return `The status of ${resourceKey(meta)} could not be written: ${result.fault.message}`;
   }
@@ -95,22 +94,16 @@ class WrittenStatus implements ClusterStatus {
     this.#options.events.record({ object: { apiVersion, kind, namespace, name, uid }, type, reason, message });
   }
 
+  cached(change: ObjectChange<KubeObject>): void {
+    if (change.type === "Deleted") this.#writer.forget(change.old.metadata.uid);
+    else this.#writer.seen(change.object);
+  }
+
+  readonly returned = (object: KubeObject): void => this.#writer.returned(object);
+
   #stored(meta: ResourceMeta): ClusterObject | undefined {
     const object = this.#options.objectOf(meta);
     return object?.metadata.uid === meta.uid ? object : undefined;
-  }
-
-  #noting(api: StatusApi): StatusApi {
-    const note = (result: ApiResult<StatusObject>): ApiResult<StatusObject> => {
-      if (!result.ok) return result;
-      const { uid, resourceVersion } = result.value.metadata;
-      this.#written.set(uid, { resourceVersion, status: result.value.status });
-      return result;
-    };
-    return {
-      get: async (type, address) => note(await api.get(type, address)),
-      patchStatus: async (type, address, body) => note(await api.patchStatus(type, address, body)),
-    };
   }
 }
 

@@ -4,6 +4,7 @@ import { instanceFinalizer } from "../../api/kinds.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import { finalizerApi } from "../../kube/object-apis.ts";
 import { addFinalizer, type FinalizerResult, removeFinalizer } from "../../kube/finalizer.ts";
+import type { KubeObject } from "../../kube/kube-object.ts";
 import { nameKey, type ObjectName, type ResourceRef } from "../../model/resource.ts";
 import { type ClusterObject, typeOfKind } from "./cluster-object.ts";
 
@@ -28,6 +29,8 @@ export function createInstanceFinalizers(options: {
   readonly api: ApiServer;
   /** The object as the watch last saw it. */
   readonly objectOf: (ref: ResourceRef) => ClusterObject | undefined;
+  /** Called with what the server returned. */
+  readonly onReturned?: (object: KubeObject) => void;
 }): InstanceFinalizers {
   const requests = finalizerApi(options.api);
   const find = ({ namespace, name }: ObjectName): ClusterObject | undefined =>
@@ -36,7 +39,9 @@ export function createInstanceFinalizers(options: {
     const object = find(instance);
     if (object === undefined) return { state: "Gone" };
     const target = { type: typeOfKind("WafInstance"), object, finalizer: instanceFinalizer };
-    return outcomeOf(await act(requests, target), instance);
+    const result = await act(requests, target);
+    if (result.kind === "Done") options.onReturned?.(result.object);
+    return outcomeOf(result, instance);
   };
   return {
     ensureFinalizer: async (instance) => await settle(addFinalizer, instance),

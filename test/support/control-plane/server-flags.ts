@@ -7,6 +7,8 @@ export interface ControlPlaneLayout {
   readonly etcdPeerPort: number;
   readonly apiPort: number;
   readonly controllerManager: boolean;
+  /** Whether kube-apiserver writes a line about each request of a service account. */
+  readonly audits: boolean;
 }
 
 /** What the tests and the operator need, and nothing that would want nodes, storage or certificates. */
@@ -42,6 +44,24 @@ export function publicKeyFile(layout: ControlPlaneLayout): string {
 
 export function tokensFile(layout: ControlPlaneLayout): string {
   return join(layout.directory, "tokens.csv");
+}
+
+/** What service accounts asked for, without bodies: one line once a request is answered. */
+export const auditPolicy = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived", "ResponseStarted"],
+  rules: [{ level: "Metadata", userGroups: ["system:serviceaccounts"] }, { level: "None" }],
+};
+/** Above it, kube-apiserver begins another file. */
+const auditMebibytesMax = 4_096;
+
+export function auditPolicyFile(layout: ControlPlaneLayout): string {
+  return join(layout.directory, "audit-policy.json");
+}
+
+export function auditLogFile(directory: string): string {
+  return join(directory, "audit.log");
 }
 
 export function apiUrl(layout: ControlPlaneLayout): string {
@@ -82,6 +102,13 @@ export function apiServerFlags(layout: ControlPlaneLayout): string[] {
     `--service-account-signing-key-file=${privateKeyFile(layout)}`,
     `--service-account-key-file=${publicKeyFile(layout)}`,
     "--profiling=false",
+    ...(layout.audits
+      ? [
+          `--audit-policy-file=${auditPolicyFile(layout)}`,
+          `--audit-log-path=${auditLogFile(layout.directory)}`,
+          `--audit-log-maxsize=${auditMebibytesMax}`,
+        ]
+      : []),
     // Nobody makes the default service accounts then, without which no pod would be admitted.
     ...(layout.controllerManager ? [] : ["--disable-admission-plugins=ServiceAccount"]),
   ];

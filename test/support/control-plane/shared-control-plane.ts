@@ -5,7 +5,7 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { ClusterDescription } from "./cluster-access.ts";
 import { findControlPlane } from "./find.ts";
-import type { ControlPlane } from "./start.ts";
+import type { ControlPlane, StartOptions } from "./start.ts";
 import { startControlPlane } from "./start.ts";
 
 /** The name of the environment variable that tells the suites where to ask. */
@@ -69,10 +69,10 @@ export async function askForControlPlane(url: string): Promise<Offer> {
 }
 
 /** The control plane, or what stands in the way. */
-export async function findAndStart(): Promise<ControlPlane | string> {
+export async function findAndStart(options: Pick<StartOptions, "audits"> = {}): Promise<ControlPlane | string> {
   const found = await findControlPlane({ controllerManager: true });
   if (found.state === "Missing") return found.problem;
-  return startControlPlane({ programs: found.programs, controllerManager: true }).catch(String);
+  return startControlPlane({ ...options, programs: found.programs, controllerManager: true }).catch(String);
 }
 
 function describeOffer(result: ControlPlane | string): Offer {

@@ -13,6 +13,8 @@ import type { ControlPlaneLayout } from "./server-flags.ts";
 import {
   apiServerFlags,
   apiUrl,
+  auditPolicy,
+  auditPolicyFile,
   controllerManagerFlags,
   etcdFlags,
   etcdUrl,
@@ -27,6 +29,8 @@ import { createSupervisor } from "./supervisor.ts";
 export interface StartOptions {
   readonly programs: ControlPlanePrograms;
   readonly controllerManager: boolean;
+  /** Whether kube-apiserver writes a line about each request; see audit-log.ts. */
+  readonly audits?: boolean;
   /** Where to keep data, logs and kubeconfig. Left as it is at the end; without it, a temporary folder is used. */
   readonly directory?: string;
 }
@@ -74,13 +78,14 @@ export async function startControlPlane(options: StartOptions): Promise<ControlP
 
 async function startIn(
   directory: string,
-  { programs, controllerManager }: StartOptions,
+  { programs, controllerManager, audits = false }: StartOptions,
   supervisor: Supervisor,
   stop: () => Promise<void>,
 ): Promise<ControlPlane> {
   const [etcdPort = 0, etcdPeerPort = 0, apiPort = 0] = await findFreePorts(3);
-  const layout: ControlPlaneLayout = { directory, etcdPort, etcdPeerPort, apiPort, controllerManager };
+  const layout: ControlPlaneLayout = { directory, etcdPort, etcdPeerPort, apiPort, controllerManager, audits };
   const adminToken = await writeCredentials(layout);
+  if (audits) await writeFile(auditPolicyFile(layout), JSON.stringify(auditPolicy));
   await supervisor.start("etcd", programs.etcd, etcdFlags(layout));
   await supervisor.start("kube-apiserver", programs.kubeApiserver, apiServerFlags(layout));
 

@@ -8,6 +8,8 @@ import { OperatorWorld } from "./operator-world.ts";
 interface OperatorSuiteOptions {
   /** An API server that has just started refuses everything until it has read the roles. */
   readonly restartsApiServer?: boolean;
+  /** Whether the API server writes down all requests; see audit-log.ts. */
+  readonly audits?: boolean;
 }
 
 /** `body` gets the world when a test runs: it is not there yet while the tests are described. */
@@ -16,25 +18,29 @@ export async function describeOperator(
   body: (world: () => OperatorWorld) => void,
   options: OperatorSuiteOptions = {},
 ): Promise<void> {
-  await describeWithOwnControlPlane(title, (controlPlane) => {
-    // In a block of its own, so that it ends before the control plane does.
-    describe("the operator", () => {
-      let begun: OperatorWorld | undefined;
-      const world = (): OperatorWorld => {
-        if (begun === undefined) throw new Error("the world of the suite has not begun");
-        return begun;
-      };
-      beforeAll(async () => {
-        begun = await OperatorWorld.begin(controlPlane);
+  await describeWithOwnControlPlane(
+    title,
+    (controlPlane) => {
+      // In a block of its own, so that it ends before the control plane does.
+      describe("the operator", () => {
+        let begun: OperatorWorld | undefined;
+        const world = (): OperatorWorld => {
+          if (begun === undefined) throw new Error("the world of the suite has not begun");
+          return begun;
+        };
+        beforeAll(async () => {
+          begun = await OperatorWorld.begin(controlPlane);
+        });
+        afterEach(() => {
+          expect(world().history.takeFaults()).toEqual([]);
+        });
+        afterAll(async () => await begun?.end());
+        body(world);
+        testWhatMustNeverHappen(world, options);
       });
-      afterEach(() => {
-        expect(world().history.takeFaults()).toEqual([]);
-      });
-      afterAll(async () => await begun?.end());
-      body(world);
-      testWhatMustNeverHappen(world, options);
-    });
-  });
+    },
+    options,
+  );
 }
 
 function testWhatMustNeverHappen(world: () => OperatorWorld, { restartsApiServer }: OperatorSuiteOptions): void {

@@ -23,7 +23,7 @@ import type { WafsyncObject } from "./status-history.ts";
 import { nameOf, StatusHistory } from "./status-history.ts";
 
 export const operatorNamespace = "wafsync-system";
-const operatorUser = `system:serviceaccount:${operatorNamespace}:wafsync`;
+export const operatorUser = `system:serviceaccount:${operatorNamespace}:wafsync`;
 export const kustomization = join(import.meta.dirname, "../../../deploy/kustomize/overlays/cluster");
 
 export interface TestWaf {

@@ -1,0 +1,80 @@
+// What esbuild leaves out of packages, or makes them load on demand: parts that wafsync never runs, which would take time to
+// load and memory to keep.
+import { readFile } from "node:fs/promises";
+import type { Plugin } from "esbuild";
+
+const eagerHttp2 = "const connectH2 = require('./client-h2.js')";
+const lazyHttp2 = "const connectH2 = (...parameters) => require('./client-h2.js')(...parameters)";
+
+/** undici loads HTTP/2 and TLS with every client. No connection of ours speaks HTTP/2, and loading both takes 30 ms. */
+export const http2OnDemand: Plugin = {
+  name: "http2-on-demand",
+  setup(bundler) {
+    bundler.onLoad({ filter: /[/\\]undici[/\\]lib[/\\]dispatcher[/\\]client\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      if (!text.includes(eagerHttp2)) throw new Error(`${path} has no line "${eagerHttp2}" any more`);
+      return { contents: text.replace(eagerHttp2, lazyHttp2) };
+    });
+  },
+};
+
+interface UnusedPart {
+  readonly path: string;
+  readonly names: readonly string[];
+}
+
+const kubeConfigFile = /[/\\]@kubernetes[/\\]client-node[/\\]dist[/\\]config\.js$/;
+
+/**
+ * `src/kube/credentials.ts` uses KubeConfig to read kubeconfig files and to run credential plugins. The file that declares it also
+ * imports what makes clients for the API, of which the models of all kinds alone are 0.7 MB, and SOCKS, which wafsync refuses.
+ */
+const unusedParts: readonly UnusedPart[] = [
+  { path: "./gen/index.js", names: ["createConfiguration", "ServerConfiguration"] },
+  { path: "./middleware.js", names: ["setHeaderMiddleware"] },
+  { path: "undici", names: ["Agent", "ProxyAgent"] },
+  { path: "socks", names: ["SocksClient"] },
+  { path: "socks-proxy-agent", names: ["SocksProxyAgent"] },
+];
+
+/** Replaces them by functions that throw. Fails if a package no longer imports one of them. */
+export const withoutUnusedParts: Plugin = {
+  name: "without-unused-parts",
+  setup(bundler) {
+    const namespace = "unused-part";
+    const found = new Set<UnusedPart>();
+    let isKubeConfigBundled = false;
+    bundler.onResolve({ filter: /.*/ }, ({ importer, path }) => {
+      if (!kubeConfigFile.test(importer)) return undefined;
+      isKubeConfigBundled = true;
+      const part = unusedParts.find((unused) => unused.path === path);
+      if (part === undefined) return undefined;
+      found.add(part);
+      return { path, namespace, pluginData: part };
+    });
+    bundler.onLoad({ filter: /.*/, namespace }, ({ pluginData }) => {
+      const { path, names } = pluginData as UnusedPart;
+      const message = JSON.stringify(`wafsync is built without ${path}`);
+      return { contents: names.map((name) => `export function ${name}() { throw new Error(${message}); }`).join("\n") };
+    });
+    bundler.onEnd(() => {
+      const missing = isKubeConfigBundled ? unusedParts.filter((part) => !found.has(part)) : [];
+      return { errors: missing.map(({ path }) => ({ text: `nothing imports ${path} any more: see bundle-parts.ts` })) };
+    });
+  },
+};
+
+/**
+ * An import of `node:http` by an ES module reads all its exports at once. One of them is WebSocket, for which Node.js loads its own
+ * copy of undici: 20 ms and 9 MB. `require` does not.
+ */
+export const httpWithoutWebSocket: Plugin = {
+  name: "http-without-web-socket",
+  setup(bundler) {
+    const namespace = "required-http";
+    bundler.onResolve({ filter: /^node:http$/ }, ({ path, kind }) =>
+      kind === "import-statement" ? { path, namespace } : undefined,
+    );
+    bundler.onLoad({ filter: /.*/, namespace }, () => ({ contents: 'module.exports = require("node:http");' }));
+  },
+};

@@ -1,0 +1,87 @@
+// `node scripts/measure-operator.ts`: start, memory and API requests of the bundled operator (`npm run build` first), with one
+// WAF and with many. `--size 200x5x10` takes other numbers: instances, rules of each, addresses of each rule. `--soak 1800`
+// watches the memory for so many seconds instead, with a resync every second.
+import { parseArgs } from "node:util";
+import { tableLines } from "../src/cli/table.ts";
+import type { FleetSize } from "../test/support/fleet/fleet.ts";
+import { measureOperator, type OperatorFigures } from "../test/support/fleet/measure.ts";
+import { soakOperator } from "../test/support/fleet/soak.ts";
+
+const sizesDefault = ["1x1x1", "200x5x10", "1000x10x5"];
+const soakSizeDefault = "20x5x10";
+
+const { values } = parseArgs({
+  options: {
+    size: { type: "string", multiple: true },
+    starts: { type: "string", default: "5" },
+    soak: { type: "string" },
+    node: { type: "string", multiple: true, default: [] },
+    program: { type: "string" },
+  },
+});
+const given = {
+  nodeParameters: values.node,
+  ...(values.program === undefined ? {} : { program: values.program }),
+  report: (line: string) => void process.stderr.write(`${line}\n`),
+};
+
+function sizeOf(text: string): FleetSize {
+  const [instances = 1, rules = 1, addresses = 1] = text.split("x").map(Number);
+  return { instances, rules, addresses };
+}
+
+function nameOf({ instances, rules, addresses }: FleetSize): string {
+  return `${instances} × ${rules} × ${addresses}`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0);
+}
+
+function rowOf({ size, ...figures }: OperatorFigures): string[] {
+  const { memorySynced, memoryIdle, statusWritesMax } = figures;
+  return [
+    nameOf(size),
+    `${figures.readyMs.toFixed(0)} ms`,
+    `${(figures.syncedMs / 1000).toFixed(1)} s`,
+    `${figures.cpuSeconds.toFixed(1)} s`,
+    `${megabytes(memorySynced.now)} MB`,
+    `${megabytes(memorySynced.peak)} MB`,
+    `${megabytes(memoryIdle.now)} MB`,
+    `${statusWritesMax.instance}`,
+    `${statusWritesMax.rule}`,
+  ];
+}
+
+async function measureAll(): Promise<void> {
+  const all: OperatorFigures[] = [];
+  for (const size of values.size ?? sizesDefault) {
+    const figures = await measureOperator({ ...given, ...sizeOf(size), starts: Number(values.starts) });
+    if (figures === undefined) return console.log("skipped: there is no control plane to run on");
+    all.push(figures);
+  }
+  const header = ["SIZE", "READYZ", "ALL READY", "CPU", "THEN", "PEAK", "IDLE", "WRITES/INSTANCE", "WRITES/RULE"];
+  console.log(tableLines(header, all.map(rowOf)).join("\n"));
+  for (const { size, requests } of all) {
+    console.log(`\nRequests to the API server until everything was Ready: ${nameOf(size)}`);
+    const rows = [...requests].sort(([, a], [, b]) => b - a).map(([kind, count]) => [kind, String(count)]);
+    console.log(tableLines(["REQUEST", "COUNT"], rows).join("\n"));
+  }
+}
+
+async function soak(seconds: number): Promise<void> {
+  const size = sizeOf(values.size?.[0] ?? soakSizeDefault);
+  const result = await soakOperator({ ...given, ...size, durationMs: seconds * 1000 });
+  if (result === undefined) return console.log("skipped: there is no control plane to run on");
+  const rows = result.samples.map(({ atMs, memory }) => [
+    `${(atMs / 1000).toFixed(0)} s`,
+    `${megabytes(memory.now)} MB`,
+    `${megabytes(memory.anonymous)} MB`,
+  ]);
+  console.log(tableLines(["AFTER", "MEMORY", "HEAPS AND STACKS"], rows).join("\n"));
+  console.log(
+    `${result.reconciles} reconcile runs; the second half used ${megabytes(result.growth)} MB more than the first`,
+  );
+}
+
+await (values.soak === undefined ? measureAll() : soak(Number(values.soak)));

@@ -1,0 +1,54 @@
+// Collects garbage when a burst of work has ended. V8 collects only when something is allocated, so an idle process would keep
+// the garbage of its last work, a quarter of its memory, for as long as it is idle.
+import type { CancelTimer, Clock } from "../async/clock.ts";
+
+/** Changes of WAFs that leave enough garbage behind. */
+const writesMin = 500;
+/** Whoever waits for the end of the work must not wait for the collection too, which takes a tenth of a second. */
+const quietMs = 5_000;
+
+export interface IdleCollectionOptions {
+  readonly clock: Pick<Clock, "schedule">;
+  readonly isIdle: () => boolean;
+  readonly collect: () => void;
+}
+
+export class IdleCollection {
+  readonly #options: IdleCollectionOptions;
+  /** Since the last collection; the start itself leaves garbage behind. */
+  #writes = writesMin;
+  #cancel: CancelTimer | undefined;
+
+  constructor(options: IdleCollectionOptions) {
+    this.#options = options;
+  }
+
+  /** Work with so many writes has ended. */
+  ended(writes: number): void {
+    const { clock, isIdle } = this.#options;
+    this.#writes += writes;
+    if (this.#cancel === undefined && this.#writes >= writesMin && isIdle()) {
+      this.#cancel = clock.schedule(quietMs, () => this.#collectIfIdle());
+    }
+  }
+
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  #collectIfIdle(): void {
+    const { isIdle, collect } = this.#options;
+    this.#cancel = undefined;
+    // Otherwise, the end of the current work is the next chance.
+    if (!isIdle()) return;
+    this.#writes = 0;
+    collect();
+  }
+}
+
+/** Undefined without `--expose-gc`, which the image gives Node.js. */
+export function garbageCollector(): (() => void) | undefined {
+  const { gc } = globalThis;
+  // Any other flavor collects, but gives no memory back to the system.
+  return gc === undefined ? undefined : () => gc({ type: "major", execution: "sync", flavor: "last-resort" });
+}

@@ -1,0 +1,84 @@
+// What the operator asks of the API server, as the API server itself wrote it down: few writes, however much there is.
+import { expect, test } from "@jest/globals";
+import type { AuditedRequest } from "../support/control-plane/audit-log.ts";
+import { countByVerb, mostForOneObject, requestsOf } from "../support/control-plane/audit-log.ts";
+import { addresses, instance, keySecret, rule } from "../support/builders/manifests.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import { operatorUser } from "../support/worlds/operator-world.ts";
+
+const instanceCount = 12;
+const rulesOfInstance = 3;
+const statusWritesMax = 3;
+/** One on the rule and one on the instance. */
+const eventsOfChange = 2;
+const writing = new Set(["create", "update", "patch", "delete"]);
+
+await describeOperator(
+  "requests to the API server",
+  (world) => {
+    async function requests(): Promise<AuditedRequest[]> {
+      return await requestsOf(operatorUser, world().cluster.directory);
+    }
+
+    /** What changed something in the namespace, by verb and resource, once its events are written. */
+    async function writesDuring(namespace: string, act: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
+      const { length: before } = await requests();
+      await act();
+      await world().atRest();
+      let writes = new Map<string, number>();
+      await world().eventually("the events of the change are written", async () => {
+        const made = (await requests()).slice(before).filter(({ verb, object }) => {
+          // The history is written in batches, some seconds later.
+          return writing.has(verb) && object.startsWith(`${namespace}/`) && !object.endsWith("-history");
+        });
+        writes = countByVerb(made);
+        return (writes.get("create events") ?? 0) >= eventsOfChange;
+      });
+      return writes;
+    }
+
+    test("every object becomes Ready with at most three writes of its status", async () => {
+      for (let index = 0; index < instanceCount; index += 1) {
+        const namespace = await world().newNamespace("many");
+        const waf = world().newWaf();
+        const rules = Array.from({ length: rulesOfInstance }, (_, place) =>
+          rule(namespace, `rule-${place}`, addresses(5, place * 5)),
+        );
+        await world().apply(keySecret(namespace, waf.key), instance(namespace, world().simulator.baseUrl), ...rules);
+      }
+      await world().startOperator();
+      await world().allReady();
+      await world().atRest();
+      const made = await requests();
+      expect(mostForOneObject(made, "patch", "wafinstances/status")).toBeLessThanOrEqual(statusWritesMax);
+      expect(mostForOneObject(made, "patch", "wafiprules/status")).toBeLessThanOrEqual(statusWritesMax);
+      expect(mostForOneObject(made, "get", "secrets")).toBe(1);
+      expect(made.filter(({ status }) => status === 409)).toEqual([]);
+    });
+
+    test("a new rule costs a few writes, and as many next to sixty other rules as next to none", async () => {
+      for (const others of [0, 60]) {
+        const { namespace } = await world().newInstance("change");
+        const existing = Array.from({ length: others }, (_, index) =>
+          rule(namespace, `other-${index}`, addresses(2, index * 2)),
+        );
+        await world().apply(...existing);
+        await world().allReady(namespace);
+        await world().atRest();
+        const writes = await writesDuring(namespace, async () => {
+          await world().apply(rule(namespace, "new", ["203.0.113.9"]));
+          await world().allReady(namespace);
+        });
+        const { "create events": events, ...rest } = Object.fromEntries(writes);
+        expect(events).toBe(eventsOfChange);
+        expect(Object.keys(rest).sort()).toEqual([
+          "patch wafinstances/status",
+          "patch wafiprules/status",
+          "update wafrecords",
+        ]);
+        expect(Math.max(...Object.values(rest))).toBeLessThanOrEqual(statusWritesMax);
+      }
+    });
+  },
+  { audits: true },
+);

@@ -1,0 +1,63 @@
+// The requests that one user made, as kube-apiserver wrote them down: see `audits` in start.ts.
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { auditLogFile } from "./server-flags.ts";
+
+export interface AuditedRequest {
+  /** Of Kubernetes, such as `list` or `patch`. */
+  readonly verb: string;
+  /** With the subresource, such as `wafiprules/status`; empty for paths such as /version. */
+  readonly resource: string;
+  /** `namespace/name`, as far as the request names them. */
+  readonly object: string;
+  readonly status: number;
+}
+
+interface AuditLine {
+  readonly verb: string;
+  readonly user?: { readonly username?: string };
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly subresource?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** Of all that were answered; a watch is answered when it ends. */
+export async function requestsOf(user: string, directory: string): Promise<AuditedRequest[]> {
+  const requests: AuditedRequest[] = [];
+  for await (const text of createInterface({ input: createReadStream(auditLogFile(directory)) })) {
+    const line = JSON.parse(text) as AuditLine;
+    if (line.user?.username !== user) continue;
+    const { resource = "", subresource, namespace = "", name = "" } = line.objectRef ?? {};
+    requests.push({
+      verb: line.verb,
+      resource: subresource === undefined ? resource : `${resource}/${subresource}`,
+      object: `${namespace}/${name}`,
+      status: line.responseStatus?.code ?? 0,
+    });
+  }
+  return requests;
+}
+
+/** How many there are of each kind, such as `patch wafiprules/status`. */
+export function countByVerb(requests: readonly AuditedRequest[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { verb, resource } of requests) {
+    const kind = `${verb} ${resource}`;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** The most requests of this kind that one object got. */
+export function mostForOneObject(requests: readonly AuditedRequest[], verb: string, resource: string): number {
+  const counts = new Map<string, number>();
+  for (const request of requests) {
+    if (request.verb !== verb || request.resource !== resource) continue;
+    counts.set(request.object, (counts.get(request.object) ?? 0) + 1);
+  }
+  return Math.max(0, ...counts.values());
+}
