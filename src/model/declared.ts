@@ -10,6 +10,8 @@ export const listNames: readonly ListName[] = ["blocklist", "allowlist"];
  * and reports, and writes nothing.
  */
 export type ListPolicy = "Additive" | "Exclusive" | "Observe";
+/** Which entries need no call of their own: none, those inside wider ones, or also those that merge into one network. */
+export type Compaction = "None" | "Covered" | "Exact";
 export type OriginsPolicy = "Additive" | "Observe";
 export type DeletionPolicy = "Delete" | "Retain";
 export type OriginType = "Alternate" | "Backup";
