@@ -148,10 +148,8 @@ export function viewResult(
  */
 function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
-  const { entries } = inventory;
-  return new Map(
-    desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, entries))]),
-  );
+  const known = { managed: inventory.entries, compacted: desired.compacted };
+  return new Map(desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, known))]));
 }
 
 function countRejected({ desired, plan }: RunFacts): number {

@@ -70,6 +70,12 @@ export interface PrefixLengths {
   readonly ipv6: number;
 }
 
+export interface ListSettings {
+  readonly compaction: Compaction;
+  /** How many entries the WAF accepts on the list; undefined if unknown. */
+  readonly maxEntries: number | undefined;
+}
+
 export interface WorkloadRef {
   readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
   readonly name: string;
@@ -103,6 +109,7 @@ export interface DeclaredInstance {
     readonly allowlist: ListPolicy;
     readonly origins: OriginsPolicy;
   };
+  readonly lists: Readonly<Record<ListName, ListSettings>>;
   readonly guards: Guards;
   readonly cacheClear: { readonly afterRolloutOf: readonly WorkloadRef[]; readonly minIntervalMs: number };
   readonly logs: LogForwarding;

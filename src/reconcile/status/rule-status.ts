@@ -57,9 +57,9 @@ export function ruleStatus(
   };
 }
 
-function progressOf(rule: CompiledRule, { observed, plan, inventory }: RunFacts): RuleProgress | undefined {
+function progressOf(rule: CompiledRule, { desired, observed, plan, inventory }: RunFacts): RuleProgress | undefined {
   if (observed === undefined || plan === undefined || inventory === undefined) return undefined;
-  return ruleProgress(rule, observed, plan, inventory.entries);
+  return ruleProgress(rule, observed, plan, { managed: inventory.entries, compacted: desired.compacted });
 }
 
 function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
