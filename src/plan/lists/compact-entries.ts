@@ -1,8 +1,8 @@
 // Finds the entries that need no call of their own, because other entries of the same list have their addresses.
 //
-// - `Covered`: an entry inside a wider one that lasts at least as long is not sent. A temporary network therefore covers no
-//   permanent address, and when it expires, nothing has to be added before it can go.
-// - `Exact`: in addition, two entries that are the halves of a network and end at the same time are sent as that network.
+// - `Covered`: an entry inside a wider one is not sent, if the wider one lasts at least as long and has at least its priority. So
+//   a temporary network covers no permanent address, and no urgent address waits for a network that is less urgent.
+// - `Exact`: in addition, the two halves of a network with the same end and priority are sent as that network.
 //
 // An entry of the other list stands between an entry and its cover if it contains the first and is inside the second: nothing is
 // compacted across it, because a WAF may let the narrowest entry decide.
@@ -13,12 +13,19 @@ import { PackedNetworks, byFamily, hasNetworks } from "../../model/packed-networ
 export interface CompactionInput {
   readonly mode: Compaction;
   readonly entries: Iterable<Entry>;
-  /** When an entry ends; undefined if all of them end at the same time. */
-  readonly endsAtMs: ((entry: Entry) => number) | undefined;
+  /** Undefined if it is the same for all of them. */
+  readonly termsOf: ((entry: Entry) => Terms) | undefined;
   /** Entries of the other list. */
   readonly others: readonly Entry[];
   /** The shortest prefix lengths of merged networks. */
   readonly widest: PrefixLengths;
+}
+
+/** How long an entry is wanted, and how urgently. Equal ones are the same object. */
+export interface Terms {
+  /** Infinite if it does not end. */
+  readonly endsAtMs: number;
+  readonly priority: number;
 }
 
 /** For each entry that is not sent, the entry that is sent for it. Takes as long as sorting the entries. */
@@ -39,6 +46,7 @@ export function compactEntries(input: CompactionInput): Covers {
 }
 
 const none = -1;
+const sameTerms: Terms = { endsAtMs: Number.POSITIVE_INFINITY, priority: 0 };
 
 /** One pass over the sorted networks of one family. Indexes are those of the networks. */
 class Sweep {
@@ -47,8 +55,8 @@ class Sweep {
   readonly #others: ReadonlySet<Entry>;
   /** The network that is sent for another one. */
   readonly #sentFor = new Map<number, number>();
-  /** When the networks end that were merged. */
-  readonly #mergedEnds = new Map<number, number>();
+  /** Of merged networks. */
+  readonly #mergedTerms = new Map<number, Terms>();
   /** The number of declared networks and those of the other list. */
   readonly #count: number;
 
@@ -75,12 +83,11 @@ class Sweep {
     const open: number[] = [];
     for (let index = 0; index < this.#count; index += 1) {
       while (open.length > 0 && !this.#networks.contains(open.at(-1) ?? none, index)) open.pop();
-      const container = open.at(-1);
       const isOther = this.#networks.isOther(index);
-      const isInside = container !== undefined && !isOther && !this.#networks.isOther(container);
-      if (isInside && this.#endOf(container) >= this.#endOf(index)) {
-        // Whatever is inside this one is also inside its cover, which lasts as long.
-        this.#sentFor.set(index, container);
+      const cover = isOther ? undefined : this.#coverAmong(open, index);
+      if (cover !== undefined) {
+        // Whatever this one could cover, its cover covers as well.
+        this.#sentFor.set(index, cover);
         continue;
       }
       open.push(index);
@@ -89,36 +96,48 @@ class Sweep {
     return sent;
   }
 
+  /** The narrowest of the networks around this one on whose terms it can rely, up to one of the other list. */
+  #coverAmong(open: readonly number[], index: number): number | undefined {
+    const terms = this.#termsOf(index);
+    for (let place = open.length - 1; place >= 0; place -= 1) {
+      const container = open[place] ?? none;
+      if (this.#networks.isOther(container)) return undefined;
+      const { endsAtMs, priority } = this.#termsOf(container);
+      if (endsAtMs >= terms.endsAtMs && priority >= terms.priority) return container;
+    }
+    return undefined;
+  }
+
   /** Merges the halves of networks, and the halves of the results. */
   #merge(sent: readonly number[]): void {
-    const ends = new Map<number, number[]>();
+    const byTerms = new Map<Terms, number[]>();
     for (const index of sent) {
-      const end = this.#endOf(index);
-      const merged = ends.get(end) ?? [];
-      ends.set(end, merged);
+      const terms = this.#termsOf(index);
+      const merged = byTerms.get(terms) ?? [];
+      byTerms.set(terms, merged);
       merged.push(index);
-      while (this.#mergeLast(merged, end));
+      while (this.#mergeLast(merged, terms));
     }
   }
 
-  #mergeLast(merged: number[], end: number): boolean {
+  #mergeLast(merged: number[], terms: Terms): boolean {
     const lower = merged.at(-2);
     const upper = merged.at(-1);
     if (lower === undefined || upper === undefined || !this.#networks.areHalves(lower, upper)) return false;
     if (this.#networks.prefixLength(lower) <= this.#input.widest[this.#networks.family]) return false;
     if (this.#others.size > 0 && this.#others.has(this.#networks.widerTextOf(lower))) return false;
     const wider = this.#networks.addWider(lower);
-    this.#mergedEnds.set(wider, end);
+    this.#mergedTerms.set(wider, terms);
     this.#sentFor.set(lower, wider);
     this.#sentFor.set(upper, wider);
     merged.splice(-2, 2, wider);
     return true;
   }
 
-  #endOf(index: number): number {
-    const { endsAtMs } = this.#input;
-    if (endsAtMs === undefined) return 0;
-    return this.#mergedEnds.get(index) ?? endsAtMs(this.#networks.textOf(index));
+  #termsOf(index: number): Terms {
+    const { termsOf } = this.#input;
+    if (termsOf === undefined) return sameTerms;
+    return this.#mergedTerms.get(index) ?? termsOf(this.#networks.textOf(index));
   }
 
   /** Chains are short: a cover, then one merge for each bit. Each step is shortened for those that follow. */

@@ -6,7 +6,7 @@
 import type { Compaction, PrefixLengths } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
-import { type Covers, compactEntries, noCovers } from "./compact-entries.ts";
+import { type Covers, type Terms, compactEntries, noCovers } from "./compact-entries.ts";
 
 type WantedEntries = ReadonlyMap<Entry, readonly CompiledRule[]>;
 
@@ -66,7 +66,7 @@ interface GroupInput {
 
 interface Answered extends GroupInput {
   readonly sets: readonly ReadonlySet<Entry>[];
-  readonly ends: readonly number[];
+  readonly terms: readonly Terms[];
   readonly covers: Covers;
 }
 
@@ -75,30 +75,30 @@ const answered = new WeakMap<ReadonlySet<Entry>, Answered>();
 
 function coversOf(rules: readonly CompiledRule[], input: GroupInput): Covers {
   const sets = rules.map(({ entries }) => entries);
-  const ends = rules.map(endOf);
+  const intern = new TermsTable();
+  const terms = rules.map((rule) => intern.of(endOf(rule), rule.rule.priority));
   const [first] = sets;
   if (first === undefined) return noCovers;
   const known = answered.get(first);
-  if (known !== undefined && isSameQuestion(known, { ...input, sets, ends })) return known.covers;
-  const isUniform = ends.every((end) => end === ends[0]);
+  if (known !== undefined && isSameQuestion(known, { ...input, sets, terms })) return known.covers;
   const covers = compactEntries({
     mode: input.mode,
     entries: sets.length === 1 ? first : new Set(sets.flatMap((set) => [...set])),
-    endsAtMs: isUniform ? undefined : latestEnds(rules),
+    termsOf: terms.every((one) => one === terms[0]) ? undefined : joinedTerms(rules, terms, intern),
     others: input.others.flatMap((set) => [...set]),
     widest: input.widest,
   });
-  answered.set(first, { ...input, sets, ends, covers });
+  answered.set(first, { ...input, sets, terms, covers });
   return covers;
 }
 
-function isSameQuestion(known: Answered, { mode, others, widest, sets, ends }: Omit<Answered, "covers">): boolean {
+function isSameQuestion(known: Answered, { mode, others, widest, sets, terms }: Omit<Answered, "covers">): boolean {
   return (
     known.mode === mode &&
     known.widest.ipv4 === widest.ipv4 &&
     known.widest.ipv6 === widest.ipv6 &&
     areSame(known.sets, sets) &&
-    areSame(known.ends, ends) &&
+    areSame(known.terms.map(keyOf), terms.map(keyOf)) &&
     areSame(known.others, others)
   );
 }
@@ -111,14 +111,44 @@ function endOf({ expiresAtMs }: CompiledRule): number {
   return expiresAtMs ?? Number.POSITIVE_INFINITY;
 }
 
-/** An entry of several rules ends with the last of them. */
-function latestEnds(rules: readonly CompiledRule[]): (entry: Entry) => number {
-  const ends = new Map<Entry, number>();
-  for (const rule of rules) {
-    const end = endOf(rule);
-    for (const entry of rule.entries) ends.set(entry, Math.max(ends.get(entry) ?? end, end));
+/** An entry of several rules ends with the last of them, and is as urgent as the most urgent one. */
+function joinedTerms(
+  rules: readonly CompiledRule[],
+  terms: readonly Terms[],
+  intern: TermsTable,
+): (entry: Entry) => Terms {
+  const byEntry = new Map<Entry, Terms>();
+  for (const [index, { entries }] of rules.entries()) {
+    const own = terms[index] ?? noTerms;
+    for (const entry of entries) {
+      const other = byEntry.get(entry);
+      byEntry.set(entry, other === undefined || other === own ? own : intern.join(own, other));
+    }
   }
-  return (entry) => ends.get(entry) ?? Number.POSITIVE_INFINITY;
+  return (entry) => byEntry.get(entry) ?? noTerms;
+}
+
+const noTerms: Terms = { endsAtMs: 0, priority: 0 };
+
+function keyOf({ endsAtMs, priority }: Terms): string {
+  return `${endsAtMs} ${priority}`;
+}
+
+/** Equal terms are the same object. */
+class TermsTable {
+  readonly #known = new Map<string, Terms>();
+
+  of(endsAtMs: number, priority: number): Terms {
+    const terms = { endsAtMs, priority };
+    const key = keyOf(terms);
+    const known = this.#known.get(key) ?? terms;
+    this.#known.set(key, known);
+    return known;
+  }
+
+  join(a: Terms, b: Terms): Terms {
+    return this.of(Math.max(a.endsAtMs, b.endsAtMs), Math.max(a.priority, b.priority));
+  }
 }
 
 function sentEntries(

@@ -5,7 +5,7 @@ import type { Compaction } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import { rangeOf, covers as isInside } from "../../../src/model/address-range.ts";
 import { compactEntries } from "../../../src/plan/lists/compact-entries.ts";
-import type { Covers } from "../../../src/plan/lists/compact-entries.ts";
+import type { Covers, Terms } from "../../../src/plan/lists/compact-entries.ts";
 import { caseCount } from "../../support/builders/case-count.ts";
 import { readSharedList } from "../../support/builders/shared-lists.ts";
 
@@ -16,15 +16,23 @@ interface Case {
   readonly entries: readonly string[];
   readonly others?: readonly string[];
   readonly ends?: Readonly<Record<string, number>>;
+  readonly priorities?: Readonly<Record<string, number>>;
   readonly widest?: { readonly ipv4: number; readonly ipv6: number };
 }
 
-function coversOf({ mode = "Covered", entries, others = [], ends, ...rest }: Case): Covers {
+function coversOf({ mode = "Covered", entries, others = [], ends, priorities, ...rest }: Case): Covers {
+  const known = new Map<string, Terms>();
+  const termsOf = (entry: Entry): Terms => {
+    const terms = { endsAtMs: ends?.[entry] ?? Number.POSITIVE_INFINITY, priority: priorities?.[entry] ?? 0 };
+    const key = JSON.stringify([String(terms.endsAtMs), terms.priority]);
+    known.set(key, known.get(key) ?? terms);
+    return known.get(key) ?? terms;
+  };
   return compactEntries({
     mode,
     entries: entries as readonly Entry[],
     others: others as readonly Entry[],
-    endsAtMs: ends === undefined ? undefined : (entry) => ends[entry] ?? Number.POSITIVE_INFINITY,
+    termsOf: ends === undefined && priorities === undefined ? undefined : termsOf,
     widest,
     ...rest,
   });
@@ -75,6 +83,12 @@ describe("With Covered,", () => {
     expect(covers.get("203.0.113.7" as Entry)).toBe("203.0.0.0/16");
   });
 
+  test("an urgent entry is sent, unless the wider one is as urgent", () => {
+    const entries = ["203.0.113.0/24", "203.0.113.7", "203.0.113.8"];
+    expect(sent({ entries, priorities: { "203.0.113.7": 5 } })).toEqual(["203.0.113.0/24", "203.0.113.7"]);
+    expect(sent({ entries, priorities: { "203.0.113.0/24": 5, "203.0.113.7": 5 } })).toEqual(["203.0.113.0/24"]);
+  });
+
   test("an entry inside one of the other list, which is narrower than the cover, is sent", () => {
     const entries = ["203.0.113.0/24", "203.0.113.7", "203.0.113.200"];
     expect(sent({ entries, others: ["203.0.113.0/25"] })).toEqual(["203.0.113.0/24", "203.0.113.7"]);
@@ -96,6 +110,12 @@ describe("With Exact,", () => {
   test("two neighbors that are not the halves of one network stay apart", () => {
     const entries = ["203.0.113.5", "203.0.113.6"];
     expect(sent({ mode: "Exact", entries })).toEqual(entries);
+  });
+
+  test("an urgent entry is merged only with one that is as urgent", () => {
+    const entries = ["203.0.113.4", "203.0.113.5", "203.0.113.6", "203.0.113.7"];
+    const priorities = { "203.0.113.5": 5, "203.0.113.6": 5, "203.0.113.7": 5 };
+    expect(sent({ mode: "Exact", entries, priorities })).toEqual(["203.0.113.4", "203.0.113.5", "203.0.113.6/31"]);
   });
 
   test("entries that end at different times are not merged", () => {
