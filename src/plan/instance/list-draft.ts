@@ -4,7 +4,7 @@
 //   ---------  ---------------------------------------------------  ----------------------
 //   lost       no rule declares what the entry stands for           yes
 //   evicted    the list has no room for it                          yes
-//   replaced   other entries have all of its declared addresses     no: nothing is lost
+//   replaced   other entries have all of its declared addresses     guards do not; a hold postpones it
 //
 // A removal waits while the WAF does not accept a declared entry inside it: it would uncover that entry.
 import type { ListName } from "../../model/declared.ts";
@@ -15,6 +15,7 @@ import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import { leftOutOf } from "../lists/capacity.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import type { Contested } from "../lists/disputes.ts";
+import type { HoldIndex } from "../lists/holds.ts";
 import { type ListTarget, targetOf } from "../lists/list-target.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { removableEntries } from "../lists/ownership.ts";
@@ -50,6 +51,7 @@ export interface DraftInput {
   readonly contested: readonly Contested[];
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly existingRules: ReadonlySet<string>;
+  readonly holds: HoldIndex;
   readonly nowMs: number;
 }
 
@@ -78,7 +80,8 @@ export function draftList(list: ListName, input: DraftInput): ListDraft {
   const isWaiting = (entry: Entry): boolean => waitsFor !== undefined && waitsFor.inside(entry).length > 0;
   const isPossible = (entry: Entry): boolean => !blockers.blocksRemoval(entry, live) && !isWaiting(entry);
   const removals = sorted.lost.filter(isPossible);
-  const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry)));
+  const isHeld = (entry: Entry): boolean => input.holds.on(list, owned.get(entry)).length > 0;
+  const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry) && !isHeld(entry)));
   const sizes = sizesOf({ live, adds, missing, compacted, sorted });
   return {
     target,

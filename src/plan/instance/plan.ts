@@ -79,8 +79,8 @@ export function planInstance(input: PlanInput): Plan {
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
-  const drafts = eachList((list) => draftList(list, { ...input, contested, refusals, existingRules }));
   const holds = new HoldIndex(desired, inventory, existingRules);
+  const drafts = eachList((list) => draftList(list, { ...input, contested, refusals, existingRules, holds }));
   const originsInput = {
     wanted: desired.origins,
     owned: inventory.origins,
@@ -181,7 +181,8 @@ function removalsOf(
 
 /** Removals of entries whose addresses other entries have. */
 function replacedOn(list: ListName, observed: Observed, { replaced }: ListDraft): readonly RemoveEntry[] {
-  return [...replaced].flatMap(([entry, cover]) =>
+  const inOrder = [...replaced].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return inOrder.flatMap(([entry, cover]) =>
     removalsOfEntry(list, entry, observed, `${cover} has its addresses`),
   );
 }
