@@ -86,9 +86,7 @@ export class Ledger {
     };
     const inventory = this.#inventory();
     const sent = (list: ListName): readonly Entry[] => recordedAs(inventory, list, entry);
-    return (
-      onlyOne((list) => sent(list).some((one) => shows(list, one))) ?? onlyOne((list) => sent(list).length > 0)
-    );
+    return onlyOne((list) => sent(list).some((one) => shows(list, one))) ?? onlyOne((list) => sent(list).length > 0);
   }
 
   readonly memory: Memory = {
