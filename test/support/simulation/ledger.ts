@@ -195,7 +195,10 @@ export class Ledger {
     if (known.instance.policies[list] === "Observe") complain("the policy is Observe");
     if (isForbidden(known, list, entry)) complain("a guard forbids it");
     if (!mayWant(known)) complain("no rule wants it");
-    else if (!declared.some((gathered) => mayWant(gathered) && !isForbidden(gathered, list, entry)))
+    else if (
+      !declared.some((gathered) => mayWant(gathered) && !isForbidden(gathered, list, entry)) &&
+      !isMergedFrom(known, list, entry, this.#wantedByAny(declared, list, seen))
+    )
       complain("no rule that was declared since the process began wants it");
     if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
     this.#owners[list].set(entry, "Ours");
@@ -231,6 +234,12 @@ export class Ledger {
     const forbidden = this.#forbidden(list, entry, confirmed);
     if (forbidden !== undefined) complain(forbidden);
     this.#judgeCount(list, entry, knowledge, confirmed, complain);
+  }
+
+  /** What is declared can be in several pictures: one for each content of a feed. */
+  #wantedByAny(declared: readonly Gathered[], list: ListName, seen: Knowledge["seen"]): ReadonlySet<Entry> {
+    const wanted = declared.flatMap((gathered) => this.#bothWanted(gathered, this.#nowMs() - callMsMax, seen, list));
+    return new Set(wanted.flatMap((entries) => [...entries]));
   }
 
   /** A wanted entry that the list covered until now, as far as the process can know. */
