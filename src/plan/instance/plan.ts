@@ -182,9 +182,7 @@ function removalsOf(
 /** Removals of entries whose addresses other entries have. */
 function replacedOn(list: ListName, observed: Observed, { replaced }: ListDraft): readonly RemoveEntry[] {
   const inOrder = [...replaced].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return inOrder.flatMap(([entry, cover]) =>
-    removalsOfEntry(list, entry, observed, `${cover} has its addresses`),
-  );
+  return inOrder.flatMap(([entry, cover]) => removalsOfEntry(list, entry, observed, `${cover} has its addresses`));
 }
 
 function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reason: string): readonly RemoveEntry[] {

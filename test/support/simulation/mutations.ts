@@ -1,6 +1,7 @@
 // Each promise of wafsync, and the smallest change of the source that breaks it. `npm run mutate` makes each of these changes
 // in a copy and shows that something notices; docs/reliability.md has the table, and a test that both are up to date.
 
+import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
 
@@ -557,6 +558,7 @@ export const mutations: readonly Mutation[] = [
     to: "if (left === -1) {",
     foundBy: "test/reconcile/converge/release.test.ts",
   },
+  ...compactionMutations,
   ...feedMutations,
   ...networkMutations,
   {
