@@ -323,8 +323,8 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an entry that is recorded on both lists belongs to the list that shows it",
     file: "src/plan/lists/conflicts.ts",
-    from: "managed[list].has(written) && shown?.[list].has(written) === true;",
-    to: "managed[list].has(written) && shown !== null;",
+    from: "sentAs(managed[list], written).some((sent) => shown?.[list].has(sent) === true);",
+    to: "sentAs(managed[list], written).some(() => shown !== null);",
     foundBy: "test/plan/lists/conflicts.test.ts",
   },
   {
