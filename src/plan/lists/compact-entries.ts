@@ -125,13 +125,20 @@ class Sweep {
     const upper = merged.at(-1);
     if (lower === undefined || upper === undefined || !this.#networks.areHalves(lower, upper)) return false;
     if (this.#networks.prefixLength(lower) <= this.#input.widest[this.#networks.family]) return false;
-    if (this.#others.size > 0 && this.#others.has(this.#networks.widerTextOf(lower))) return false;
+    if (this.#others.size > 0 && this.#isAmongOthers(lower, upper)) return false;
     const wider = this.#networks.addWider(lower);
     this.#mergedTerms.set(wider, terms);
     this.#sentFor.set(lower, wider);
     this.#sentFor.set(upper, wider);
     merged.splice(-2, 2, wider);
     return true;
+  }
+
+  /** Whether the other list has one of the halves, or the whole. */
+  #isAmongOthers(lower: number, upper: number): boolean {
+    const networks = this.#networks;
+    const texts = [networks.textOf(lower), networks.textOf(upper), networks.widerTextOf(lower)];
+    return texts.some((text) => this.#others.has(text));
   }
 
   #termsOf(index: number): Terms {
