@@ -156,7 +156,9 @@ const deployPaths = [
   "test/scripts/demo-cluster",
   "test/operator/log-forwarding",
   "test/cli/logs/exactness",
+  "test/cli/logs/hostile-rows",
   "test/cli/logs/program",
+  "test/cli/report/focus",
   "test/cli/report/program",
 ];
 const alwaysIgnored = ["/node_modules/", "/test/fixtures/"];
