@@ -4,6 +4,7 @@
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { attackWave } from "./demo/attack-wave.ts";
 import { SimulatorControl, type WafState } from "./demo/simulator-control.ts";
 import { DemoFailure, Stage, colour } from "./demo/stage.ts";
 
@@ -204,6 +205,9 @@ async function keep(control: SimulatorControl, before: WafState): Promise<void> 
   await run.line(new RegExp(`second-wave +${secondWaveSize}/${secondWaveSize}`));
   await run.line(/urgent +1\/1/);
 
+  const from = ["-f", "waf", ...directoryOptions];
+  await attackWave({ stage, control, run, file: path("attackers.yaml"), from });
+
   stage.step(
     "Clear the cache",
     "A WafCacheClear is a job: the cache is cleared once for each new value of its trigger, for example the release that was rolled out. A pipeline can also do it by a command.",
@@ -299,7 +303,7 @@ async function sumUp(control: SimulatorControl): Promise<void> {
 
 async function story(): Promise<void> {
   console.log(`\n${colour("bold", "wafsync")} keeps a hosted web application firewall in the state that you declare.`);
-  console.log("This demo takes about 15 seconds and ends by itself. All of it runs on this machine.");
+  console.log("This demo takes about 20 seconds and ends by itself. All of it runs on this machine.");
   const { baseUrl, control } = await startSimulator();
   await plan(control);
   const applied = await apply(control);

@@ -30,6 +30,14 @@ const alerts: readonly Alert[] = [
     description: "Several pods write to the same WAFs. Delete all pods but one, and report this as a bug.",
   },
   {
+    alert: "WafsyncShardsUnheld",
+    expr: "(max by (job) (wafsync_shards) > 1) > sum by (job) (wafsync_shards_held)",
+    for: "5m",
+    severity: "critical",
+    summary: "Some of the {{ $value }} shards of wafsync are held by no pod.",
+    description: "No pod works on the instances of these shards. Check that all pods run, with the same --shards.",
+  },
+  {
     alert: "WafsyncInstanceNotReady",
     expr: "max by (waf_instance) (wafsync_instance_ready) == 0",
     for: "15m",
@@ -141,6 +149,15 @@ const alerts: readonly Alert[] = [
       "The source of the WafFeed {{ $labels.waf_feed }} has not confirmed its content for longer than spec.staleAfter.",
     description:
       "Rules continue to use the last good content. See the condition Fetched of the feed, and the conditions reference.",
+  },
+  {
+    alert: "WafsyncAutoBlockFull",
+    expr: "max by (waf_auto_block) (delta(wafsync_auto_block_left_out[1h])) > 0",
+    for: "0s",
+    severity: "warning",
+    summary: "The WafAutoBlock {{ $labels.waf_auto_block }} lists no further clients: spec.maxEntries is reached.",
+    description:
+      "Review the listed clients in its status. During an attack, raise spec.maxEntries or set groupBy: Network.",
   },
   {
     alert: "WafsyncEntriesLeftBehind",

@@ -16,6 +16,7 @@ export const argoActions: Readonly<Record<string, readonly string[]>> = {
   WafOrigin: everyKind,
   WafCacheClear: [...everyKind, ...pausing],
   WafFeed: [...everyKind, ...pausing],
+  WafAutoBlock: [...everyKind, ...pausing],
 };
 
 /** The settings of Argo CD, to be merged into its ConfigMap argocd-cm. */

@@ -224,6 +224,20 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    title: "Automatic blocks",
+    panels: [
+      graph("Listed clients", "The clients that each WafAutoBlock suggests or blocks.", [
+        { expr: "max by (waf_auto_block) (wafsync_auto_block_clients)", legend: "{{waf_auto_block}}" },
+      ]),
+      graph("Matching requests", "Rows of the log that count for each WafAutoBlock.", [
+        {
+          expr: "max by (waf_auto_block) (clamp_min(delta(wafsync_auto_block_matched_rows[$__rate_interval]), 0))",
+          legend: "{{waf_auto_block}}",
+        },
+      ]),
+    ],
+  },
+  {
     title: "The operator",
     panels: [
       graph("Reconcile runs", "By controller and result.", [

@@ -1,5 +1,6 @@
 // Generates the metrics reference from the registry that the operator serves: names, types, labels and meaning.
 import { Registry } from "prom-client";
+import { makeAutoBlockMetrics } from "../src/telemetry/metrics-auto-blocks.ts";
 import { makeFeedMetrics } from "../src/telemetry/metrics-feeds.ts";
 import { makeReconcileMetrics } from "../src/telemetry/metrics-reconciles.ts";
 import { makeRuntimeMetrics } from "../src/telemetry/metrics-runtime.ts";
@@ -37,6 +38,7 @@ function declaredLabels(): ReadonlyMap<string, readonly string[]> {
   const registry = new Registry();
   makeWafMetrics(registry);
   makeFeedMetrics(registry);
+  makeAutoBlockMetrics(registry);
   makeReconcileMetrics(registry);
   makeRuntimeMetrics(registry);
   const metrics = registry.getMetricsAsArray() as unknown as readonly { name: string; labelNames: readonly string[] }[];
@@ -48,6 +50,7 @@ export async function exampleText(): Promise<string> {
   const metrics = createMetrics({ version: "0.1.0", withProcess: true });
   metrics.addInstance("edge/shop");
   metrics.feedSeen("edge/threats", { entries: 0, confirmedAtMs: undefined, isStale: false });
+  metrics.autoBlockSeen("edge/attackers", { listed: 0, leftOut: 0, rows: 0 });
   metrics.leading("wafsync-operator", true);
   metrics.reconciles("instances");
   metrics.queue("instances").follow(() => ({ depth: 0, longestRunningMs: 0, unfinishedMs: 0 }));
@@ -71,7 +74,7 @@ export async function metricsPage(): Promise<string> {
     "",
     "# Metrics",
     "",
-    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same of a WafFeed. No label contains an address, a host or a key.",
+    "`wafsync operator` serves its metrics at `/metrics` on port 8080, in the Prometheus text format. Every series whose labels are known in advance exists from the start, at zero. `waf_instance` is the namespace and name of a WafInstance; its series are removed when it is deleted. `waf_feed` is the same of a WafFeed, and `waf_auto_block` of a WafAutoBlock. No label contains an address, a host or a key.",
     "",
     "The [monitoring guide](../guides/monitoring.md) describes the dashboard and the alerts that use these metrics.",
     "",

@@ -155,6 +155,7 @@ const deployPaths = [
   "test/control-plane/deployment",
   "test/scripts/demo-cluster",
   "test/operator/log-forwarding",
+  "test/operator/shards-under-stress",
   "test/cli/logs/exactness",
   "test/cli/logs/hostile-rows",
   "test/cli/logs/program",

@@ -92,6 +92,14 @@ test("the ConfigMap of the cluster example is watched", async () => {
   expect(configMap).toMatchObject({ metadata: { labels: { "wafsync.dev/watch": "true" } } });
 });
 
+test("examples/auto-blocks has valid documents only", async () => {
+  const files = await filesBelow("examples/auto-blocks", ".yaml");
+  const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));
+  const documents = texts.flatMap(documentsOf);
+  expect(faultsOf(documents)).toEqual([]);
+  expect(documents.map(({ kind }) => kind)).toEqual(["WafAutoBlock", "WafAutoBlock", "WafAutoBlock"]);
+});
+
 test("examples/feeds has valid documents only, and each feed is used by a rule", async () => {
   const files = await filesBelow("examples/feeds", ".yaml");
   const texts = await Promise.all(files.map(async (file) => await readFile(join(root, file), "utf8")));

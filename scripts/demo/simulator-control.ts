@@ -45,6 +45,11 @@ export class SimulatorControl {
     await this.#call(how === "add" ? "POST" : "DELETE", "/entries", { list: "blocklist", entries });
   }
 
+  /** Rows of blocked requests, to be read at once. */
+  async addLogs(domain: string, entries: readonly object[]): Promise<void> {
+    await this.#call("POST", "/logs", { domain, entries });
+  }
+
   async #call(method: string, path: string, body?: unknown): Promise<unknown> {
     const response = await fetch(this.#url + path, {
       method,

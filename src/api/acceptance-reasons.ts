@@ -2,7 +2,7 @@
 import { type ConditionFact, noAction } from "./condition-fact.ts";
 
 export const acceptedFact = {
-  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed"],
+  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed", "WafAutoBlock"],
   polarity: "NormalTrue",
   meaning: "The object is valid and, unless it is the instance itself, attached to its instance.",
   repeats: [],
@@ -16,33 +16,33 @@ export const acceptedFact = {
     Pending: { statuses: ["Unknown"], meaning: "The object has not been processed yet.", action: "Wait a moment." },
     InstanceNotFound: {
       statuses: ["False"],
-      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"],
       meaning: "There is no WafInstance with the name in `spec.instanceRef`.",
       action: "Create the WafInstance, or recreate the object with the correct name and namespace.",
     },
     InstanceDeleting: {
       statuses: ["False"],
-      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"],
       meaning: "The WafInstance that `spec.instanceRef` names is being deleted.",
       action: "Wait until it is deleted, then recreate it if you still need it.",
     },
     NotAllowed: {
       statuses: ["False"],
-      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"],
       meaning: "The instance grants no access to this namespace.",
       action:
         "Ask the owner of the instance to add this namespace to `spec.access`, or add the labels that its selector requires.",
     },
     NotGranted: {
       statuses: ["False"],
-      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+      kinds: ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"],
       meaning:
         "The instance does not grant this namespace the kind or action of the object. The message names the missing grant.",
       action: "Ask the owner of the instance to extend `spec.access`, or remove that part from the object.",
     },
     QuotaExceeded: {
       statuses: ["False"],
-      kinds: ["WafIpRule"],
+      kinds: ["WafIpRule", "WafAutoBlock"],
       meaning:
         "The rules of this namespace have more entries than the instance grants. Entries in `status.rejected` are not applied.",
       action: "Remove entries, or ask the owner of the instance to raise `maxEntries` in its `spec.access`.",
@@ -81,9 +81,9 @@ export const acceptedFact = {
     },
     SourceMissing: {
       statuses: ["False"],
-      kinds: ["WafIpRule"],
+      kinds: ["WafIpRule", "WafAutoBlock"],
       meaning:
-        "A ConfigMap or feed in `spec.addressesFrom` can't be read or is still being read, or the feed has no content yet. Entries that came from it stay on the list.",
+        "A ConfigMap or feed in `spec.addressesFrom` can't be read or is still being read, or the feed has no content yet. For a WafAutoBlock, the record of the listed clients can't be read. Entries that came from it stay on the list.",
       action:
         "Create the ConfigMap or WafFeed, or correct the reference. If the feed has no content, check its status. If a ConfigMap is still being read, wait.",
     },

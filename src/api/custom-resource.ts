@@ -2,6 +2,7 @@
 import type { ResourceKind } from "../model/resource.ts";
 import type { apiVersion } from "./kinds.ts";
 import type { KindDefinition, ServedDefinition } from "./kind-definition.ts";
+import { type WafAutoBlockSpec, type WafAutoBlockStatus, wafAutoBlockDefinition } from "./waf-auto-block.ts";
 import { type WafCacheClearSpec, type WafCacheClearStatus, wafCacheClearDefinition } from "./waf-cache-clear.ts";
 import { type WafFeedSpec, type WafFeedStatus, wafFeedDefinition } from "./waf-feed.ts";
 import { type WafInstanceSpec, type WafInstanceStatus, wafInstanceDefinition } from "./waf-instance.ts";
@@ -15,6 +16,7 @@ export const kindDefinitions: Readonly<Record<ResourceKind, KindDefinition>> = {
   WafOrigin: wafOriginDefinition,
   WafCacheClear: wafCacheClearDefinition,
   WafFeed: wafFeedDefinition,
+  WafAutoBlock: wafAutoBlockDefinition,
 };
 
 /** Every kind that has a CRD and a reference page, in the order of both. */
@@ -47,5 +49,6 @@ export type WafIpRule = Resource<"WafIpRule", WafIpRuleSpec, WafIpRuleStatus>;
 export type WafOrigin = Resource<"WafOrigin", WafOriginSpec, WafOriginStatus>;
 export type WafCacheClear = Resource<"WafCacheClear", WafCacheClearSpec, WafCacheClearStatus>;
 export type WafFeed = Resource<"WafFeed", WafFeedSpec, WafFeedStatus>;
-export type CustomResource = WafInstance | WafIpRule | WafOrigin | WafCacheClear | WafFeed;
+export type WafAutoBlock = Resource<"WafAutoBlock", WafAutoBlockSpec, WafAutoBlockStatus>;
+export type CustomResource = WafInstance | WafIpRule | WafOrigin | WafCacheClear | WafFeed | WafAutoBlock;
 export type CustomResourceStatus = CustomResource["status"];

@@ -26,6 +26,7 @@ export const kinds: Readonly<Record<ServedKind, KindNames>> = {
   WafOrigin: { kind: "WafOrigin", plural: "waforigins", singular: "waforigin", shortName: "wafo" },
   WafCacheClear: { kind: "WafCacheClear", plural: "wafcacheclears", singular: "wafcacheclear", shortName: "wafcc" },
   WafFeed: { kind: "WafFeed", plural: "waffeeds", singular: "waffeed", shortName: "waffd" },
+  WafAutoBlock: { kind: "WafAutoBlock", plural: "wafautoblocks", singular: "wafautoblock", shortName: "wafab" },
   WafRecord: { kind: "WafRecord", plural: "wafrecords", singular: "wafrecord", shortName: "wafrec" },
 };
 

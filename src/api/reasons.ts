@@ -1,19 +1,20 @@
 // Every condition that wafsync writes, with every reason that it can have: the published vocabulary, as closed unions. An
 // unlisted reason does not compile, so the reference docs stay complete.
 import { acceptedFact } from "./acceptance-reasons.ts";
+import { incompleteFact, logsJudgedFact } from "./auto-block-reasons.ts";
 import { type ConditionFact, type ConditionStatus, noAction } from "./condition-fact.ts";
 import { fetchedFact, staleFact } from "./feed-reasons.ts";
 import { completeFact, failedFact, logsForwardedFact } from "./job-reasons.ts";
 import { removalsHeldFact, syncedFact } from "./sync-reasons.ts";
 
-const everyKind = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed"] as const;
+const everyKind = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed", "WafAutoBlock"] as const;
 
 const readyFact = {
   kinds: everyKind,
   polarity: "NormalTrue",
   meaning:
     "Summarizes the other conditions. `Unknown` during the first sync, `False` only after a failure, with the reason and message of the condition that failed.",
-  repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched"],
+  repeats: ["Accepted", "Synced", "Complete", "Failed", "Fetched", "LogsForwarded", "LogsJudged"],
   repeatedStatuses: ["True", "False", "Unknown"],
   reasons: {
     Ready: { statuses: ["True"], meaning: "The WAF matches the declared state.", action: noAction },
@@ -52,7 +53,7 @@ const stalledFact = {
   polarity: "AbnormalTrue",
   meaning:
     "Only a change by a person can resolve the problem. The reason and message are those of the condition that failed.",
-  repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched"],
+  repeats: ["Accepted", "Synced", "Failed", "RemovalsHeld", "Fetched", "LogsJudged"],
   repeatedStatuses: ["True"],
   reasons: {
     DuplicateKey: {
@@ -74,6 +75,8 @@ export const conditionFacts = {
   Failed: failedFact,
   Fetched: fetchedFact,
   Stale: staleFact,
+  LogsJudged: logsJudgedFact,
+  Incomplete: incompleteFact,
   Reconciling: reconcilingFact,
   Stalled: stalledFact,
 } as const satisfies Record<string, ConditionFact>;

@@ -2,7 +2,7 @@
 import { type ConditionFact, noAction } from "./condition-fact.ts";
 
 export const syncedFact = {
-  kinds: ["WafInstance", "WafIpRule", "WafOrigin"],
+  kinds: ["WafInstance", "WafIpRule", "WafOrigin", "WafAutoBlock"],
   polarity: "NormalTrue",
   meaning: "The WAF matches what this object declares.",
   repeats: [],

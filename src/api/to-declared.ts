@@ -9,9 +9,18 @@ import type {
   LogForwarding,
   WorkloadRef,
 } from "../model/declared.ts";
+import type { DeclaredAutoBlock } from "../model/auto-block.ts";
 import type { AllowedNamespaces, DeclaredFeed, FeedFormat } from "../model/declared-feed.ts";
 import type { ObjectName, ResourceMeta } from "../model/resource.ts";
-import type { CustomResource, WafCacheClear, WafFeed, WafInstance, WafIpRule, WafOrigin } from "./custom-resource.ts";
+import type {
+  CustomResource,
+  WafAutoBlock,
+  WafCacheClear,
+  WafFeed,
+  WafInstance,
+  WafIpRule,
+  WafOrigin,
+} from "./custom-resource.ts";
 import { parseDuration } from "./durations.ts";
 
 /** The part of an object's metadata that wafsync needs. `location` is the file and line; empty in a cluster. */
@@ -103,6 +112,26 @@ export function toDeclaredCacheClear(resource: WafCacheClear, location = ""): De
   };
 }
 
+export function toDeclaredAutoBlock(resource: WafAutoBlock, location = ""): DeclaredAutoBlock {
+  const { spec } = resource;
+  return {
+    meta: toResourceMeta(resource, location),
+    instance: instanceName(resource),
+    mode: spec.mode,
+    suspend: spec.suspend,
+    match: spec.match,
+    threshold: spec.threshold,
+    windowMs: spanMs(spec.window),
+    groupBy: spec.groupBy,
+    networkPrefixLength: spec.networkPrefixLength,
+    ttlMs: spanMs(spec.ttl),
+    repeatFactor: spec.repeatFactor,
+    maxTtlMs: spanMs(spec.maxTtl),
+    maxEntries: spec.maxEntries,
+    exempt: spec.exempt,
+  };
+}
+
 export function toDeclaredFeed(resource: WafFeed, location = ""): DeclaredFeed {
   const { spec } = resource;
   const { guards, interval, staleAfter, suspend } = spec;
@@ -147,7 +176,7 @@ function canonicalBaseUrl(text: string): string {
   return new URL(text).href.replace(/\/$/u, "");
 }
 
-function instanceName({ metadata, spec }: WafIpRule | WafOrigin | WafCacheClear): ObjectName {
+function instanceName({ metadata, spec }: WafIpRule | WafOrigin | WafCacheClear | WafAutoBlock): ObjectName {
   return { namespace: spec.instanceRef.namespace ?? metadata.namespace, name: spec.instanceRef.name };
 }
 

@@ -7,6 +7,8 @@ import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 /** Statuses also change with time: a feed can become stale. */
 const idleMsMax = 60_000;
 const pauseMsMin = 1_000;
+/** How soon what another process has stored is used. */
+const followMs = 15_000;
 
 export interface FeedLoopOptions {
   readonly book: FeedBook;
@@ -42,6 +44,20 @@ export class FeedLoop {
     if (!signal.aborted) await book.report();
   }
 
+  /** Uses what another process fetches and stores. Never rejects. */
+  async follow(signal: AbortSignal, onChange: () => void): Promise<void> {
+    const { book, feeds } = this.#options;
+    let version = book.version();
+    while (!signal.aborted) {
+      const changedAt = this.#changed.version;
+      await book.declare(feeds());
+      await book.follow(signal);
+      if (book.version() !== version) onChange();
+      version = book.version();
+      await this.#wait(changedAt, followMs, signal);
+    }
+  }
+
   /** @param onChange called when the entries of rules may have changed */
   async run(signal: AbortSignal, onChange: () => void): Promise<void> {
     const { book, clock } = this.#options;
@@ -54,11 +70,14 @@ export class FeedLoop {
         onChange();
       }
       const dueInMs = (book.nextMs() ?? Number.POSITIVE_INFINITY) - clock.nowMs();
-      const over = new AbortController();
-      const either = AbortSignal.any([signal, over.signal]);
-      const sleepMs = Math.min(Math.max(dueInMs, pauseMsMin), idleMsMax);
-      await Promise.race([this.#changed.wait(changedAt, either), clock.sleep(sleepMs, either)]);
-      over.abort();
+      await this.#wait(changedAt, Math.min(Math.max(dueInMs, pauseMsMin), idleMsMax), signal);
     }
+  }
+
+  async #wait(changedAt: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const either = AbortSignal.any([signal, over.signal]);
+    await Promise.race([this.#changed.wait(changedAt, either), this.#options.clock.sleep(timeoutMs, either)]);
+    over.abort();
   }
 }

@@ -35,11 +35,22 @@ export interface InstanceRun {
   readonly onOutcome?: (outcome: ReconcileOutcome, result: ReconcileResult, durationMs: number) => void;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
   readonly onError?: (error: unknown) => void;
+  /** Called last, whatever became of the run. Must not throw. */
+  readonly onEnd?: () => void;
+}
+
+/** Another process works on the instance: nothing is done, and what is known of it is forgotten. */
+export interface RunElsewhere {
+  /** When to ask again if nothing changes (wall time). */
+  readonly elsewhereUntilMs: number;
 }
 
 export interface InstanceControllerOptions {
   /** Called at the start of every run, with the reasons for which the instance was woken. */
-  readonly startRun: (instance: ObjectName, reasons: readonly string[]) => InstanceRun;
+  readonly startRun: (
+    instance: ObjectName,
+    reasons: readonly string[],
+  ) => InstanceRun | Promise<InstanceRun | RunElsewhere>;
   /** Increases whenever something that concerns the instance has changed. */
   readonly version: (instance: ObjectName) => number;
   /** The initial memory of an instance; empty by default. */
@@ -86,6 +97,15 @@ export class InstanceController {
     this.#queue.addAfter(key, this.#requeueDelayMs(key), { priority: "Retry", reason });
   }
 
+  /** Forgets everything about the instance, as a process does that has just started. */
+  forget(instance: ObjectName): void {
+    const key = nameKey(instance);
+    this.#memories.delete(key);
+    this.#settled.delete(key);
+    this.#unwritten.delete(key);
+    this.#requeues.delete(key);
+  }
+
   stats(): QueueStats {
     return this.#queue.stats();
   }
@@ -114,8 +134,21 @@ export class InstanceController {
   }
 
   async #reconcile(key: string, name: ObjectName, reasons: readonly string[], park: Park): Promise<WorkResult> {
-    const { clock, startRun, measured, memoryOf = newInstanceMemory } = this.#options;
-    const { ports: given, onOutcome, onError } = startRun(name, reasons);
+    const run = await this.#options.startRun(name, reasons);
+    if ("elsewhereUntilMs" in run) {
+      this.forget(name);
+      return { kind: "Settled", wakeAtMs: run.elsewhereUntilMs };
+    }
+    try {
+      return await this.#carryOut(key, name, run, park);
+    } finally {
+      run.onEnd?.();
+    }
+  }
+
+  async #carryOut(key: string, name: ObjectName, run: InstanceRun, park: Park): Promise<WorkResult> {
+    const { clock, measured, memoryOf = newInstanceMemory } = this.#options;
+    const { ports: given, onOutcome, onError } = run;
     const isTurnOver: ReconcilePorts["isTurnOver"] = ({ writes, elapsedMs }) =>
       (writes >= turnWritesMax || elapsedMs >= turnMsMax) && this.#queue.hasWaiting;
     const ports = { ...parkingPorts(given, park), isTurnOver };

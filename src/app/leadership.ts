@@ -1,12 +1,14 @@
 // Whether this process leads: it holds the Lease, or there is no leader election. Checked before every write.
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../async/clock.ts";
-import type { ApiServer } from "../kube/api-server.ts";
 import { LeaseElector, leaseIdentity } from "../kube/lease.ts";
-import type { LeaseStanding } from "../kube/lease.ts";
-import { leaseApi } from "../kube/object-apis.ts";
+import type { LeaseApi, LeaseStanding } from "../kube/lease.ts";
+import type { ShardLayout } from "./shard-layout.ts";
+import { defaultLeaseTimings, type LeaseTimings } from "../kube/lease-decision.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Logger } from "../telemetry/log.ts";
+
+const agreementPollMs = 500;
 
 export interface Leadership {
   /** Seeks the leadership. Resolves with true as soon as this process leads, and with false if it never will. */
@@ -41,22 +43,27 @@ export function soleLeadership(): Leadership {
 }
 
 export function electedLeadership(options: {
-  /** A client of its own, so that no other traffic delays a renewal. */
-  readonly api: ApiServer;
+  readonly api: LeaseApi;
   readonly clock: Clock;
   readonly random: () => number;
   readonly podName: string;
   readonly lease: ObjectAddress;
+  readonly timings?: LeaseTimings;
+  readonly layout: ShardLayout;
   readonly log: Logger;
   readonly onStanding: (standing: LeaseStanding) => void;
 }): Leadership {
-  const { api, clock, random, podName, lease, log, onStanding } = options;
+  const { api, clock, random, podName, lease, timings = defaultLeaseTimings, layout, log, onStanding } = options;
+  const identity = leaseIdentity(podName, randomBytes(6).toString("hex"));
   const elector = new LeaseElector({
-    api: leaseApi(api, lease),
+    api,
     clock,
     random,
-    identity: leaseIdentity(podName, randomBytes(6).toString("hex")),
+    identity,
     lease,
+    timings,
+    onSeen: (seen, started) => layout.see(seen, started),
+    annotate: (seen) => layout.annotate(seen, identity),
     onStanding: (standing, detail) => {
       log.info("leadership changed", { standing, ...(detail === "" ? {} : { detail }) });
       onStanding(standing);
@@ -66,10 +73,16 @@ export function electedLeadership(options: {
   return {
     begin: async () => {
       void elector.run();
-      return await elector.whenLeading();
+      if (!(await elector.whenLeading())) return false;
+      if (!layout.isAgreed()) log.info("waiting until the replicas agree on the number of shards");
+      while (!layout.isAgreed()) {
+        await clock.sleep(agreementPollMs);
+        if (elector.standing !== "Leading") return false;
+      }
+      return true;
     },
-    mayWrite: () => elector.mayWrite(),
-    mayRecord: () => elector.mayRecord(),
+    mayWrite: () => elector.mayWrite() && layout.isAgreed(),
+    mayRecord: () => elector.mayRecord() && layout.isAgreed(),
     lost: elector.lost,
     end: async (workEnded) => {
       log.info("lease given back", { result: await elector.release(workEnded) });

@@ -11,6 +11,7 @@ import { forwardLogs } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardOutcome } from "../reconcile/logs/forward-logs.ts";
 import type { ForwardLogsPorts, ForwardMemory } from "../reconcile/logs/forward-ports.ts";
 import { newForwardMemory } from "../reconcile/logs/forward-ports.ts";
+import type { RunElsewhere } from "./instance-controller.ts";
 import { parkingLogPorts } from "./parked-waits.ts";
 import type { MeasuredReconciles, ReconcileResult } from "../telemetry/metrics-reconciles.ts";
 
@@ -22,11 +23,16 @@ export interface ForwardRun {
   readonly ports: ForwardLogsPorts;
   /** Called if the run threw, which is a bug in wafsync. Must not throw. */
   readonly onError?: (error: unknown) => void;
+  /** Called last, whatever became of the run. Must not throw. */
+  readonly onEnd?: () => void;
 }
 
 export interface LogForwardingOptions {
   /** Called at the start of every run, with the reasons for which the instance was woken. */
-  readonly startRun: (instance: ObjectName, reasons: readonly string[]) => ForwardRun;
+  readonly startRun: (
+    instance: ObjectName,
+    reasons: readonly string[],
+  ) => ForwardRun | Promise<ForwardRun | RunElsewhere>;
   /** Whether the instance forwards logs, or its status says so. Cheap: called at every change. */
   readonly concerns: (instance: ObjectName) => boolean;
   readonly clock: Clock;
@@ -53,6 +59,11 @@ export class LogForwardingController {
       this.#queue.add(key, { priority: "Change", reason });
   }
 
+  /** Forgets everything about the instance, as a process does that has just started. */
+  forget(instance: ObjectName): void {
+    this.#memories.delete(nameKey(instance));
+  }
+
   stats(): QueueStats {
     return this.#queue.stats();
   }
@@ -70,12 +81,25 @@ export class LogForwardingController {
   }
 
   async #handle(key: string, reasons: readonly string[], park: Park): Promise<WorkResult> {
-    const { clock, startRun, measured } = this.#options;
-    const memory = this.#memories.get(key) ?? newForwardMemory();
-    this.#memories.set(key, memory);
     const slash = key.indexOf("/");
     const name = { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-    const { ports: given, onError } = startRun(name, reasons);
+    const run = await this.#options.startRun(name, reasons);
+    if ("elsewhereUntilMs" in run) {
+      this.forget(name);
+      return { kind: "Settled", wakeAtMs: run.elsewhereUntilMs };
+    }
+    try {
+      return await this.#carryOut(key, name, run, park);
+    } finally {
+      run.onEnd?.();
+    }
+  }
+
+  async #carryOut(key: string, name: ObjectName, run: ForwardRun, park: Park): Promise<WorkResult> {
+    const { clock, measured } = this.#options;
+    const memory = this.#memories.get(key) ?? newForwardMemory();
+    this.#memories.set(key, memory);
+    const { ports: given, onError } = run;
     const ports = parkingLogPorts(given, park);
     const startMs = clock.monotonicMs();
     let ended: { readonly outcome: ForwardOutcome; readonly result: ReconcileResult };
@@ -88,13 +112,13 @@ export class LogForwardingController {
     }
     measured?.ended(ended.result, clock.monotonicMs() - startMs);
     const { isOver, wakeAtMs } = ended.outcome;
-    if (isOver) return this.#forget(key, memory);
+    if (isOver) return this.#finish(key, memory);
     if (wakeAtMs === undefined) return { kind: "Stuck" };
     return ended.result === "error" ? { kind: "Failed", wakeAtMs } : { kind: "Settled", wakeAtMs };
   }
 
   /** What the instance has used is remembered for its hour, so that turning forwarding off and on gives it no more. */
-  #forget(key: string, { usage }: ForwardMemory): WorkResult {
+  #finish(key: string, { usage }: ForwardMemory): WorkResult {
     const wakeAtMs = usage.forgottenAt(this.#options.clock.nowMs());
     if (wakeAtMs === undefined) this.#memories.delete(key);
     else this.#memories.set(key, newForwardMemory(usage));

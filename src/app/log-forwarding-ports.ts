@@ -1,22 +1,21 @@
 // What a log forwarding run works with in a cluster.
-import type { ApiServer } from "../kube/api-server.ts";
 import { nameKey } from "../model/resource.ts";
+import { autoBlockPublisher } from "../reconcile/blocking/block-events.ts";
+import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { ForwardLogsPorts, LogStatusPort } from "../reconcile/logs/forward-ports.ts";
 import type { ClusterObject } from "../source/cluster/cluster-object.ts";
-import { formerLogRecords, type FormerRecordsOptions } from "../source/cluster/config-map-records.ts";
-import { LogRecords } from "../source/cluster/log-records.ts";
-import { recordHolderOf } from "../source/cluster/record-object.ts";
+import type { LogRecords } from "../source/cluster/log-records.ts";
 import type { Logger } from "../telemetry/log.ts";
+import type { AutoBlockMeasure } from "./measure-auto-blocks.ts";
 import { baseUrlObjection } from "./base-url-policy.ts";
 import type { LogOutputs } from "./log-outputs.ts";
 import type { OperatorFeeds } from "./operator-feeds.ts";
 import type { OperatorParts } from "./operator-ports.ts";
 
 export interface LogForwardingParts extends Omit<OperatorParts, "records" | "history"> {
-  readonly api: ApiServer;
   readonly outputs: LogOutputs;
-  /** The records of wafsync 0.1; undefined if they must not be moved. */
-  readonly formerRecords: FormerRecordsOptions | undefined;
+  readonly logRecords: LogRecords;
+  readonly measure: AutoBlockMeasure;
   /** What the instance's key belongs to, as its last reconcile run found. */
   readonly domainOf: ForwardLogsPorts["domainOf"];
   readonly countBlocked: OperatorFeeds["countBlocked"];
@@ -28,17 +27,17 @@ export interface LogForwardingParts extends Omit<OperatorParts, "records" | "his
 export function logForwardingPorts(
   parts: LogForwardingParts,
 ): (status: LogStatusPort, log: Logger) => ForwardLogsPorts {
-  const { api, clock, random, metrics, leadership, stopping, baseUrls, wafClients, outputs, source, gather } = parts;
-  const { formerRecords, logRowsMax } = parts;
-  const records = new LogRecords({
-    api,
-    holderOf: (instance) => recordHolderOf(source.objectOf({ kind: "WafInstance", ...instance })),
-    former: formerRecords === undefined ? undefined : formerLogRecords(formerRecords),
-    // Entries that were forwarded before the process was asked to stop must still be recorded.
-    mayWrite: () => leadership.mayRecord(),
-  });
+  const { clock, random, metrics, leadership, stopping, baseUrls, wafClients, outputs, source, gather, feeds } = parts;
+  const { logRecords: records, logRowsMax } = parts;
   return (status, log) => ({
-    source: { gather },
+    source: withFeeds(
+      {
+        gather,
+        confirm: async (instance) => await source.confirm(instance),
+        version: (instance) => source.version(instance),
+      },
+      feeds,
+    ),
     baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
     domainOf: parts.domainOf,
     openLogs: (instance, key) => {
@@ -47,6 +46,9 @@ export function logForwardingPorts(
     },
     outputOf: (output) => outputs.of(output),
     records,
+    blocks: autoBlockPublisher(parts.blocks, status, (instance, judgements) =>
+      parts.measure.published(instance, judgements),
+    ),
     ...(logRowsMax === undefined ? {} : { limits: { rowsPerHourMax: logRowsMax, rowsKeptMax: logRowsMax } }),
     status,
     clock,
@@ -71,7 +73,7 @@ export function logForwardingPorts(
 }
 
 /** Whether the instance in the API server forwards its logs, or its status says so. */
-export function forwardsLogs(instance: ClusterObject | undefined): boolean {
+export function readsLogs(instance: ClusterObject | undefined): boolean {
   const { spec, status } = (instance ?? {}) as {
     readonly spec?: { readonly logs?: { readonly enabled?: unknown } };
     readonly status?: { readonly logs?: unknown };

@@ -11,7 +11,7 @@ import type { Leadership } from "./leadership.ts";
 interface HistoryParts {
   readonly api: ApiServer;
   readonly clock: Clock;
-  readonly leadership: Leadership;
+  readonly leadership: Pick<Leadership, "mayRecord">;
   readonly source: Pick<ClusterSource, "objectOf">;
   readonly log: Logger;
 }

@@ -2,6 +2,8 @@
 import type { Clock } from "../async/clock.ts";
 import type { ObjectName } from "../model/resource.ts";
 import { nameKey } from "../model/resource.ts";
+import type { BlockBook } from "../reconcile/blocking/block-book.ts";
+import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
 import type { FeedBook } from "../reconcile/feeds/feed-book.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { HistoryPort, ReconcilePorts, SourcePort, StatusPort } from "../reconcile/ports.ts";
@@ -21,7 +23,7 @@ export interface OperatorParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly metrics: Metrics;
-  readonly leadership: Leadership;
+  readonly leadership: Pick<Leadership, "mayWrite" | "mayRecord">;
   readonly stopping: Stopping;
   readonly baseUrls: BaseUrlPolicy;
   readonly source: ClusterSource;
@@ -30,23 +32,27 @@ export interface OperatorParts {
   readonly wafClients: WafClients;
   readonly gather: SourcePort["gather"];
   readonly feeds: Pick<FeedBook, "view" | "version">;
+  readonly blocks: BlockBook;
 }
 
 /** @param log With the fields of the run. */
 export function operatorPorts(parts: OperatorParts, status: StatusPort, log: Logger): ReconcilePorts {
   const { clock, random, metrics, leadership, stopping, baseUrls, source, records, wafClients } = parts;
   return {
-    source: withFeeds(
-      {
-        gather: parts.gather,
-        confirm: async (name: ObjectName) => await source.confirm(name),
-        version: (name: ObjectName) => source.version(name),
-        isUninstalling: async () => await source.isUninstalling(),
-        removeObject: async (object) => {
-          if (writePermission(leadership, stopping).permitted) await source.remove(object);
+    source: withAutoBlocks(
+      withFeeds(
+        {
+          gather: parts.gather,
+          confirm: async (name: ObjectName) => await source.confirm(name),
+          version: (name: ObjectName) => source.version(name),
+          isUninstalling: async () => await source.isUninstalling(),
+          removeObject: async (object) => {
+            if (writePermission(leadership, stopping).permitted) await source.remove(object);
+          },
         },
-      },
-      parts.feeds,
+        parts.feeds,
+      ),
+      parts.blocks,
     ),
     inventory: records.inventory,
     history: parts.history,

@@ -5,6 +5,7 @@ import type { ClusterSource } from "../source/cluster/cluster-source.ts";
 import { type BaseUrlPolicy, baseUrlObjection } from "./base-url-policy.ts";
 import type { CallWaf } from "./call-waf.ts";
 import type { Leadership } from "./leadership.ts";
+import type { OperatorShards } from "./operator-shards.ts";
 import type { Stopping } from "./stopping.ts";
 import type { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
@@ -33,6 +34,8 @@ export interface SightParts {
   readonly stopping: Stopping;
   readonly source: ClusterSource;
   readonly wafClients: WafClients;
+  /** Undefined if the leader does everything. */
+  readonly shards: OperatorShards | undefined;
 }
 
 export function operatorSight(parts: SightParts): OperatorSight {
@@ -47,11 +50,17 @@ export function operatorSight(parts: SightParts): OperatorSight {
   };
 }
 
-function callsOf({ baseUrls, leadership, stopping, wafClients }: SightParts): CallWaf {
+function callsOf({ baseUrls, leadership, stopping, wafClients, shards }: SightParts): CallWaf {
   return async (instance, key, work) => {
     const objection = baseUrlObjection(baseUrls, instance.baseUrl);
     if (objection !== undefined) return { ok: false, problem: objection };
-    // The API accepts one call at a time, and only the leader's lane knows of its calls.
+    // The API accepts one call at a time, and only the lane of one replica knows of its calls.
+    if (shards !== undefined) {
+      const end = await shards.beginCalls(instance.meta, key);
+      const problem = "Another replica works on this instance, and only that one calls the WAF.";
+      if (end === undefined) return { ok: false, problem };
+      return { ok: true, value: await work(wafClients.open(instance, key)).finally(end) };
+    }
     if (!writePermission(leadership, stopping).permitted) {
       return { ok: false, problem: "This replica is not the leader, and only the leader calls the WAF." };
     }

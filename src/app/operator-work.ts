@@ -1,74 +1,29 @@
 // The work of the operator, wired up: the watches, the reconcile runs, log forwarding, status and events. Every replica
 // watches; only the leader runs, writes status and emits events.
 import { ChangeSignal } from "../async/change-signal.ts";
-import type { Clock } from "../async/clock.ts";
-import type { ApiServer } from "../kube/api-server.ts";
-import type { Redactor } from "../model/redactor.ts";
 import { type ObjectName, nameKey } from "../model/resource.ts";
 import { type ClusterSource, createClusterSource } from "../source/cluster/cluster-source.ts";
 import { type ClusterRecords, createClusterRecords } from "../source/cluster/cluster-records.ts";
-import type { Logger } from "../telemetry/log.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
-import { type BaseUrlPolicy, connectionsOf } from "./base-url-policy.ts";
+import { connectionsOf } from "./base-url-policy.ts";
 import type { HistoryKeeper } from "./history-keeper.ts";
-import { type InstanceRun, InstanceController } from "./instance-controller.ts";
-import type { FeedPolicy } from "./feed-fetcher.ts";
-import type { Leadership } from "./leadership.ts";
-import { LogForwardingController } from "./log-forwarding-controller.ts";
-import { forwardsLogs, logForwardingPorts } from "./log-forwarding-ports.ts";
+import { InstanceController } from "./instance-controller.ts";
+import type { LogForwardingController } from "./log-forwarding-controller.ts";
 import { type LogOutputs, createLogOutputs } from "./log-outputs.ts";
 import { type LoggedStatusOptions, loggedStatus } from "./logged-status.ts";
-import { measureOutcome } from "./measure-reconciles.ts";
 import { operatorHistory } from "./operator-history.ts";
 import { type OperatorFeeds, createOperatorFeeds } from "./operator-feeds.ts";
+import { type OperatorBlocks, createOperatorBlocks, createOperatorForwarding } from "./operator-forwarding.ts";
 import { measureWatches } from "./measure-watches.ts";
-import { type OperatorParts, operatorPorts } from "./operator-ports.ts";
+import type { OperatorWork, OperatorWorkOptions } from "./operator-options.ts";
+import type { OperatorParts } from "./operator-ports.ts";
+import { OperatorRuns } from "./operator-runs.ts";
+import { OperatorShards } from "./operator-shards.ts";
 import { type OperatorSight, operatorSight } from "./operator-sight.ts";
-import { runFields } from "./run-fields.ts";
 import { safeTexts } from "./status-texts.ts";
-import type { Stopping } from "./stopping.ts";
 import { ThrottledLog } from "./throttled-log.ts";
 import { createUnattachedLoop } from "./unattached-loop.ts";
-import type { AnswerLimits } from "../waf/client.ts";
 import { WafClients } from "./waf-clients.ts";
 import { writePermission } from "./write-permission.ts";
-
-export interface OperatorWork {
-  /** Watches the objects of the cluster until the signal aborts. */
-  watch(signal: AbortSignal): Promise<void>;
-  /** Resolves when all objects have been listed once, or when the signal aborts. */
-  whenSynced(signal: AbortSignal): Promise<void>;
-  /** Reconciles until the signal aborts and the current runs have ended. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Resolves when nothing runs. */
-  ended(): Promise<void>;
-  /** What a page shows of it. */
-  readonly sight: OperatorSight;
-  close(eventFlushMs: number): Promise<void>;
-}
-
-export interface OperatorWorkOptions {
-  readonly api: ApiServer;
-  readonly metrics: Metrics;
-  readonly leadership: Leadership;
-  readonly namespace: string | undefined;
-  readonly podName: string;
-  readonly version: string;
-  /** The base URL of an OpenTelemetry collector; undefined if there is none. */
-  readonly otlpEndpoint?: string | undefined;
-  readonly baseUrls: BaseUrlPolicy;
-  /** Limits for the responses of one WAF, and for its log rows. */
-  readonly limits?: AnswerLimits | undefined;
-  readonly logRowsMax?: number | undefined;
-  readonly feedPolicy: FeedPolicy;
-  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
-  readonly migratesConfigMaps: boolean;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly redactor: Redactor;
-  readonly log: Logger;
-  readonly stopping: Stopping;
-}
 
 export function createOperatorWork(options: OperatorWorkOptions): OperatorWork {
   return new Work(options);
@@ -83,13 +38,16 @@ class Work implements OperatorWork {
   readonly #history: HistoryKeeper;
   readonly #wafClients: WafClients;
   readonly #feeds: OperatorFeeds;
+  readonly #blocks: OperatorBlocks;
   readonly #controller: InstanceController;
   readonly #outputs: LogOutputs;
   readonly #forwarding: LogForwardingController;
   readonly #changed = new ChangeSignal();
-  /** What the key of each instance belongs to, as its last run found. */
-  readonly #domains = new Map<string, string>();
+  readonly shards: OperatorShards | undefined;
+  readonly #runs: OperatorRuns;
+  readonly #followingFeeds = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
+  #leading: Promise<unknown> = Promise.resolve();
   #isWorking = false;
 
   constructor(options: OperatorWorkOptions) {
@@ -98,11 +56,17 @@ class Work implements OperatorWork {
     this.#throttledLog = new ThrottledLog(log, clock);
     this.#source = this.#makeSource();
     this.#records = this.#makeRecords();
-    this.#history = operatorHistory({ ...options, source: this.#source });
+    this.#history = operatorHistory({
+      ...options,
+      source: this.#source,
+      leadership: { mayRecord: () => leadership.mayRecord() || this.shards?.mayRecord() === true },
+    });
+    this.shards = this.#makeShards();
     this.#wafClients = new WafClients({
       ...options,
       ...connectionsOf(options.baseUrls),
       permit: () => writePermission(leadership, stopping),
+      share: this.shards?.admission,
       onCall: (instance, call) => metrics.wafCalled(instance, call),
     });
     this.#outputs = createLogOutputs({ ...options, otlpEndpoint: options.otlpEndpoint, abandon: stopping.abandon });
@@ -112,10 +76,18 @@ class Work implements OperatorWork {
       status: loggedStatus(this.#statusOptions(), {}),
       mayWrite: () => leadership.mayWrite(),
     });
+    this.#blocks = createOperatorBlocks({
+      ...options,
+      mayRecord: () => leadership.mayRecord() || this.shards?.mayRecord() === true,
+      source: this.#source,
+      formerRecords: this.#records.former,
+      onChange: (instance) => this.#controller.wake(instance, "automatic blocks changed"),
+    });
+    this.#runs = this.#makeRuns();
     this.#controller = this.#makeController();
     this.#forwarding = this.#makeForwarding();
     measureWatches(this.#source, metrics);
-    this.sight = operatorSight({ ...options, source: this.#source, wafClients: this.#wafClients });
+    this.sight = operatorSight({ ...options, source: this.#source, wafClients: this.#wafClients, shards: this.shards });
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -133,25 +105,29 @@ class Work implements OperatorWork {
     // The last content of feeds is loaded before the first run, so that no rule appears to have lost its entries.
     await this.#feeds.loop.load();
     for (const instance of this.#source.instances()) {
-      this.#options.metrics.addInstance(nameKey(instance));
+      // With shards, only the instances of this process have figures.
+      if (this.shards === undefined) this.#options.metrics.addInstance(nameKey(instance));
       this.#wake(instance, "start");
     }
+    const following = AbortSignal.any([signal, this.#followingFeeds.signal]);
     this.#running = Promise.all([
       this.#controller.run(signal),
       this.#forwarding.run(signal),
-      this.#feeds.loop.run(signal, () => {
-        for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
-      }),
-      createUnattachedLoop(this.#options.clock, this.#changed, this.#source, this.#records, this.#statusOptions()).run(
-        signal,
-      ),
-      this.#records.tidyUp(signal),
+      this.shards === undefined ? this.#lead(signal) : this.#feeds.loop.follow(following, () => this.#wakeFeedUsers()),
     ]);
     await this.#running;
   }
 
+  async lead(signal: AbortSignal): Promise<void> {
+    this.#followingFeeds.abort();
+    // The former leader may have stored something since.
+    await this.#feeds.book.follow(signal);
+    this.#leading = this.#lead(signal);
+    await this.#leading;
+  }
+
   async ended(): Promise<void> {
-    await this.#running;
+    await Promise.all([this.#running, this.#leading]);
     await this.#history.flush();
   }
 
@@ -159,6 +135,21 @@ class Work implements OperatorWork {
     await this.#wafClients.close();
     await this.#outputs.close();
     await this.#records.close(eventFlushMs);
+  }
+
+  /** What only one process may do. */
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const unattached = createUnattachedLoop(clock, this.#changed, this.#source, this.#records, this.#statusOptions());
+    await Promise.all([
+      this.#feeds.loop.run(signal, () => this.#wakeFeedUsers()),
+      unattached.run(signal),
+      this.#records.tidyUp(signal),
+    ]);
+  }
+
+  #wakeFeedUsers(): void {
+    for (const instance of this.#source.feeds.users()) this.#wake(instance, "feeds changed");
   }
 
   #wake(instance: ObjectName, reason: string): void {
@@ -188,7 +179,7 @@ class Work implements OperatorWork {
     return createClusterRecords({
       ...this.#options,
       source: this.#source,
-      mayWrite: () => leadership.mayWrite(),
+      mayWrite: () => leadership.mayWrite() || this.shards?.mayWrite() === true,
       onEventDropped: (reason) => metrics.eventDropped(reason),
       onInventoryDeleted: (instance) => log.warn("orphaned inventory deleted", { instance: nameKey(instance) }),
       onFormerRecord: (instance) => log.warn("obsolete record found", { instance: nameKey(instance) }),
@@ -199,8 +190,8 @@ class Work implements OperatorWork {
     const { clock, random, metrics } = this.#options;
     const queueObserver = metrics.queue("instances");
     const controller = new InstanceController({
-      startRun: (instance, reasons) => this.#startRun(instance, reasons),
-      version: (instance) => this.#source.version(instance) + this.#feeds.book.version(),
+      startRun: (instance, reasons) => this.#runs.startRun(instance, reasons),
+      version: (instance) => this.#source.version(instance) + this.#feeds.book.version() + this.#blocks.book.version(),
       clock,
       random,
       queueObserver,
@@ -210,63 +201,61 @@ class Work implements OperatorWork {
     return controller;
   }
 
-  #startRun(instance: ObjectName, reasons: readonly string[]): InstanceRun {
-    const { metrics, clock } = this.#options;
-    const fields = runFields(instance, reasons);
-    const log = this.#options.log.child(fields);
-    return {
-      ports: operatorPorts(this.#parts(), loggedStatus(this.#statusOptions(), fields), log),
-      onOutcome: (outcome, result, durationMs) => {
-        const isGone = outcome.result.kind === "Gone";
-        log.debug("reconcile finished", { result, outcome: outcome.result.kind, durationMs: Math.round(durationMs) });
-        if (isGone && outcome.facts !== undefined) log.info("instance released");
-        measureOutcome(metrics, clock, instance, outcome);
-        this.#noteDomain(instance, outcome.facts?.inventory?.domain);
-        if (!isGone) return;
-        this.#domains.delete(nameKey(instance));
-        void this.#wafClients.forget(nameKey(instance));
+  #makeShards(): OperatorShards | undefined {
+    const { sharding } = this.#options;
+    if (sharding === undefined) return undefined;
+    return new OperatorShards({
+      ...this.#options,
+      ...sharding,
+      source: this.#source,
+      inventory: this.#records.inventory,
+      emit: (note) => this.#records.emit(note),
+      wake: (instance, reason) => {
+        if (this.#isWorking) this.#wake(instance, reason);
       },
-      onError: (error) => log.error("reconcile panicked", { error }),
-    };
+      flush: async () => await this.#history.flush(),
+      leave: (instance) => {
+        this.#controller.forget(instance);
+        this.#forwarding.forget(instance);
+        this.#runs.forget(instance);
+        this.#options.metrics.forgetInstance(nameKey(instance));
+      },
+    });
   }
 
-  /** Log forwarding waits for the domain, which belongs to every entry. */
-  #noteDomain(instance: ObjectName, domain: string | undefined): void {
-    const name = nameKey(instance);
-    if (domain === undefined || this.#domains.get(name) === domain) return;
-    this.#domains.set(name, domain);
-    this.#forwarding.wake(instance, "domain known");
+  #makeRuns(): OperatorRuns {
+    const { leadership } = this.#options;
+    return new OperatorRuns({
+      parts: this.#parts(),
+      forwarding: {
+        outputs: this.#outputs,
+        logRecords: this.#blocks.records,
+        measure: this.#blocks.measure,
+        domainOf: (instance) => this.#runs.domainOf(instance),
+        // Only the leader reports to the sources of feeds.
+        countBlocked: (gathered, entries) => {
+          if (this.shards === undefined || leadership.mayWrite()) this.#feeds.countBlocked(gathered, entries);
+        },
+        logRowsMax: this.#options.logRowsMax,
+      },
+      statusOptions: this.#statusOptions(),
+      log: this.#options.log,
+      shards: this.shards,
+      onForgotten: (instance) => {
+        this.#blocks.book.forget(instance);
+        this.#blocks.measure.forget(instance);
+      },
+      onDomain: (instance) => this.#forwarding.wake(instance, "domain known"),
+      requeue: (instance, reason) => this.#controller.requeue(instance, reason),
+    });
   }
 
   #makeForwarding(): LogForwardingController {
-    const { clock, random, metrics } = this.#options;
-    const queueObserver = metrics.queue("logs");
-    const portsOf = logForwardingPorts({
-      ...this.#parts(),
-      api: this.#options.api,
-      outputs: this.#outputs,
-      formerRecords: this.#records.former,
-      domainOf: (instance) => this.#domains.get(nameKey(instance)),
-      countBlocked: this.#feeds.countBlocked,
-      logRowsMax: this.#options.logRowsMax,
+    return createOperatorForwarding({
+      ...this.#options,
+      source: this.#source,
+      startRun: (instance, reasons) => this.#runs.startForwarding(instance, reasons),
     });
-    const controller = new LogForwardingController({
-      startRun: (instance, reasons) => {
-        const fields = runFields(instance, reasons);
-        const log = this.#options.log.child(fields);
-        return {
-          ports: portsOf(loggedStatus(this.#statusOptions(), fields), log),
-          onError: (error) => log.error("log forwarding panicked", { error }),
-        };
-      },
-      concerns: (instance) => forwardsLogs(this.#source.objectOf({ kind: "WafInstance", ...instance })),
-      clock,
-      random,
-      queueObserver,
-      measured: metrics.reconciles("logs"),
-    });
-    queueObserver.follow(() => controller.stats());
-    return controller;
   }
 
   #parts(): OperatorParts {
@@ -277,6 +266,7 @@ class Work implements OperatorWork {
       history: this.#history,
       wafClients: this.#wafClients,
       feeds: this.#feeds.book,
+      blocks: this.#blocks.book,
       gather: async (name) => {
         const gathered = await this.#source.gather(name);
         if (gathered?.key.state === "Present") this.#options.redactor.add(gathered.key.key);

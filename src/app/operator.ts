@@ -1,12 +1,15 @@
 // Starts and stops the operator.
 //
 // Start: health server, watches, leadership, reconcile runs. Only the leader reconciles; the others keep their caches warm.
+// With shards, each replica reconciles the instances of the shards whose Leases it holds.
 // Stop: no new call, the calls in flight, the Lease, events, connections. If the Lease is lost, the process ends at once,
 // because another process may start to write.
 import type { Clock } from "../async/clock.ts";
 import { createApiServer } from "../kube/api-server.ts";
+import { defaultLeaseTimings } from "../kube/lease-decision.ts";
 import type { Credentials } from "../kube/credentials.ts";
 import { kubeConfigCredentials, loadKubeConfig } from "../kube/credentials.ts";
+import { leaseApi } from "../kube/object-apis.ts";
 import type { ObjectAddress } from "../kube/resource-path.ts";
 import type { Redactor } from "../model/redactor.ts";
 import { createMetrics } from "../telemetry/metrics.ts";
@@ -18,9 +21,10 @@ import type { HealthServer } from "./health-server.ts";
 import { startHealthServer } from "./health-server.ts";
 import type { Leadership } from "./leadership.ts";
 import { electedLeadership, soleLeadership } from "./leadership.ts";
+import type { OperatorWork } from "./operator-options.ts";
 import type { ServePage } from "./operator-sight.ts";
-import type { OperatorWork } from "./operator-work.ts";
 import { createOperatorWork } from "./operator-work.ts";
+import { ShardLayout } from "./shard-layout.ts";
 import type { StoppingControl } from "./stopping.ts";
 
 export interface OperatorOptions {
@@ -29,6 +33,8 @@ export interface OperatorOptions {
   readonly namespace: string | undefined;
   /** Undefined if there is no leader election. */
   readonly lease: ObjectAddress | undefined;
+  /** The number of shards; 1 if the leader does everything. More than one requires a Lease. */
+  readonly shards?: number;
   readonly podName: string;
   readonly baseUrls: BaseUrlPolicy;
   /** Limits for the responses of one WAF; unlimited if undefined. */
@@ -64,11 +70,25 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const metrics = createMetrics({ version, withProcess: true });
   const userAgent = `wafsync/${version}`;
   const api = createApiServer({ credentials, clock, userAgent });
-  const leaseApi = createApiServer({ credentials, clock, userAgent, connectionsMax: 1 });
+  const { shards = 1 } = options;
+  const leaseClient = createApiServer({
+    credentials,
+    clock,
+    userAgent,
+    connectionsMax: Math.min(shards, leaseSocketsMax),
+  });
   const leaseName = options.lease?.name ?? "none";
   metrics.leading(leaseName, false);
-  const leadership = leadershipOf(options, leaseApi, (isLeading) => metrics.leading(leaseName, isLeading));
-  const work = createOperatorWork({ ...options, api, metrics, leadership });
+  const layout = new ShardLayout({ shards, clock, timings: defaultLeaseTimings });
+  const leadership = leadershipOf(options, leaseClient, layout, (isLeading) => {
+    metrics.leading(leaseName, isLeading);
+    if (shards === 1) metrics.shardsHeld(isLeading ? 1 : 0);
+  });
+  metrics.shards(shards);
+  metrics.shardsHeld(options.lease === undefined ? 1 : 0);
+  const { lease } = options;
+  const sharding = shards === 1 || lease === undefined ? undefined : { shards, lease, leaseClient, layout };
+  const work = createOperatorWork({ ...options, api, metrics, leadership, sharding });
   const health = await listen(options, work, metrics);
   if ("problem" in health) return { state: "NotStarted", ...health };
   log.info("started", { version, namespaces: options.namespace ?? "all", ...options.ports, ...portsOf(health) });
@@ -77,18 +97,25 @@ export async function runOperator(options: OperatorOptions): Promise<OperatorOut
   const outcome = await lead(options, leadership, work);
   // Calling begin() again would abort the call in flight.
   if (!stopping.stop.aborted) stopping.begin("ended");
-  if (outcome.state === "Stopped") await leadership.end(async () => await work.ended());
+  const workEnded = async (): Promise<void> => await work.ended();
+  if (outcome.state === "Stopped") await Promise.all([leadership.end(workEnded), work.shards?.leases.end(workEnded)]);
   // Another process may start to write, so here the call in flight is to be aborted at once.
-  if (outcome.state === "LeaseLost") stopping.begin("lease lost");
+  if (outcome.state === "LeaseLost") {
+    stopping.begin("lease lost");
+    // The Leases that are left are released, so that other replicas do not have to wait for them.
+    if (work.shards !== undefined) await Promise.all([leadership.end(workEnded), work.shards.leases.end(workEnded)]);
+  }
   await watching;
   await closePage?.();
   await work.close(outcome.state === "LeaseLost" ? 0 : eventFlushMs);
-  await Promise.all([health.close(), api.close(), leaseApi.close()]);
+  await Promise.all([health.close(), api.close(), leaseClient.close()]);
   stopping.done();
   log.info("stopped", { outcome: outcome.state });
   return outcome;
 }
 
+/** Requests of several Leases must not wait for a slow one. */
+const leaseSocketsMax = 8;
 /** How long the last events may take to reach the API server. */
 const eventFlushMs = 2_000;
 
@@ -99,15 +126,19 @@ async function lead(options: OperatorOptions, leadership: Leadership, work: Oper
     if (stopping.stop.aborted) stop();
     else stopping.stop.addEventListener("abort", stop, { once: true });
   });
-  const lost = leadership.lost.then((reason): OperatorOutcome => {
+  const losses = [leadership.lost, ...(work.shards === undefined ? [] : [work.shards.leases.lost])];
+  const lost = Promise.race(losses).then((reason): OperatorOutcome => {
     log.error("lost the lease", { reason });
     return { state: "LeaseLost" };
   });
   const working = (async (): Promise<OperatorOutcome> => {
     await work.whenSynced(stopping.stop);
+    // With shards, every replica reconciles: the leader only does what belongs to no shard.
+    const running = work.shards === undefined ? undefined : work.run(stopping.stop);
+    work.shards?.leases.begin();
     if (!(await leadership.begin())) return await stopped;
     log.info("leading");
-    await work.run(stopping.stop);
+    await (running === undefined ? work.run(stopping.stop) : Promise.all([running, work.lead(stopping.stop)]));
     return await stopped;
   })();
   return await Promise.race([stopped, lost, working]);
@@ -130,16 +161,18 @@ function readCredentials({
 function leadershipOf(
   options: OperatorOptions,
   api: ReturnType<typeof createApiServer>,
+  layout: ShardLayout,
   onLeading: (isLeading: boolean) => void,
 ): Leadership {
   const { lease, clock, random, podName, log } = options;
   if (lease === undefined) return soleLeadership();
   return electedLeadership({
-    api,
+    api: leaseApi(api, lease),
     clock,
     random,
     podName,
     lease,
+    layout,
     log,
     onStanding: (standing) => onLeading(standing === "Leading"),
   });

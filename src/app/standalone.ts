@@ -11,26 +11,28 @@ import type { ReconcileOutcome } from "../reconcile/converge/finish.ts";
 import { previewInstance } from "../reconcile/converge/run.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { continuesOf } from "../model/continues.ts";
-import type { ReconcileObserver, ReconcilePorts, InventoryPort, StatusPort } from "../reconcile/ports.ts";
+import type { ReconcileObserver, ReconcilePorts, StatusPort } from "../reconcile/ports.ts";
 import { reportFacts } from "../reconcile/converge/report.ts";
 import type { DirectorySource } from "../source/directory/directory-source.ts";
 import { createDirectorySource } from "../source/directory/directory-source.ts";
 import type { EnvironmentKey } from "../source/directory/environment-key.ts";
 import type { Unattached } from "../source/directory/unattached.ts";
 import { placeOfSource } from "../source/directory/place-of-field.ts";
+import { withAutoBlocks } from "../reconcile/blocking/block-source.ts";
 import { withFeeds } from "../reconcile/feeds/feed-source.ts";
 import type { SourceFault } from "../source/directory/source-fault.ts";
 import { blocksRemovalsOf } from "../source/directory/source-fault.ts";
 import { applyInstance } from "./apply-instance.ts";
 import type { BaseUrlPolicy } from "./base-url-policy.ts";
-import { baseUrlObjection, connectionsOf } from "./base-url-policy.ts";
+import { connectionsOf } from "./base-url-policy.ts";
 import type { FeedPolicy } from "./feed-fetcher.ts";
+import { StandaloneBlocks } from "./standalone-blocks.ts";
 import { StandaloneFeeds } from "./standalone-feeds.ts";
+import { standalonePorts } from "./standalone-ports.ts";
 import { InstanceController } from "./instance-controller.ts";
 import { memoryFor, SeenKeeper } from "./seen-keeper.ts";
 import type { OpenedStore } from "./standalone-store.ts";
 import { openStore } from "./standalone-store.ts";
-import { safeStatusPort } from "./status-texts.ts";
 import type { Stopping } from "./stopping.ts";
 import type { KeyLocks } from "../waf/key-lock.ts";
 import { WafClients } from "./waf-clients.ts";
@@ -93,6 +95,7 @@ export class Standalone {
   readonly #wafClients: WafClients;
   readonly #ports: ReconcilePorts;
   readonly #feeds: StandaloneFeeds;
+  readonly #blocks: StandaloneBlocks;
   #forgetting: Promise<void> = Promise.resolve();
 
   constructor(options: StandaloneOptions, source: DirectorySource, store: OpenedStore) {
@@ -112,9 +115,19 @@ export class Standalone {
         return { permitted: true };
       },
     });
-    const ports = this.#makePorts(source, store.inventory, store.status);
-    this.#feeds = new StandaloneFeeds(options, source, store, ports.status);
-    this.#ports = { ...ports, source: withFeeds(ports.source, this.#feeds) };
+    const ports = standalonePorts(options, source, store, this.#wafClients);
+    const { status } = ports;
+    this.#feeds = new StandaloneFeeds(options, source, store, status);
+    const fed = withFeeds(ports.source, this.#feeds);
+    this.#blocks = new StandaloneBlocks({
+      ...options,
+      source,
+      gather: async (instance) => await fed.gather(instance),
+      state: store.state,
+      wafClients: this.#wafClients,
+      status,
+    });
+    this.#ports = { ...ports, source: withAutoBlocks(fed, this.#blocks) };
   }
 
   /** The faults of the files, and everything that refers to an instance that is not declared. */
@@ -213,6 +226,9 @@ export class Standalone {
     };
     await this.#feeds.load();
     const feeding = this.#feeds.run(stopping.stop, () => wakeAll("feeds changed"));
+    const judging = this.#blocks.run(stopping.stop, (instance) =>
+      controller.wake(instance, "automatic blocks changed"),
+    );
     const running = controller.run(stopping.stop);
     const forgetGone = (): void =>
       void (this.#forgetting = this.#forgetting.then(async () => await this.#forgetGone()));
@@ -221,10 +237,11 @@ export class Standalone {
       onFiles();
       forgetGone();
       this.#feeds.wake();
+      this.#blocks.wake();
       wakeAll("files changed");
     }, stopping.stop);
     wakeAll("start");
-    await Promise.all([running, feeding]);
+    await Promise.all([running, feeding, judging]);
     await seen.putBack();
   }
 
@@ -266,33 +283,5 @@ export class Standalone {
     const outcome = await applyInstance(instance, { ports: this.#ports, observer, stopping: stopping.stop, seen });
     await seen.putBack();
     return { instance, outcome };
-  }
-
-  #makePorts(source: DirectorySource, inventory: InventoryPort, status: StatusPort): ReconcilePorts {
-    const { clock, random, observer, stopping, baseUrls, redactor, onEvent } = this.#options;
-    return {
-      source: {
-        gather: async (name) => {
-          const gathered = await source.gather(name);
-          if (gathered?.key.state === "Present") redactor.add(gathered.key.key);
-          return gathered;
-        },
-        confirm: async (name, how) => await source.confirm(name, how),
-        isSettled: () => source.isSettled(),
-        version: () => source.version(),
-      },
-      inventory,
-      history: this.#store.history,
-      // There is no finalizer: a deleted file is deleted at once.
-      lifecycle: { ensureFinalizer: async () => undefined, removeFinalizer: async () => undefined },
-      openWaf: (instance, key) => this.#wafClients.open(instance, key),
-      status: safeStatusPort(status, redactor, onEvent),
-      clock,
-      random,
-      observer,
-      baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
-      stopping: stopping.stop,
-      abandon: stopping.abandon,
-    };
   }
 }

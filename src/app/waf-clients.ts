@@ -4,7 +4,7 @@ import type { Clock } from "../async/clock.ts";
 import type { DeclaredInstance } from "../model/declared.ts";
 import type { ApiKey } from "../model/api-key.ts";
 import type { Redactor } from "../model/redactor.ts";
-import { nameKey } from "../model/resource.ts";
+import { nameKey, type ObjectName } from "../model/resource.ts";
 import type { AnswerLimits, CallRecord, Permission, WafClient } from "../waf/client.ts";
 import { createWafClient } from "../waf/client.ts";
 import type { OpenTransport } from "../waf/connection.ts";
@@ -20,6 +20,14 @@ interface Opened {
   minRequestIntervalMs: number;
 }
 
+/** Which calls are left to other processes. */
+export interface CallShare {
+  /** Called in the turn of each call, before it is permitted. Never rejects. */
+  prepare(instance: ObjectName, key: ApiKey): Promise<void>;
+  /** Called immediately before every call, reads included. */
+  permit(instance: ObjectName, key: ApiKey): Permission;
+}
+
 export interface WafClientsOptions {
   readonly clock: Clock;
   readonly open: OpenTransport;
@@ -33,6 +41,8 @@ export interface WafClientsOptions {
   readonly hidesCause: boolean;
   /** Called immediately before every write of any instance. */
   readonly permit: (operation: WriteName) => Permission;
+  /** Where several processes divide the keys among themselves. */
+  readonly share?: CallShare | undefined;
   readonly onCall?: (instance: string, call: CallRecord) => void;
 }
 
@@ -83,8 +93,11 @@ export class WafClients {
 
   #connect(instance: DeclaredInstance, key: ApiKey, identity: string): Opened {
     const { baseUrl, minRequestIntervalMs, requestTimeoutMs } = instance;
-    const { clock, permit, onCall, hidesCause, redactor, limits } = this.#options;
-    const lane = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs });
+    const { clock, permit, share, onCall, hidesCause, redactor, limits } = this.#options;
+    const { namespace, name: plainName } = instance.meta;
+    const own: ObjectName = { namespace, name: plainName };
+    const acquired = this.#registry.acquire({ baseUrl, key, minRequestIntervalMs });
+    const lane = share === undefined ? acquired : prepared(acquired, async () => await share.prepare(own, key));
     const name = nameKey(instance.meta);
     const report = onCall === undefined ? undefined : (call: CallRecord) => onCall(name, call);
     const client = createWafClient({
@@ -93,7 +106,8 @@ export class WafClients {
       redact: (text) => redactor.redact(text),
       requestTimeoutMs,
       lane,
-      permit,
+      permit: share === undefined ? permit : () => share.permit(own, key),
+      permitRead: share === undefined ? undefined : () => share.permit(own, key),
       limits,
       clock,
       hidesCause,
@@ -101,4 +115,18 @@ export class WafClients {
     });
     return { identity, lane, client, minRequestIntervalMs };
   }
+}
+
+/** The same lane, but every turn begins with `prepare`. */
+function prepared(lane: HeldLane, prepare: () => Promise<void>): HeldLane {
+  return {
+    run: async (turn, act) =>
+      await lane.run(turn, async (connection) => {
+        await prepare();
+        return await act(connection);
+      }),
+    pauseUntil: (timeMs) => lane.pauseUntil(timeMs),
+    pace: (intervalMs) => lane.pace(intervalMs),
+    release: async () => await lane.release(),
+  };
 }

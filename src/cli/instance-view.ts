@@ -3,7 +3,7 @@ import type { Condition } from "../api/conditions.ts";
 import { findCondition } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import type { ResourceMeta } from "../model/resource.ts";
-import { nameKey } from "../model/resource.ts";
+import { ruleIdOf } from "../model/rule-id.ts";
 import { faultsIn } from "../plan/lists/compiled-rule.ts";
 import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
@@ -151,7 +151,17 @@ export function viewResult(
 function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
   const known = { managed: inventory.entries, compacted: desired.compacted };
-  return new Map(desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, known))]));
+  return new Map(
+    desired.rules.map((rule) => {
+      const suggested = rule.judged?.length ?? 0;
+      if (suggested > 0 && rule.entries.size === 0) return [rule.id, `${suggested} suggested`];
+      return [rule.id, progressText(rule, ruleProgress(rule, observed, plan, known))];
+    }),
+  );
+}
+
+function isRuleKind(kind: ResourceMeta["kind"]): boolean {
+  return kind === "WafIpRule" || kind === "WafAutoBlock";
 }
 
 function countRejected({ desired, plan }: RunFacts): number {
@@ -174,7 +184,7 @@ function viewObject(meta: ResourceMeta, look: ObjectLook, rules: ReadonlyMap<str
   const rejected = entriesOf("rejected");
   const carved = entriesOf("carved");
   const counts = (status?.["entries"] ?? {}) as { readonly rejected?: number; readonly carved?: number };
-  const counted = meta.kind === "WafIpRule" ? rules.get(nameKey(meta)) : undefined;
+  const counted = isRuleKind(meta.kind) ? rules.get(ruleIdOf(meta)) : undefined;
   const progress = counted ?? status?.["progress"] ?? status?.["state"] ?? status?.["lastTrigger"];
   return {
     kind: meta.kind,

@@ -3,6 +3,7 @@ import { formatTime } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
 import { listNames } from "../model/declared.ts";
 import { nameKey } from "../model/resource.ts";
+import { ruleLabel } from "../model/rule-id.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
 import { asSentence } from "../model/sentence.ts";
 import type { DriftedEntry } from "../plan/instance/drift.ts";
@@ -59,11 +60,11 @@ function viewOperation(operation: Operation, drifted: Drifted): OperationView {
 
 function driftReason(rules: readonly string[]): string {
   const also = rules.length < 2 ? "" : ` and ${rules.length - 1} more`;
-  return `was removed by another writer and will be added again for WafIpRule ${rules[0] ?? ""}${also}`;
+  return `was removed by another writer and will be added again for ${ruleLabel(rules[0] ?? "")}${also}`;
 }
 
 function viewAdoption({ list, entry, rules }: Adoption): OperationView {
-  const reason = `already on the list, adopted for WafIpRule ${rules.join(", ")} without a call`;
+  const reason = `already on the list, adopted for ${rules.map(ruleLabel).join(", ")} without a call`;
   return { operation: "Adopt", target: list, value: entry, reason };
 }
 
@@ -172,8 +173,8 @@ export function viewUnmanaged({ plan, desired, observed }: RunFacts): Difference
 }
 
 function unmanagedReason({ rule: { id, expired, expiresAtMs } }: UnmanagedEntry): string {
-  if (expired) return `unmanaged, and stays although WafIpRule ${id} has expired`;
+  if (expired) return `unmanaged, and stays although ${ruleLabel(id)} has expired`;
   const when = expiresAtMs === undefined ? "no rule declares it any longer" : "the rule expires";
   const link = expiresAtMs === undefined ? "when" : "after";
-  return `WafIpRule ${id} is satisfied by an unmanaged entry, which stays ${link} ${when}`;
+  return `${ruleLabel(id)} is satisfied by an unmanaged entry, which stays ${link} ${when}`;
 }

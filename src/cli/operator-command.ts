@@ -24,6 +24,7 @@ export interface OperatorCommandOptions {
   readonly leaderElect: boolean;
   readonly leaseNamespace?: string;
   readonly leaseName: string;
+  readonly shards: number;
   readonly allowedBaseUrls?: string;
   readonly allowInsecureHttp: boolean;
   readonly allowPrivateNetworks: boolean;
@@ -76,6 +77,9 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
       "Set --lease-namespace or the environment variable POD_NAMESPACE.",
     );
   }
+  if (options.shards > 1 && !options.leaderElect) {
+    throw new CommandError("--shards needs Leases: each replica holds those of its shards", "Add --leader-elect.");
+  }
   const outcome = await runOperator({
     kubeConfig: {
       ...(options.kubeconfig === undefined ? {} : { file: options.kubeconfig }),
@@ -83,6 +87,7 @@ export async function runOperatorCommand(options: OperatorCommandOptions): Promi
     },
     namespace: options.namespace,
     lease: options.leaderElect ? { namespace: leaseNamespace ?? "", name: options.leaseName } : undefined,
+    shards: options.shards,
     podName: environment.podName ?? hostname(),
     baseUrls: {
       allowInsecureHttp: options.allowInsecureHttp,

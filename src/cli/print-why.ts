@@ -14,8 +14,8 @@ const styles: Readonly<Record<Verdict, Parameters<Paint>[0]>> = {
 export function whyLines(address: Entry, view: WhyView, paint: Paint): string[] {
   const lines = [paint(styles[view.verdict], headline(address, view))];
   for (const covering of view.coverings) lines.push("", ...coveringLines(covering, paint));
-  for (const { rule, places, message } of view.ineffective) {
-    lines.push("", `WafIpRule ${rule}${placed(places)} declares it without effect:`, `  ${message}`);
+  for (const { kind, rule, places, message } of view.ineffective) {
+    lines.push("", `${kind} ${rule}${placed(places)} declares it without effect:`, `  ${message}`);
   }
   return [...lines, ...lastBlockedLines(address, view)];
 }
@@ -70,7 +70,7 @@ function coveringLines(covering: CoveringView, paint: Paint): string[] {
   const merged = covering.parts === undefined ? "" : `, for ${inThousands(covering.parts)} declared entries`;
   const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}${merged}`;
   const former = formerOwners.length === 0 ? [] : [`  last declared by ${formerOwners.join(", ")}`];
-  return [title, ...owners.map(ownerLine), ...former, ...(note === undefined ? [] : [`  ${note}`])];
+  return [title, ...owners.flatMap(ownerLines), ...former, ...(note === undefined ? [] : [`  ${note}`])];
 }
 
 function managementOf({ state, management, manner, since, coveredBy }: CoveringView): string {
@@ -82,10 +82,11 @@ function managementOf({ state, management, manner, since, coveredBy }: CoveringV
   return state === "Unknown" ? "not managed yet" : "unmanaged: another writer added it";
 }
 
-function ownerLine({ rule, places, until, changedBy, changedAt }: OwnerView): string {
+function ownerLines({ kind, rule, places, evidence, until, changedBy, changedAt }: OwnerView): string[] {
   const end = until === undefined ? "" : `, until ${until}`;
   const by = changedBy === undefined ? "" : `, last changed by ${changedBy} at ${changedAt ?? ""}`;
-  return `  WafIpRule ${rule}${placed(places)}${end}${by}`;
+  const line = `  ${kind} ${rule}${placed(places)}${end}${by}`;
+  return evidence === undefined ? [line] : [line, `    ${evidence}`];
 }
 
 function placed(places: readonly string[]): string {

@@ -62,7 +62,7 @@ export function viewStatus({ instance, rules, origins, statusOf, gaps, words }: 
     objects: [...rules, ...origins]
       .map((object) => viewObject(object, statusOf(object) ?? {}))
       .filter(({ ready }) => ready !== "True"),
-    rules: rules.length,
+    rules: rules.filter(({ kind }) => kind === "WafIpRule").length,
     origins: origins.length,
     gaps,
   };

@@ -151,8 +151,11 @@ function linesOf(
 
 function leftLines({ entry, owners, formerOwners, management }: CoveringView): string[] {
   if (owners.length > 0) {
-    return owners.map(({ rule, places }) => {
+    return owners.map(({ kind, rule, places }) => {
       const at = places.length === 0 ? "" : ` at ${places.join(", ")}`;
+      if (kind === "WafAutoBlock") {
+        return `  ${entry} by WafAutoBlock ${rule}${at}: allow the address, or add it to spec.exempt.`;
+      }
       return `  ${entry} by WafIpRule ${rule}${at}: remove it there.`;
     });
   }

@@ -51,7 +51,11 @@ export function planUnblock(address: Entry, explanation: Explanation, rules: rea
     remove,
     narrowed: own.filter((rule) => !kept.has(rule) && !remove.includes(rule)),
     left,
-    mayAllow: left.every(({ entry, wantedBy }) => entry !== address || wantedBy.length === 0),
+    // What is allowed is exempt from automatic blocks.
+    mayAllow: left.every(
+      ({ entry, wantedBy }) =>
+        entry !== address || wantedBy.every(({ rule: { meta } }) => meta.kind === "WafAutoBlock"),
+    ),
   };
 }
 

@@ -14,11 +14,14 @@ import type { InstanceSight } from "./targets/target.ts";
 const pathLengthMax = 120;
 
 export interface OwnerView {
+  readonly kind: ResourceMeta["kind"];
   readonly rule: string;
   readonly action: "Block" | "Allow";
   readonly description?: string;
   /** Each as `rules.yaml:12` in a folder, otherwise as `spec.addresses[3]` or a line of a ConfigMap. */
   readonly places: readonly string[];
+  /** Why a WafAutoBlock lists it. */
+  readonly evidence?: string;
   readonly until?: string;
   readonly changedBy?: string;
   readonly changedAt?: string;
@@ -59,6 +62,7 @@ export interface WhyView {
   readonly coverings: readonly CoveringView[];
   /** Rules that declare the address without effect. */
   readonly ineffective: readonly {
+    readonly kind: ResourceMeta["kind"];
     readonly rule: string;
     readonly places: readonly string[];
     readonly message: string;
@@ -134,16 +138,21 @@ async function viewCovering(covering: Covering, sight: InstanceSight): Promise<C
 
 async function viewOwner({ rule, sources, expiresAtMs }: Wanting, sight: InstanceSight): Promise<OwnerView> {
   const setter: FieldSetter | undefined = await sight.setterOf(rule.meta);
+  const isAutomatic = rule.meta.kind === "WafAutoBlock";
   return {
+    kind: rule.meta.kind,
     rule: nameKey(rule.meta),
     action: rule.action,
-    places: placesOf(rule.meta, sources, sight),
+    places: placesOf(rule.meta, isAutomatic ? [] : sources, sight),
+    ...(isAutomatic ? { evidence: sources.join("; ") } : {}),
     ...(expiresAtMs === undefined ? {} : { until: formatTime(expiresAtMs) }),
     ...(setter === undefined ? {} : { changedBy: setter.manager, changedAt: setter.time }),
   };
 }
 
 function placesOf(meta: ResourceMeta, sources: readonly string[], { placeOf }: InstanceSight): readonly string[] {
+  const whole = meta.kind === "WafAutoBlock" ? placeOf(meta, undefined) : undefined;
+  if (whole !== undefined) return [whole];
   return sources.map((source) => {
     const place = placeOf(meta, source);
     if (place === undefined) return source;
@@ -156,6 +165,7 @@ function viewIneffective({ ineffective }: Explanation, sight: InstanceSight): Wh
     const places = placesOf(rule.meta, sources, sight);
     const whole = sight.placeOf(rule.meta, undefined);
     return {
+      kind: rule.meta.kind,
       rule: nameKey(rule.meta),
       places: places.length > 0 || whole === undefined ? places : [whole],
       message: expiredAtMs === undefined ? message : `The rule expired at ${formatTime(expiredAtMs)}.`,

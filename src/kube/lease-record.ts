@@ -52,14 +52,27 @@ interface Holding {
   readonly identity: string;
   readonly durationMs: number;
   readonly nowMs: number;
+  /** To add to those of the Lease. */
+  readonly annotations?: LeaseAnnotations | undefined;
+}
+
+export type LeaseAnnotations = Readonly<Record<string, string>>;
+
+/** The annotations of the Lease; none if it does not exist. */
+export function annotationsOf(seen: LeaseView): LeaseAnnotations {
+  const annotations = seen.state === "Absent" ? undefined : seen.object.metadata["annotations"];
+  const texts = Object.entries(isRecord(annotations) ? annotations : {});
+  return Object.fromEntries(texts.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
 
 /** The body of the request that creates the Lease, held by `identity`. */
-export function newLease({ namespace, name }: ObjectAddress, { identity, durationMs, nowMs }: Holding): object {
+export function newLease({ namespace, name }: ObjectAddress, holding: Holding): object {
+  const { identity, durationMs, nowMs, annotations } = holding;
+  const own = { name, ...(annotations === undefined ? {} : { annotations }) };
   return {
     apiVersion: "coordination.k8s.io/v1",
     kind: "Lease",
-    metadata: namespace === undefined ? { name } : { namespace, name },
+    metadata: namespace === undefined ? own : { namespace, ...own },
     spec: {
       holderIdentity: identity,
       leaseDurationSeconds: Math.round(durationMs / 1000),
@@ -71,15 +84,18 @@ export function newLease({ namespace, name }: ObjectAddress, { identity, duratio
 }
 
 /** The body of the request that takes or renews the Lease, with the resourceVersion that was read. */
-export function heldLease(object: LeaseObject, { identity, durationMs, nowMs }: Holding): object {
-  const { spec } = object;
+export function heldLease(object: LeaseObject, { identity, durationMs, nowMs, annotations }: Holding): object {
+  const { spec, metadata } = object;
+  const before = isRecord(metadata["annotations"]) ? metadata["annotations"] : {};
+  const annotated = { ...object, metadata: { ...metadata, annotations: { ...before, ...annotations } } };
   const transitions = typeof spec["leaseTransitions"] === "number" ? spec["leaseTransitions"] : 0;
   const taken =
     spec["holderIdentity"] === identity
       ? {}
       : { holderIdentity: identity, acquireTime: microTime(nowMs), leaseTransitions: transitions + 1 };
   const leaseDurationSeconds = Math.round(durationMs / 1000);
-  return whole(object, { ...spec, ...taken, leaseDurationSeconds, renewTime: microTime(nowMs) });
+  const next = { ...spec, ...taken, leaseDurationSeconds, renewTime: microTime(nowMs) };
+  return whole(annotations === undefined ? object : annotated, next);
 }
 
 /** The body of the request that releases the Lease. */

@@ -20,7 +20,7 @@ import {
 } from "./lease-decision.ts";
 import type { ElectorState, Instant, LeaseTimings } from "./lease-decision.ts";
 import { heldLease, newLease, readLease, releasedLease } from "./lease-record.ts";
-import type { LeaseView } from "./lease-record.ts";
+import type { LeaseAnnotations, LeaseView } from "./lease-record.ts";
 import type { ObjectAddress } from "./resource-path.ts";
 
 /** The three requests on the Lease. Values are the bodies of the responses. */
@@ -52,6 +52,12 @@ export interface LeaseElectorOptions {
   /** Told of each new standing once, and of failed requests, for log and metrics. */
   readonly onStanding?: (standing: LeaseStanding, detail: string) => void;
   readonly onFailure?: (message: string) => void;
+  /** Told of everything that a response has shown of the Lease, and when its request started. */
+  readonly onSeen?: (seen: LeaseView, started: Instant) => void;
+  /** Whether to take the Lease now that this is possible; asked again after each pause. True by default. */
+  readonly mayTake?: () => boolean;
+  /** Annotations to add with the next write of the Lease, by what it shows before; undefined for none. */
+  readonly annotate?: (seen: LeaseView) => LeaseAnnotations | undefined;
 }
 
 /** The pod name and a random string, so that a restarted container is not mistaken for its predecessor. */
@@ -158,6 +164,8 @@ export class LeaseElector {
       if (seen !== undefined) this.#state = afterLeaseRead(this.#state, seen, identity, this.#now());
       return seen !== undefined;
     }
+    const { hold } = this.#state;
+    if (hold === undefined && this.#options.mayTake?.() === false) return false;
     const seen = await this.#request(this.#writeOf(act.kind, started), started);
     if (seen === undefined) return false;
     if (seen.state === "Absent") {
@@ -170,7 +178,8 @@ export class LeaseElector {
   #writeOf(kind: "Create" | "Replace", started: Instant): (signal: AbortSignal) => Promise<ApiResult<unknown>> {
     const { identity, lease, api } = this.#options;
     const { seen } = this.#state;
-    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs };
+    const annotations = this.#options.annotate?.(seen ?? { state: "Absent" });
+    const holding = { identity, durationMs: this.#timings.leaseDurationMs, nowMs: started.wallMs, annotations };
     if (kind === "Create" || seen === undefined || seen.state === "Absent") {
       return (signal) => api.create(newLease(lease, holding), signal);
     }
@@ -195,7 +204,10 @@ export class LeaseElector {
     if (this.#missedDeadline()) return undefined;
     if (!result.ok && result.fault.code === "NotFound") return { state: "Absent" };
     const seen = result.ok ? readLease(result.value) : undefined;
-    if (seen !== undefined) return seen;
+    if (seen !== undefined) {
+      this.#options.onSeen?.(seen, started);
+      return seen;
+    }
     this.#options.onFailure?.(result.ok ? "the answer is not a Lease" : result.fault.message);
     this.#state = afterLeaseFailure(this.#state);
     return undefined;

@@ -26,7 +26,7 @@ export interface LabelSelector {
 }
 
 /** The kinds that can be granted to other namespaces. */
-export const guestKinds = ["WafIpRule", "WafOrigin", "WafCacheClear"] as const;
+export const guestKinds = ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"] as const;
 export type GuestKind = (typeof guestKinds)[number];
 
 /** The permissions that the owner of an instance grants to other namespaces (guests). */

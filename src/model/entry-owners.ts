@@ -7,7 +7,7 @@ declare const brand: unique symbol;
 export type EntryOwners = string & { readonly [brand]: "EntryOwners" };
 
 export interface EntryOwner {
-  readonly kind: "WafIpRule" | "WafOrigin";
+  readonly kind: "WafIpRule" | "WafOrigin" | "WafAutoBlock";
   /** `namespace/name` of the object. */
   readonly name: string;
   /** The `source` of the address text that the entry came from; undefined for `spec.addresses`, and for an origin. */
@@ -58,7 +58,7 @@ function readOwner(word: string): EntryOwner | undefined {
   const [kind, nameWord, sourceWord, ...more] = word.split(":");
   const name = decodeWord(nameWord);
   const source = decodeWord(sourceWord);
-  if (kind !== "WafIpRule" && kind !== "WafOrigin") return undefined;
+  if (kind !== "WafIpRule" && kind !== "WafOrigin" && kind !== "WafAutoBlock") return undefined;
   return typeof name !== "string" || source === null || more.length > 0 ? undefined : { kind, name, source };
 }
 

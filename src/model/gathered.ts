@@ -1,5 +1,6 @@
 // Everything that one reconcile of an instance is decided from, read in one go from wherever the resources live.
 import type { ApiKey } from "./api-key.ts";
+import type { DeclaredAutoBlock, JudgedRule } from "./auto-block.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "./declared.ts";
 import type { Entry } from "./entry.ts";
 import type { ResourceMeta } from "./resource.ts";
@@ -26,6 +27,8 @@ export interface GatheredRule {
   readonly texts: readonly AddressText[];
   /** For each text; absent in directory mode. */
   readonly refresh?: readonly TextRefresh[];
+  /** The rule stands for a WafAutoBlock. */
+  readonly judged?: JudgedRule;
 }
 
 /** `problem` says what to do about it, and never holds a part of the key. */
@@ -35,7 +38,7 @@ export type GatheredKey =
 
 /** A rule or an origin that is not attached to an instance. */
 export interface BrokenReference {
-  readonly declared: DeclaredRule | DeclaredOrigin;
+  readonly declared: DeclaredRule | DeclaredOrigin | DeclaredAutoBlock;
   /** The fault of its reference to the instance. */
   readonly problem: string;
   /** File and line of the reference; empty in a cluster. */
@@ -64,6 +67,8 @@ export interface Gathered {
   readonly rules: readonly GatheredRule[];
   readonly origins: readonly DeclaredOrigin[];
   readonly cacheClears: readonly DeclaredCacheClear[];
+  /** Absent if there are none. */
+  readonly autoBlocks?: readonly DeclaredAutoBlock[];
   /** The labels of every namespace that a rule or origin above lives in. */
   readonly namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** Why the state may be incomplete, one sentence each. Each of them puts all removals on hold, unless they are approved. */

@@ -1,6 +1,13 @@
 // How wafsync names the objects that its users declare, wherever those live: in a cluster or in a directory.
 
-export const resourceKinds = ["WafInstance", "WafIpRule", "WafOrigin", "WafCacheClear", "WafFeed"] as const;
+export const resourceKinds = [
+  "WafInstance",
+  "WafIpRule",
+  "WafOrigin",
+  "WafCacheClear",
+  "WafFeed",
+  "WafAutoBlock",
+] as const;
 export type ResourceKind = (typeof resourceKinds)[number];
 
 /** A namespaced name: how rules refer to instances, and the key of queues. */

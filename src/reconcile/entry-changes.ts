@@ -4,6 +4,7 @@ import type { ListName } from "../model/declared.ts";
 import type { EntryOwners } from "../model/entry-owners.ts";
 import { readOwners } from "../model/entry-owners.ts";
 import type { Entry } from "../model/entry.ts";
+import { ruleIdOfOwner } from "../model/rule-id.ts";
 
 /** The number of entries kept per group. */
 export const entriesKeptMax = 10;
@@ -64,5 +65,5 @@ export class EntryChanges {
 }
 
 function rulesIn(owners: EntryOwners): string[] {
-  return [...new Set(readOwners(owners).flatMap(({ kind, name }) => (kind === "WafIpRule" ? [name] : [])))];
+  return [...new Set(readOwners(owners).flatMap((owner) => ruleIdOfOwner(owner) ?? []))];
 }

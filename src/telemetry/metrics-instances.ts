@@ -1,4 +1,4 @@
-// Series that belong to one object: a WafInstance, or a WafFeed. They exist from `add` until `forget`, so that no series of
+// Series that belong to one object: a WafInstance, a WafFeed or a WafAutoBlock. They exist from `add` until `forget`, so that no series of
 // deleted objects remain. Values for unknown objects are ignored.
 import { Counter, Gauge } from "prom-client";
 import type { Registry } from "prom-client";
@@ -7,7 +7,7 @@ import type { Registry } from "prom-client";
 export const instancesMax = 5_000;
 
 /** Not `instance`: Prometheus uses that label for the scraped process and would rename ours. */
-export type ObjectLabel = "waf_instance" | "waf_feed";
+export type ObjectLabel = "waf_instance" | "waf_feed" | "waf_auto_block";
 
 type Labels = Readonly<Record<string, string>>;
 interface Series {

@@ -1,6 +1,8 @@
 // All metrics of one process, in one registry that is not global. Every series whose labels are known in advance exists from
 // the start, at zero. The number of series is limited by the number of instances, feeds, controllers and kinds.
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { makeAutoBlockMetrics } from "./metrics-auto-blocks.ts";
+import type { AutoBlockMetrics } from "./metrics-auto-blocks.ts";
 import { makeFeedMetrics } from "./metrics-feeds.ts";
 import type { FeedMetrics } from "./metrics-feeds.ts";
 import { makeReconcileMetrics } from "./metrics-reconciles.ts";
@@ -10,7 +12,7 @@ import type { RuntimeMetrics } from "./metrics-runtime.ts";
 import { makeWafMetrics } from "./metrics-waf.ts";
 import type { WafMetrics } from "./metrics-waf.ts";
 
-export interface Metrics extends WafMetrics, FeedMetrics, ReconcileMetrics, RuntimeMetrics {
+export interface Metrics extends WafMetrics, FeedMetrics, AutoBlockMetrics, ReconcileMetrics, RuntimeMetrics {
   /** The HTTP Content-Type of `text`. */
   readonly contentType: string;
   /** All series in the text format of Prometheus. */
@@ -37,6 +39,7 @@ export function createMetrics({ version, withProcess }: MetricsOptions): Metrics
   return {
     ...makeWafMetrics(registry),
     ...makeFeedMetrics(registry),
+    ...makeAutoBlockMetrics(registry),
     ...makeReconcileMetrics(registry),
     ...makeRuntimeMetrics(registry),
     contentType: registry.contentType,

@@ -61,6 +61,8 @@ export interface WafClientOptions {
   readonly lane: Lane;
   /** Asked once for each write. */
   readonly permit: (operation: WriteName) => Permission;
+  /** Asked once for each read; absent if every read is permitted. */
+  readonly permitRead?: (() => Permission) | undefined;
   readonly limits?: AnswerLimits | undefined;
   readonly clock: Clock;
   /** Whether faults hide the cause of a failed connection from their readers: see `ExchangeContext`. */
@@ -161,6 +163,9 @@ class Caller {
     if (isWrite(call.name)) {
       const permission = permit(call.name);
       if (!permission.permitted) return { ok: false, fault: { code: "NotPermitted", message: permission.reason } };
+    } else {
+      const permission = this.#options.permitRead?.();
+      if (permission?.permitted === false) return { ok: false, fault: { code: "Aborted", message: permission.reason } };
     }
     const { effect, method } = wafOperations[call.name];
     const isRead = effect === "Read";

@@ -125,7 +125,7 @@ test("a status that can't be read counts as none", () => {
 });
 
 describe("what surrounds the spec is checked, too:", () => {
-  const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed";
+  const kinds = "WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed, WafAutoBlock";
   const name = "write lower-case letters, digits, '-' and '.', with a letter or digit at both ends";
   test.each<[string, unknown, string[]]>([
     ["a list", [], [": must be an object with apiVersion, kind, metadata and spec, but is a list"]],

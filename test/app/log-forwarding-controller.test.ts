@@ -41,6 +41,7 @@ function stage({ fault, baseUrlObjection }: Options = {}) {
       scrollLogs: async () => ({ ok: true, value: page }),
     }),
     outputOf: () => ({ write: async () => undefined }),
+    blocks: { publish: () => undefined, report: () => undefined },
     records: {
       load: async () => ({ state: "Loaded", record: undefined, revision: "" }),
       save: async () => ({ state: "Saved", revision: "1" }),

@@ -88,6 +88,8 @@ await describeWithOwnControlPlane("wafsync operator", (cluster) => {
     ["a kubeconfig that is not there", ["--kubeconfig", "nowhere.yaml"], /--kubeconfig/],
     ["a context that is not there", ["--context", "elsewhere"], /--context/],
     ["no namespace for the Lease", ["--leader-elect"], /--lease-namespace/],
+    ["shards without Leases", ["--shards", "3"], /--leader-elect/],
+    ["too many shards", ["--shards", "17"], /--shards/],
     ["a level of logs that is none", ["--log-level", "loud"], /debug, info/],
   ])("it says in one line what is wrong with %s, and exits with 2", async (_what, parameters, hint) => {
     const own = parameters.includes("--kubeconfig") ? [] : ["--kubeconfig", cluster.kubeconfig];

@@ -102,9 +102,10 @@ describe("the bundle", () => {
     const { code, packages, kibibytes, files, builtins } = await loadedBy(["plan", ...folder.from]);
     expect(code).toBe(1);
     expect(packages).toEqual(directory);
-    expect(kibibytes).toBeLessThan(1432);
+    // The schema, the reasons and the decisions of every kind.
+    expect(kibibytes).toBeLessThan(1457);
     // Each command that shares a part of this with others cuts it into more files, of the same bytes.
-    expect(files).toBeLessThan(55);
+    expect(files).toBeLessThan(60);
     expect(builtins).toContain("node:net");
     expect(builtins.filter((name) => name === "node:http2" || name === "node:tls")).toEqual([]);
   });

@@ -51,7 +51,7 @@ test.each(["cluster/cluster-role.yaml", "namespaced/role.yaml"])(
     const verbsOn = (resource: string): string[] =>
       rules.flatMap(({ resources, verbs }) => (resources.includes(resource) ? verbs : [])).toSorted();
     expect(verbsOn("wafinstances")).toEqual(["get", "list", "patch", "watch"]);
-    for (const kind of ["wafinstances", "wafiprules", "waforigins", "wafcacheclears", "waffeeds"]) {
+    for (const kind of ["wafinstances", "wafiprules", "waforigins", "wafcacheclears", "waffeeds", "wafautoblocks"]) {
       expect(verbsOn(`${kind}/status`)).toEqual(["patch"]);
     }
     expect(verbsOn("wafinstances/finalizers")).toEqual([]);

@@ -180,6 +180,22 @@ test("feeds show what they have and how their fetches went, and a deleted feed l
   expect(await metrics.text()).toBe(before);
 });
 
+test("automatic blocks show whom they list, and a deleted one leaves no series behind", async () => {
+  const metrics = make();
+  const before = await metrics.text();
+  metrics.autoBlockSeen("edge/attackers", { listed: 3, leftOut: 1, rows: 400 });
+  const text = await metrics.text();
+  for (const line of [
+    'wafsync_auto_block_clients{waf_auto_block="edge/attackers"} 3',
+    'wafsync_auto_block_left_out{waf_auto_block="edge/attackers"} 1',
+    'wafsync_auto_block_matched_rows{waf_auto_block="edge/attackers"} 400',
+  ]) {
+    expect(text.split("\n")).toContain(line);
+  }
+  metrics.forgetAutoBlock("edge/attackers");
+  expect(await metrics.text()).toBe(before);
+});
+
 test("a queue is measured as it works", async () => {
   const metrics = make();
   const time = new VirtualTime();

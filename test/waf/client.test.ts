@@ -521,6 +521,17 @@ describe("the permit", () => {
     expect(asked).toHaveLength(5);
   });
 
+  test("stops reads as well where several processes divide the keys among themselves", async () => {
+    let isHeld = false;
+    const permitRead = () =>
+      isHeld ? ({ permitted: true } as const) : ({ permitted: false, reason: "Another one holds the shard." } as const);
+    const { server, waf } = await start(json(200, []), { permitRead });
+    expect(faultIn(await read(waf))).toEqual({ code: "Aborted", message: "Another one holds the shard." });
+    expect(server.requests).toHaveLength(0);
+    isHeld = true;
+    expect(await read(waf)).toEqual({ ok: true, value: [] });
+  });
+
   test("is asked when the turn has come and not when the call was made", async () => {
     let isLeader = true;
     const permit = () =>

@@ -2,7 +2,7 @@
 local actions = {}
 actions["sync-now"] = { ["displayName"] = "Sync now", ["iconClass"] = "fa fa-fw fa-sync" }
 
-if obj.kind == "WafInstance" or obj.kind == "WafCacheClear" then
+if obj.kind == "WafInstance" or obj.kind == "WafCacheClear" or obj.kind == "WafAutoBlock" then
   local isSuspended = obj.spec.suspend == true
   actions["suspend"] = { ["displayName"] = "Suspend", ["iconClass"] = "fa fa-fw fa-pause", ["disabled"] = isSuspended }
   actions["resume"] = { ["displayName"] = "Resume", ["iconClass"] = "fa fa-fw fa-play", ["disabled"] = not isSuspended }

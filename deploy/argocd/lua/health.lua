@@ -1,4 +1,4 @@
--- The health of a WafInstance, WafIpRule, WafOrigin, WafCacheClear or WafFeed, read from its conditions as kstatus reads them:
+-- The health of a WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafFeed or WafAutoBlock, read from its conditions as kstatus reads them:
 --   Progressing  not processed yet, in progress, or being retried
 --   Suspended    somebody paused it, or removals wait for an approval or for a source that can't be read
 --   Degraded     only a person can help

@@ -14,6 +14,7 @@ export function addOperatorCommand(program: Command, setExitCode: SetExitCode): 
     .option("--leader-elect", "reconcile only while holding a Lease, so that several replicas can run", false)
     .option("--lease-namespace <name>", "namespace of the Lease (default: POD_NAMESPACE, or --namespace)")
     .option("--lease-name <name>", "name of the Lease", "wafsync-operator")
+    .option("--shards <n>", "divide the instances into shards, which the replicas share", wholeNumber(1, 16), 1)
     .option("--allowed-base-urls <urls>", "call only APIs below these URLs, separated by commas")
     .option("--allow-insecure-http", "allow base URLs and feeds with http://, for trials", false)
     .option("--allow-private-feeds", "allow feeds whose addresses are not on the public Internet", false)

@@ -2,6 +2,8 @@
 import type { LogEntry } from "../../model/log-entry.ts";
 import { firstAddress, isMapped, readNetwork, unmapped } from "../../model/network.ts";
 import type { Network } from "../../model/network.ts";
+import { countryTest, pathTest, reasonTest, statusTest } from "../../plan/logs/row-tests.ts";
+import type { RowTest } from "../../plan/logs/row-tests.ts";
 
 /** Each is a list of which one has to fit; an empty list lets everything pass. */
 export interface LogFilterTexts {
@@ -23,9 +25,7 @@ export type ParsedLogFilter =
   /** `option` is the name of the list, and `problem` says what to write instead. */
   | { readonly ok: false; readonly option: keyof LogFilterTexts; readonly problem: string };
 
-type Test = (entry: LogEntry) => boolean;
-
-const parsers: Readonly<Record<keyof LogFilterTexts, (text: string) => Test | string>> = {
+const parsers: Readonly<Record<keyof LogFilterTexts, (text: string) => RowTest | string>> = {
   country: countryTest,
   reason: reasonTest,
   client: clientTest,
@@ -34,9 +34,9 @@ const parsers: Readonly<Record<keyof LogFilterTexts, (text: string) => Test | st
 };
 
 export function parseLogFilter(texts: LogFilterTexts): ParsedLogFilter {
-  const tests: Test[] = [];
+  const tests: RowTest[] = [];
   for (const option of Object.keys(parsers) as (keyof LogFilterTexts)[]) {
-    const anyOf: Test[] = [];
+    const anyOf: RowTest[] = [];
     for (const text of texts[option]) {
       const test = parsers[option](text);
       if (typeof test === "string") return { ok: false, option, problem: test };
@@ -47,19 +47,7 @@ export function parseLogFilter(texts: LogFilterTexts): ParsedLogFilter {
   return { ok: true, filter: (entry) => tests.every((test) => test(entry)) };
 }
 
-function countryTest(text: string): Test | string {
-  if (!/^[A-Za-z]{2}$/.test(text)) return "write two letters, for example NL";
-  const country = text.toUpperCase();
-  return (entry) => entry.country?.toUpperCase() === country;
-}
-
-function reasonTest(text: string): Test | string {
-  if (text.trim() === "") return "write part of a block reason, for example SQL";
-  const part = text.toLowerCase();
-  return (entry) => entry.block_reason.toLowerCase().includes(part);
-}
-
-function clientTest(text: string): Test | string {
+function clientTest(text: string): RowTest | string {
   const wanted = readClient(text);
   if (wanted === undefined) return "write an IP address or a network, for example 192.0.2.1 or 192.0.2.0/24";
   const { family, prefixLength } = wanted;
@@ -75,34 +63,4 @@ function clientTest(text: string): Test | string {
 function readClient(text: string): Network | undefined {
   const network = readNetwork(text.trim(), "lenient");
   return network !== undefined && isMapped(network) ? (unmapped(network) ?? network) : network;
-}
-
-function statusTest(text: string): Test | string {
-  const status = /^(?<first>[1-5])(?:(?<rest>\d\d)|xx)$/i.exec(text)?.groups;
-  if (status === undefined) return "write an HTTP status, for example 403 or 4xx";
-  const hundreds = Number(status["first"]);
-  const exact = status["rest"] === undefined ? undefined : Number(text);
-  return ({ http_status: found }) => (exact === undefined ? Math.floor(found / 100) === hundreds : found === exact);
-}
-
-function pathTest(text: string): Test | string {
-  if (text === "") return "write part of a path, for example /wp-login";
-  if (!text.includes("*")) return (entry) => entry.request_path.includes(text);
-  const parts = text.split("*");
-  return (entry) => fitsWildcards(entry.request_path, parts);
-}
-
-/** Without a regular expression: paths are long and written by attackers. */
-function fitsWildcards(path: string, parts: readonly string[]): boolean {
-  const first = parts[0] ?? "";
-  const last = parts.at(-1) ?? "";
-  if (path.length < first.length + last.length || !path.startsWith(first) || !path.endsWith(last)) return false;
-  const end = path.length - last.length;
-  let position = first.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = path.indexOf(part, position);
-    if (found < 0 || found + part.length > end) return false;
-    position = found + part.length;
-  }
-  return true;
 }

@@ -14,12 +14,14 @@ import { Redactor } from "../../model/redactor.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { nameKey } from "../../model/resource.ts";
 import { FeedRecords } from "../../source/cluster/feed-records.ts";
+import { LogRecords } from "../../source/cluster/log-records.ts";
 import { readHistory } from "../../source/cluster/history-records.ts";
 import { createInventoryRecords } from "../../source/cluster/inventory-records.ts";
 import { listInstances, readFeed, readInstanceOnce } from "../../source/cluster/read-cluster.ts";
 import { CommandError } from "../describe-error.ts";
 import { readKubeConfig } from "../read-kube-config.ts";
 import { approveInCluster, readHolds } from "./approve-cluster.ts";
+import { withRecordedBlocks } from "./judged-rules.ts";
 import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
 import { commandCalls, readLists } from "./live-lists.ts";
 import { busy, isReconciling } from "./reported-status.ts";
@@ -106,11 +108,13 @@ class OpenedCluster implements ClusterTarget {
     if (!found.ok) throw new CommandError(found.problem);
     const { gaps, statusOf, setterOf } = found.read;
     const records = new FeedRecords({ api: this.api, mayWrite: () => false, uidOf: () => undefined });
-    const gathered = await withFeedTexts(found.read.gathered, async (name) => {
+    const fed = await withFeedTexts(found.read.gathered, async (name) => {
       const feed = await readFeed(this.api, name);
       return "problem" in feed ? feed : await viewOfFeed(feed.feed, await records.load(name));
     });
-    // Read-only.
+    // Read-only, both.
+    const logs = new LogRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
+    const gathered = await withRecordedBlocks(fed, async (name) => await logs.load(name));
     const inventories = createInventoryRecords({ api: this.api, holderOf: () => undefined, mayWrite: () => false });
     const loaded = await inventories.load(instance);
     const sight: UnreadSight = {

@@ -13,6 +13,7 @@ import { createDirectorySource } from "../../source/directory/directory-source.t
 import { createFeedFiles } from "../../source/directory/feed-files.ts";
 import { createHistoryFiles } from "../../source/directory/history-files.ts";
 import { createInventoryFiles } from "../../source/directory/inventory-files.ts";
+import { createLogFiles } from "../../source/directory/log-files.ts";
 import { isFolderInUse } from "../../source/directory/process-lock.ts";
 import { placeOfSource } from "../../source/directory/place-of-field.ts";
 import { faultText } from "../../source/directory/source-fault.ts";
@@ -23,6 +24,7 @@ import { CommandError } from "../describe-error.ts";
 import { approveInFile } from "./approve-folder.ts";
 import { viewOfFeed, withFeedTexts } from "./feed-texts.ts";
 import { lastCommitOf } from "./git-author.ts";
+import { withRecordedBlocks } from "./judged-rules.ts";
 import { commandCalls, readLists } from "./live-lists.ts";
 import { previewHolds } from "./preview-holds.ts";
 import { settleFolder } from "./settle-folder.ts";
@@ -82,10 +84,11 @@ class FolderTarget implements Target {
     const { key } = declared;
     if (key.state === "Present") this.redactor.add(key.key);
     const state = viewStateDirectory(stateDirectory);
-    const gathered = await withFeedTexts(declared, async (name) => {
+    const fed = await withFeedTexts(declared, async (name) => {
       const feed = source.snapshot().feeds.find(({ meta }) => nameKey(meta) === nameKey(name));
       return await viewOfFeed(feed, await createFeedFiles(state).load(name));
     });
+    const gathered = await withRecordedBlocks(fed, async (name) => await createLogFiles(state).load(name));
     const loaded = await createInventoryFiles(state).load(instance);
     const statuses = createStatusFiles({ state, clock: realClock, onProblem: () => undefined });
     const gaps = source.faults().flatMap((fault) => (fault.severity === "Error" ? [`${faultText(fault)}.`] : []));

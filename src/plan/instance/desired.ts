@@ -10,7 +10,8 @@ import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Observed } from "../../model/observed.ts";
-import { byAge, nameKey } from "../../model/resource.ts";
+import { byAge } from "../../model/resource.ts";
+import { ruleIdOf } from "../../model/rule-id.ts";
 import { EntryQuota } from "../lists/guest-limits.ts";
 import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
@@ -21,8 +22,10 @@ import { type CompactedList, compactList, uncompacted } from "../lists/compact-l
 import { widestMerged } from "./widest-merged.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
+import { draftAutoBlock } from "./draft-auto-block.ts";
 import { draftRule, isOwnersOf } from "./draft-rule.ts";
 import { compileOrigins } from "../origins/desired-origins.ts";
+import type { EntryGuards } from "../lists/guards.ts";
 import { compileGuards } from "../lists/guards.ts";
 import type { Hold, ObjectHolds } from "../lists/holds.ts";
 import { HoldIndex, noObjectHolds } from "../lists/holds.ts";
@@ -66,22 +69,22 @@ export function compileDesired(
 ): DesiredState {
   const { instance } = gathered;
   const origins = compileOrigins(gathered);
-  const guards = compileGuards(
-    instance,
-    // Origins of guests are not protected: otherwise a guest's origin could remove a block.
-    origins.compiled
-      .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
-      .map(({ origin }) => origin),
-  );
+  const guards = guardsIn(gathered, origins.compiled);
   const quota = new EntryQuota();
   const holds: Hold[] = [...gathered.brokenSources, ...origins.held].map((reason) => ({
     scope: { kind: "All" },
     reason,
   }));
   if (gathered.unconfirmed !== undefined) holds.push({ scope: { kind: "Unconfirmed" }, reason: gathered.unconfirmed });
-  const drafts = gathered.rules
-    .toSorted((a, b) => byAge(a.rule.meta, b.rule.meta))
-    .map((rule) => draftRule(rule, { gathered, guards, quota, nowMs, holds }));
+  const drafting = { gathered, guards, quota, nowMs, holds, managed };
+  const oldestFirst = gathered.rules.toSorted((a, b) => byAge(a.rule.meta, b.rule.meta));
+  const written = oldestFirst.flatMap((rule) => (rule.judged === undefined ? [draftRule(rule, drafting)] : []));
+  const drafts = [
+    ...written,
+    ...oldestFirst.flatMap((rule) =>
+      rule.judged === undefined ? [] : [draftAutoBlock(rule, rule.judged, written, drafting)],
+    ),
+  ];
   const holders = { managed, shown, awaiting: awaitingOf(holds, gathered, managed) };
   const settled = settleConflicts(drafts, holders);
   const guestsAllow = settled.rules.some(({ isOwners, list }) => !isOwners && list === "allowlist");
@@ -106,6 +109,17 @@ export function compileDesired(
     instanceFaults: guards.faults,
     nextExpiryMs: nextExpiry(rules, nowMs),
   };
+}
+
+/** The guards on the entries of an instance. */
+export function guardsIn({ instance }: Gathered, origins: readonly CompiledOrigin[]): EntryGuards {
+  return compileGuards(
+    instance,
+    // Origins of guests are not protected: otherwise a guest's origin could remove a block.
+    origins
+      .filter(({ origin, verdict }) => verdict === "Accepted" && isOwnersOf(instance, origin))
+      .map(({ origin }) => origin),
+  );
 }
 
 /**
@@ -156,9 +170,9 @@ function awaitingOf(
   };
 }
 
-/** `namespace/name` of the rules that exist and are not being deleted. */
+/** The IDs of the rules that exist and are not being deleted. */
 export function existingRulesOf(rules: readonly DeclaredRule[]): ReadonlySet<string> {
-  return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [nameKey(meta)])));
+  return new Set(rules.flatMap(({ meta }) => (meta.deleting ? [] : [ruleIdOf(meta)])));
 }
 
 /** The Block entries on hold, with the namespaces for which they are on hold: no Allow entry of another namespace may override them. */
@@ -226,7 +240,8 @@ function wantedOn(list: ListName, rules: readonly CompiledRule[]): ReadonlyMap<E
 
 function nextExpiry(rules: readonly CompiledRule[], nowMs: number): number | undefined {
   let next: number | undefined;
-  for (const { expiresAtMs, isAttached } of rules) {
+  for (const { expiresAtMs, isAttached, judged } of rules) {
+    for (const { untilMs } of judged ?? []) next = Math.min(next ?? untilMs, untilMs);
     // A time in the past would wake the instance for ever; a rule that is not attached has nothing to expire.
     if (expiresAtMs === undefined || expiresAtMs <= nowMs || !isAttached) continue;
     next = Math.min(next ?? expiresAtMs, expiresAtMs);

@@ -3,7 +3,8 @@ import type { DeclaredInstance, ListName } from "../../model/declared.ts";
 import { listOf } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
-import { nameKey, type ResourceMeta } from "../../model/resource.ts";
+import type { ResourceMeta } from "../../model/resource.ts";
+import { ruleIdOf, ruleLabel } from "../../model/rule-id.ts";
 import { decideAttachment } from "../../model/attachment.ts";
 import { type EntryQuota, limitedRule, ungrantedBeside, ungrantedIn } from "../lists/guest-limits.ts";
 import type { CompiledRule, RuleVerdict } from "../lists/compiled-rule.ts";
@@ -39,7 +40,7 @@ export function draftRule(
   const grant = attachment.state === "Allowed" ? attachment.grant : undefined;
   const rule = grant === undefined ? gatheredRule.rule : limitedRule(gatheredRule.rule, grant);
   const list = listOf(rule);
-  const id = nameKey(meta);
+  const id = ruleIdOf(meta);
   const expiresAtMs = expiryOf(rule);
   const base = {
     rule,
@@ -56,7 +57,7 @@ export function draftRule(
   };
   if (attachment.state !== "Allowed") {
     if (attachment.state === "Unknown") {
-      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `WafIpRule ${id}: ${attachment.message}` });
+      holds.push({ scope: { kind: "Rule", list, rule: id }, reason: `${ruleLabel(id)}: ${attachment.message}` });
     }
     const verdict = attachment.state === "NotGranted" ? "NotGranted" : "NotAllowed";
     return { ...base, isAttached: false, verdict, message: attachment.message };
@@ -101,12 +102,12 @@ export function isOwnersOf(instance: DeclaredInstance, { meta }: { readonly meta
 function holdsOf(rule: string, list: ListName, { missing, invalid }: RuleEntries): Hold[] {
   const holds = missing.map(({ source, problem }): Hold => ({
     scope: { kind: "Source", list, rule, source },
-    reason: `WafIpRule ${rule}: ${problem}`,
+    reason: `${ruleLabel(rule)}: ${problem}`,
   }));
   const first = invalid[0];
   if (first === undefined) return holds;
   const more = invalid.length === 1 ? "" : ` (and ${invalid.length - 1} more)`;
-  const reason = `WafIpRule ${rule} has an entry that can't be read, ${first.source}${more}.`;
+  const reason = `${ruleLabel(rule)} has an entry that can't be read, ${first.source}${more}.`;
   return [...holds, { scope: { kind: "Rule", list, rule }, reason }];
 }
 

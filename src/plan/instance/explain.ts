@@ -8,7 +8,7 @@ import type { Entry } from "../../model/entry.ts";
 import { prefixLengthOf } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory, Manner } from "../../model/inventory.ts";
-import { nameKey } from "../../model/resource.ts";
+import { ruleIdOf } from "../../model/rule-id.ts";
 import { sentAs } from "../lists/managed-parts.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import { describeCarved } from "../lists/compiled-rule.ts";
@@ -171,13 +171,13 @@ function wantingOf(rule: CompiledRule, entry: Entry, { placeOf }: Narrowed): Wan
   return {
     rule: rule.rule,
     sources: [...new Set(sources)].map((source) => placeOf(rule.id, source)),
-    expiresAtMs: rule.expiresAtMs,
+    expiresAtMs: rule.expiresAtMs ?? rule.judged?.find((judged) => judged.entry === entry)?.untilMs,
   };
 }
 
 function ineffectiveIn(compiled: CompiledRule, { gathered, placeOf }: Narrowed, cover: AddressCover): Ineffective[] {
   const { rule, id, verdict, message } = compiled;
-  const gatheredRule = gathered.rules.find((item) => nameKey(item.rule.meta) === id);
+  const gatheredRule = gathered.rules.find((item) => ruleIdOf(item.rule.meta) === id);
   const missing = gatheredRule?.texts.flatMap((text) => (text.state === "Missing" ? [text.problem] : [])) ?? [];
   const unread = missing.map((problem) => ({ rule, sources: [], message: problem }));
   const isNamed = sourcesOf(compiled, placeOf, cover).length > 0;

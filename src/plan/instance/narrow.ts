@@ -3,7 +3,7 @@
 // entries and the contents of their Allow entries matter.
 import type { AddressCover } from "../../model/address-cover.ts";
 import type { AddressText, Gathered, GatheredRule } from "../../model/gathered.ts";
-import { nameKey } from "../../model/resource.ts";
+import { ruleIdOf } from "../../model/rule-id.ts";
 import { entryOnLine } from "../lists/address-lines.ts";
 
 export interface Narrowed {
@@ -20,7 +20,9 @@ export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowe
   const isAllowedByGuest = gathered.rules.some(
     (item) => isGuests(item) && item.rule.action === "Allow" && isNamedIn(item, cover),
   );
-  if (isAllowedByGuest) return { gathered, placeOf: (_rule, source) => source };
+  // An automatic block depends on every Allow entry inside it.
+  const isJudged = gathered.rules.some(({ judged }) => judged?.judgement.entries.some(({ entry }) => cover.has(entry)));
+  if (isAllowedByGuest || isJudged) return { gathered, placeOf: (_rule, source) => source };
   const places = new Map<string, readonly number[]>();
   const rules: GatheredRule[] = [];
   for (const item of gathered.rules) {
@@ -32,7 +34,7 @@ export function narrowGathered(gathered: Gathered, cover: AddressCover): Narrowe
     const texts = item.texts.map((text) => narrowText(text, cover));
     const isKept = indexes.length > 0 || texts.some((text) => !isEmpty(text));
     if (!isKept) continue;
-    places.set(nameKey(item.rule.meta), indexes);
+    places.set(ruleIdOf(item.rule.meta), indexes);
     const addresses = indexes.map((index) => item.rule.addresses[index] ?? "");
     rules.push({ ...item, rule: { ...item.rule, addresses }, texts });
   }

@@ -34,7 +34,7 @@ import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
-import { decideRemovals } from "../lists/removal-guard.ts";
+import { decideRemovals, isAutomatic } from "../lists/removal-guard.ts";
 
 export interface Plan {
   /** In the order in which they are done. */
@@ -97,6 +97,7 @@ export function planInstance(input: PlanInput): Plan {
     weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
     size: drafts[list].size,
     sizeMax: drafts[list].sizeMax,
+    endsByItself: (entry: Entry) => isAutomatic(inventory.entries[list].get(entry)?.owners, existingRules),
   }));
   const decision = decideRemovals(
     { ...requests, origins: originRemovals(originsInput) },

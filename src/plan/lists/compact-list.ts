@@ -38,7 +38,7 @@ export function uncompacted(wanted: WantedEntries): CompactedList {
 export function compactList({ mode, rules, wanted, others, widestOf }: ListCompaction): CompactedList {
   if (mode === "None") return uncompacted(wanted);
   const groups = Map.groupBy(
-    rules.filter(({ entries }) => entries.size > 0),
+    rules.filter(({ entries, judged }) => entries.size > 0 && judged === undefined),
     groupOf,
   );
   const otherSets = others.flatMap(({ entries }) => (entries.size > 0 ? [entries] : []));
@@ -53,8 +53,9 @@ export function compactList({ mode, rules, wanted, others, widestOf }: ListCompa
   return { ...sentEntries(wanted, covers.values(), coverOf), coverOf };
 }
 
-/** A rule that retains its entries may leave them behind, so they rely on nothing else. */
-function groupOf({ rule, id }: CompiledRule): string {
+/** A rule that retains its entries may leave them behind, so they rely on nothing else. Automatic blocks end one by one. */
+function groupOf({ rule, id, judged }: CompiledRule): string {
+  if (judged !== undefined) return id;
   return rule.deletionPolicy === "Retain" ? id : rule.meta.namespace;
 }
 

@@ -1,4 +1,5 @@
 // What came of one declared rule or origin when the desired state was compiled.
+import type { JudgedEntry } from "../../model/auto-block.ts";
 import type { DeclaredOrigin, DeclaredRule, ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { GatheredRule } from "../../model/gathered.ts";
@@ -31,7 +32,7 @@ export interface CarvedEntry {
 
 export interface CompiledRule {
   readonly rule: DeclaredRule;
-  /** `namespace/name`. */
+  /** As `ruleIdOf` makes it. */
   readonly id: string;
   readonly list: ListName;
   /** Whether it is in the instance's own namespace, whose objects take precedence over those of guests. */
@@ -51,6 +52,8 @@ export interface CompiledRule {
   readonly carved: readonly CarvedEntry[];
   readonly expiresAtMs: number | undefined;
   readonly expired: boolean;
+  /** Of a WafAutoBlock: the entries that count, whether it enforces or only suggests them. */
+  readonly judged?: readonly JudgedEntry[];
 }
 
 export interface CompiledOrigin {

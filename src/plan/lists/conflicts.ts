@@ -6,6 +6,7 @@ import type { ListName } from "../../model/declared.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
+import { namespaceOfRule, ruleLabel } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
 import { sentAs } from "./managed-parts.ts";
@@ -147,9 +148,9 @@ function isOfFeed({ parts }: CompiledRule, { source }: RejectedEntry): boolean {
 }
 
 function awaitedMessage(rule: CompiledRule, list: ListName, entry: Entry, awaited: string): string {
-  const mayName = rule.isOwners || awaited.startsWith(`${rule.rule.meta.namespace}/`);
+  const mayName = rule.isOwners || namespaceOfRule(awaited) === rule.rule.meta.namespace;
   if (!mayName) return `The ${list} already contains ${entry} for another namespace: remove the entry from this rule.`;
-  return `The ${list} already contains ${entry}, which was last declared by a source of WafIpRule ${awaited} that is now missing: restore that source, or remove the entry from this rule.`;
+  return `The ${list} already contains ${entry}, which was last declared by a source of ${ruleLabel(awaited)} that is now missing: restore that source, or remove the entry from this rule.`;
 }
 
 function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule): string {
@@ -159,7 +160,7 @@ function lostTo(entry: Entry, { rule: winner, why }: Winner, loser: CompiledRule
     return `A rule of another namespace with action ${action} also declares ${entry} and takes precedence: remove it from this rule, or ask the owner of the instance.`;
   }
   const isOlder = (winner.rule.meta.createdAtMs ?? 0) < (loser.rule.meta.createdAtMs ?? 0);
-  const name = `WafIpRule ${winner.id} with action ${winner.rule.action}`;
+  const name = `${ruleLabel(winner.id)} with action ${winner.rule.action}`;
   const remedy = "remove it from one of the two rules.";
   if (why === "Owner")
     return `${entry} is also in ${name} of the instance's own namespace, which takes precedence: ${remedy}`;

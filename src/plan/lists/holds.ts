@@ -15,6 +15,7 @@ import type { ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { readOwners, unknownOwners, writeOwners } from "../../model/entry-owners.ts";
+import { namespaceOfRule, ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Inventory, OwnedEntry, OwnedOrigin } from "../../model/inventory.ts";
 
 export type HoldScope =
@@ -66,7 +67,7 @@ export class HoldIndex {
   readonly #everything: readonly Hold[];
   readonly #ofObjects: ObjectHolds;
 
-  /** @param existingRules `namespace/name` of the rules that exist and are not being deleted. */
+  /** @param existingRules the rules that exist and are not being deleted. */
   constructor(
     { holds, ofObjects }: { readonly holds: readonly Hold[]; readonly ofObjects: ObjectHolds },
     inventory: Pick<Inventory, "entries">,
@@ -121,7 +122,7 @@ function sortByScope(holds: readonly Hold[], recorded: ReadonlySet<string>): Hol
       continue;
     }
     push(byRule, scope.rule, hold);
-    push(byNamespace, namespaceOf(scope.rule), hold);
+    push(byNamespace, namespaceOfRule(scope.rule), hold);
   }
   return { byRule, bySource, byNamespace };
 }
@@ -192,11 +193,13 @@ class ListHolds {
   }
 
   #onOwner(owner: EntryOwner): readonly Hold[] {
-    const { name, source } = owner;
+    const { source } = owner;
+    const rule = ruleIdOfOwner(owner);
     const { byRule, bySource, byNamespace } = this.#byScope;
     const ofSource = source === undefined ? [] : (bySource.get(source) ?? []);
-    const ofNamespace = this.#existingRules.has(name) ? [] : (byNamespace.get(namespaceOf(name)) ?? []);
-    return [...(byRule.get(name) ?? []), ...ofSource, ...ofNamespace, ...this.#ofObjects.on(owner)];
+    const isGone = rule !== undefined && !this.#existingRules.has(rule);
+    const ofNamespace = isGone ? (byNamespace.get(namespaceOfRule(rule)) ?? []) : [];
+    return [...(byRule.get(rule ?? "") ?? []), ...ofSource, ...ofNamespace, ...this.#ofObjects.on(owner)];
   }
 }
 
@@ -216,10 +219,6 @@ function sourcesIn({ entries }: Pick<Inventory, "entries">): ReadonlySet<string>
   const sources = new Set([...owners].flatMap((one) => readOwners(one).flatMap(({ source }) => source ?? [])));
   recordedSources.set(entries, sources);
   return sources;
-}
-
-function namespaceOf(name: string): string {
-  return name.slice(0, name.indexOf("/"));
 }
 
 function push<V>(map: Map<string, V[]>, key: string, value: V): void {

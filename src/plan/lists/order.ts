@@ -13,7 +13,9 @@ import type { Entry } from "../../model/entry.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";
+import { ruleLabel } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
+import { placeOf } from "./compiled-rule.ts";
 
 export type AddEntry = Extract<Operation, { kind: "AddEntry" }>;
 
@@ -103,7 +105,7 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number, par
     const reason = parts === 1 ? known.get(others) : undefined;
     if (reason !== undefined) return reason;
     const also = others === 0 ? "" : ` and ${others} more`;
-    const made = `${parts === 1 ? "" : `for ${inThousands(parts)} entries `}declared by WafIpRule ${id}${also} ${counts}`;
+    const made = `${parts === 1 ? "" : `for ${inThousands(parts)} entries `}declared by ${ruleLabel(id)}${also} ${counts}`;
     if (parts === 1) known.set(others, made);
     return made;
   };
@@ -117,6 +119,8 @@ function toOperation(
   const others = rules.filter((rule) => rule !== first);
   const ids = [first.id, ...others.map(({ id }) => id)];
   const add = { kind: "AddEntry", list, entry, rules: ids } as const;
+  if (first.judged !== undefined)
+    return { ...add, reason: `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}` };
   if (standsFor === undefined) return { ...add, reason: reasonFor(others.length, 1) };
   return { ...add, reason: reasonFor(others.length, standsFor.length), parts: standsFor.length };
 }

@@ -3,6 +3,7 @@
 import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
 import { writeOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
+import { ownerOfRule } from "../../model/rule-id.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { RulePart } from "./rule-entries.ts";
 
@@ -73,7 +74,7 @@ function ownersOfAll(rules: readonly CompiledRule[]): EntryOwners {
 }
 
 function ownersOf({ id, parts }: CompiledRule): EntryOwner[] {
-  return parts.map(({ source }) => ({ kind: "WafIpRule", name: id, source }));
+  return parts.map(({ source }) => ownerOfRule(id, source));
 }
 
 function partsOf({ id, parts, carved }: CompiledRule): Part[] {
@@ -81,7 +82,7 @@ function partsOf({ id, parts, carved }: CompiledRule): Part[] {
   for (const { entry, pieces } of carved) {
     for (const piece of pieces) carvedBy.set(piece, [...(carvedBy.get(piece) ?? []), entry]);
   }
-  return parts.map(({ source, entries }) => ({ owner: { kind: "WafIpRule", name: id, source }, entries, carvedBy }));
+  return parts.map(({ source, entries }) => ({ owner: ownerOfRule(id, source), entries, carvedBy }));
 }
 
 function hasEntry({ entries, carvedBy }: Part, entry: Entry): boolean {

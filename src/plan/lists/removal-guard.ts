@@ -4,7 +4,9 @@
 import { createHash } from "node:crypto";
 import type { Guards, ListName } from "../../model/declared.ts";
 import { listNames } from "../../model/declared.ts";
-import type { EntryOwners } from "../../model/entry-owners.ts";
+import type { EntryOwner, EntryOwners } from "../../model/entry-owners.ts";
+import { readOwners, unknownOwners } from "../../model/entry-owners.ts";
+import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Approval, Inventory } from "../../model/inventory.ts";
 import type { Hold } from "./holds.ts";
@@ -19,6 +21,8 @@ export interface RemovalRequest {
   readonly ownersOf: (entry: Entry) => EntryOwners;
   /** How many declared entries the removal takes away: a merged entry stands for several. */
   readonly weightOf: (entry: Entry) => number;
+  /** Whether the removal is part of the declaration: an automatic block that ends. The guards do not count it. */
+  readonly endsByItself?: (entry: Entry) => boolean;
   /**
    * How many declared entries the list stands for once the additions of the plan are done. Additions go first, so any other size would
    * give another answer half-way.
@@ -85,14 +89,14 @@ export function decideRemovals(
   const isUncovered = (hold: Hold): boolean =>
     hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
-    const { holdsOn, ownersOf, weightOf } = requests[list];
+    const { holdsOn, ownersOf, weightOf, endsByItself } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
       if (isApproved) approved[list].add(entry);
       const holds = isApproved ? holdsOn(entry).filter(isUncovered) : holdsOn(entry);
       if (holds.length > 0) removals[list].push({ entry, holds, owners: ownersOf(entry) });
-      else if (isApproved) allowed[list].add(entry);
+      else if (isApproved || endsByItself?.(entry) === true) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
     const count = fresh.reduce((sum, { entry }) => sum + weightOf(entry), 0);
@@ -130,6 +134,13 @@ export function decideRemovals(
       isLeft && approval !== undefined ? { ...approval, removals: approved, origins: approvedOrigins } : undefined,
     approvals,
   };
+}
+
+/** Whether only automatic blocks wanted the entry last, which all still exist: its time is over, or it is exempt now. */
+export function isAutomatic(owners: EntryOwners = unknownOwners, existingRules: ReadonlySet<string>): boolean {
+  const known = readOwners(owners);
+  const exists = (owner: EntryOwner): boolean => existingRules.has(ruleIdOfOwner(owner) ?? "");
+  return known.length > 0 && known.every((owner) => owner.kind === "WafAutoBlock" && exists(owner));
 }
 
 function heldRemovals(

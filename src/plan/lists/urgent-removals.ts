@@ -6,6 +6,7 @@ import type { Entry } from "../../model/entry.ts";
 import { headOf } from "../../model/entry-head.ts";
 import { NetworkIndex } from "../../model/entry-set.ts";
 import type { OwnedEntry } from "../../model/inventory.ts";
+import { ruleIdOfOwner } from "../../model/rule-id.ts";
 import type { Operation } from "../../model/operation.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { AddEntry } from "./order.ts";
@@ -91,7 +92,7 @@ function urgentOf(removals: readonly RemoveEntry[], { rules, owned }: UrgencyBas
     .flatMap((removal): readonly Urgent[] => {
       if (removal.list !== "blocklist") return [];
       const owners = readOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
-      const priority = priorityOf(owners.map(({ name }) => name));
+      const priority = priorityOf(owners.flatMap((owner) => ruleIdOfOwner(owner) ?? []));
       return priority > 0 ? [{ removal, priority }] : [];
     })
     .slice(0, urgentMax);

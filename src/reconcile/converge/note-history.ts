@@ -7,6 +7,7 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { unknownOwners, writeOwners } from "../../model/entry-owners.ts";
 import type { Adoption, Operation } from "../../model/operation.ts";
 import { nameKey, type ObjectName, type ResourceMeta } from "../../model/resource.ts";
+import { ownerOfRule } from "../../model/rule-id.ts";
 import type { WafFault } from "../../model/waf-result.ts";
 import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { DesiredState } from "../../plan/instance/desired.ts";
@@ -139,7 +140,7 @@ function subjectOf(operation: Operation, { inventory, desired }: Basis): Pick<Dr
 }
 
 function ownersOfRules(rules: readonly string[]): EntryOwners {
-  return writeOwners(rules.map((name) => ({ kind: "WafIpRule", name, source: undefined })));
+  return writeOwners(rules.map((id) => ownerOfRule(id, undefined)));
 }
 
 /** `blocklist +192.0.2.1`, and for an origin `origins +host type`. */

@@ -5,6 +5,10 @@ import { TimeSlices } from "../../async/time-slices.ts";
 import { mapConcurrently } from "../../async/map-concurrently.ts";
 import type { Condition } from "../../api/conditions.ts";
 import type { InstanceMemory } from "./instance-memory.ts";
+import type { JudgedRule } from "../../model/auto-block.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
+import { autoBlockStatus } from "../status/auto-block-status.ts";
 import { cacheClearStatus } from "../cache-clear/cache-clear-status.ts";
 import { instanceStatus } from "../status/instance-status.ts";
 import { originStatus } from "../status/origin-status.ts";
@@ -14,6 +18,7 @@ import { withoutUndefined, writeStatus } from "../status/write-status.ts";
 import type { RunFacts } from "../facts.ts";
 import type { DeclaredCacheClear } from "../../model/declared.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
+import { nameKey } from "../../model/resource.ts";
 import type { StatusPort } from "../ports.ts";
 
 /** Statuses are many and small: one after another they take long, and all at once they delay other requests. */
@@ -114,11 +119,19 @@ async function reportObjects(
   await mapConcurrently(ownersFirst, statusesAtOnceMax, async (rule) => {
     if (rule.rule.meta.deleting) return;
     const changedMs = memory.ruleChangedMs.get(rule.id);
-    await report(rule.rule.meta, (before) => ruleStatus(before, rule, facts, changedMs));
+    const judged = judgedOf(facts.gathered, rule);
+    await report(rule.rule.meta, (before) =>
+      judged === undefined ? ruleStatus(before, rule, facts, changedMs) : autoBlockStatus(before, rule, judged, facts),
+    );
   });
   for (const origin of facts.desired.compiledOrigins) {
     await report(origin.origin.meta, (before) => originStatus(before, origin, facts));
   }
+}
+
+function judgedOf({ rules }: Gathered, { rule }: CompiledRule): JudgedRule | undefined {
+  if (rule.meta.kind !== "WafAutoBlock") return undefined;
+  return rules.find((one) => one.judged !== undefined && nameKey(one.rule.meta) === nameKey(rule.meta))?.judged;
 }
 
 /** Whether more than figures of speed and time differ. */

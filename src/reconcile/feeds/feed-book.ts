@@ -67,6 +67,21 @@ export class FeedBook {
     this.dropEnded();
   }
 
+  /** Loads what another process has stored in the meantime. */
+  async follow(signal: AbortSignal): Promise<void> {
+    const { store } = this.#ports;
+    await mapConcurrently([...this.#known.values()], fetchesMax, async ({ feed }) => {
+      if (signal.aborted || (await store.hasChanged?.(feed.meta)) !== true) return;
+      const stored = await store.load(feed.meta);
+      const known = this.#known.get(nameKey(feed.meta));
+      if (!stored.ok || stored.state === undefined || known === undefined) return;
+      known.state = adapted(stored.state, known.feed);
+      known.storeProblem = undefined;
+      if (stored.state.good?.content.entries !== known.content?.entries) this.#use(known, stored.state.good?.content);
+    });
+    this.dropEnded();
+  }
+
   /** Fetches all feeds that are due. Afterwards, the status of each feed is current. */
   async refresh(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ports;

@@ -11,6 +11,8 @@ import type { StatusPort } from "../ports.ts";
 export interface FeedStore {
   /** Undefined if there is none; `problem` if it could not be read. */
   load(feed: ObjectName): Promise<StoredFeed>;
+  /** Whether another process has stored something since the last `load` or `save`. Absent where there is none. Never rejects. */
+  hasChanged?(feed: ObjectName): Promise<boolean>;
   /** Undefined on success, otherwise the reason. */
   save(feed: ObjectName, state: FeedState): Promise<string | undefined>;
 }

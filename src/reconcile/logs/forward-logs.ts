@@ -6,6 +6,7 @@
 // forwards entries again and never misses one; and where nothing crashes, each is forwarded once.
 import { upwardBackOffDelayMs } from "../../async/back-off.ts";
 import { requestedAtAnnotation } from "../../api/kinds.ts";
+import type { ReadingReport } from "../../model/auto-block.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { ObjectName } from "../../model/resource.ts";
 import { admitInstance, attemptOf } from "../../plan/access/admit-instance.ts";
@@ -14,7 +15,8 @@ import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import type { ForwardResult } from "./forward-run.ts";
 import { ForwardRun } from "./forward-run.ts";
 import { reportLogs, reportNoLogs, writeReport } from "./forward-status.ts";
-import type { LogsReason } from "./forward-status.ts";
+import type { LogsFinding, LogsReason } from "./forward-status.ts";
+import { wantsJudging } from "./judge-rows.ts";
 
 const retryBaseMs = 2_000;
 const retryMsMax = 300_000;
@@ -44,17 +46,17 @@ export async function forwardLogs(
   if (gathered === undefined) return { isOver: true, wakeAtMs: undefined };
   const { meta, logs } = gathered.instance;
   if (meta.deleting) return { isOver: false, wakeAtMs: undefined };
-  if (!logs.enabled) {
+  if (!logs.enabled) await reportNoLogs(ports.status, meta, memory);
+  if (!logs.enabled && !wantsJudging(gathered)) {
     memory.cursor = undefined;
     memory.due = undefined;
     ports.observer.remembered?.(meta, 0);
-    await reportNoLogs(ports.status, meta, memory);
     if (memory.report === undefined) return { isOver: true, wakeAtMs: undefined };
     return { isOver: false, wakeAtMs: ports.clock.nowMs() + reportAgainMs };
   }
   const waitUntilMs = domainAwaitedUntil(gathered, ports, memory);
   if (waitUntilMs !== undefined) return { isOver: false, wakeAtMs: waitUntilMs };
-  const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", logs);
+  const attempt = attemptOf(gathered, meta.annotations[requestedAtAnnotation] ?? "", [logs, gathered.autoBlocks]);
   const { due } = memory;
   if (due === undefined || due.attempt !== attempt || ports.clock.nowMs() >= due.atMs) {
     const dueMs = await forwardOnce(gathered, ports, memory);
@@ -97,7 +99,10 @@ async function forwardOnce(
       : blockedBy(admission);
   observer.remembered?.(meta, memory.cursor?.rowsKept ?? 0);
   if (result.kind === "Stopped") return ports.stopping.aborted ? undefined : clock.nowMs() + notLeadingMs;
-  if (result.finding !== undefined) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
+  if (result.finding !== undefined) {
+    ports.blocks.report(meta, readingOf(result.finding));
+    if (logs.enabled) await reportLogs(status, meta, memory, result.finding, clock.nowMs());
+  }
   const nextMs = Math.max(startMs + logs.intervalMs, clock.nowMs() + pauseMsMin);
   if (result.kind === "Done") {
     memory.failures = 0;
@@ -114,6 +119,12 @@ async function forwardOnce(
   memory.failures += 1;
   const options = { attempt: memory.failures, baseMs: retryBaseMs, maxMs: retryMsMax, random: ports.random };
   return clock.nowMs() + Math.max(upwardBackOffDelayMs(options), fault?.retryAfterMs ?? 0);
+}
+
+/** The same for WafAutoBlocks, for which nothing is forwarded. */
+function readingOf(finding: LogsFinding): ReadingReport {
+  if (finding.reason !== "Forwarded") return finding;
+  return { status: "True", reason: "Judged", message: "New blocked requests are judged." };
 }
 
 const blockedReasons: Readonly<Record<Extract<Admission, { kind: "Blocked" }>["blocker"], LogsReason>> = {

@@ -1,11 +1,15 @@
 // What the forwarding of logs needs from the world, and what the process remembers of one instance between two runs.
 import type { Clock } from "../../async/clock.ts";
 import type { ApiKey } from "../../model/api-key.ts";
+import type { DeclaredAutoBlock, JudgedEntry, ReadingReport } from "../../model/auto-block.ts";
 import type { DeclaredInstance, LogForwarding } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { ObjectName, ResourceMeta } from "../../model/resource.ts";
 import type { WafFault } from "../../model/waf-result.ts";
+import { Judges } from "../../plan/blocking/judges.ts";
+import type { PublishedJudgements } from "../../plan/blocking/judges.ts";
+import type { SavedJudges } from "../../plan/blocking/saved-judges.ts";
 import type { LogCursor, SavedLogCursor } from "../../plan/logs/cursor.ts";
 import type { LogLimits } from "../../plan/logs/hour-usage.ts";
 import { HourUsage } from "../../plan/logs/hour-usage.ts";
@@ -18,6 +22,8 @@ export interface LogRecord {
   readonly forwarded: number;
   /** Milliseconds since 1970, of the newest forwarded entry. */
   readonly lastEntryMs?: number;
+  /** What the rows that the cursor knows came to for WafAutoBlocks. */
+  readonly judges?: SavedJudges;
 }
 
 /** `record` is undefined where there is none; it is what was saved, or what another writer made of it. */
@@ -59,6 +65,14 @@ export interface LogStatusPort extends Pick<StatusPort, "read" | "event"> {
   update(instance: ResourceMeta, change: StatusChange): Promise<void>;
 }
 
+/** Who wants to know what the rows came to for WafAutoBlocks. Must not throw. */
+export interface BlockPublisher {
+  /** Recorded, with the position in the log. */
+  publish(instance: ObjectName, judgements: PublishedJudgements): void;
+  report(instance: ObjectName, reading: ReadingReport): void;
+  listed?(block: DeclaredAutoBlock, listed: readonly JudgedEntry[]): void;
+}
+
 export interface ForwardLogsPorts {
   readonly source: Pick<SourcePort, "gather">;
   /** Why the operator may not call this base URL, in a sentence; undefined if it may. */
@@ -68,6 +82,7 @@ export interface ForwardLogsPorts {
   readonly openLogs: (instance: DeclaredInstance, key: ApiKey) => LogPort;
   readonly outputOf: (output: LogForwarding["output"]) => LogOutputPort;
   readonly records: LogRecordPort;
+  readonly blocks: BlockPublisher;
   /** The rest is as in `defaultLogLimits`. */
   readonly limits?: Partial<LogLimits>;
   readonly status: LogStatusPort;
@@ -93,6 +108,8 @@ export interface ForwardMemory {
   readonly usage: HourUsage;
   /** Undefined until it was loaded, and after another writer has saved it. */
   cursor: LogCursor | undefined;
+  /** Know the same rows as the cursor. */
+  judges: Judges;
   revision: string;
   forwarded: number;
   lastEntryMs: number | undefined;
@@ -116,6 +133,7 @@ export function newForwardMemory(usage = new HourUsage()): ForwardMemory {
   return {
     usage,
     cursor: undefined,
+    judges: new Judges(undefined),
     revision: "",
     forwarded: 0,
     lastEntryMs: undefined,

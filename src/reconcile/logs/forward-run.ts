@@ -5,18 +5,21 @@ import type { DeclaredInstance } from "../../model/declared.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { LogEntry } from "../../model/log-entry.ts";
 import type { WafFault } from "../../model/waf-result.ts";
+import { Judges } from "../../plan/blocking/judges.ts";
 import { LogCursor } from "../../plan/logs/cursor.ts";
 import type { DayRange } from "../../plan/logs/cursor.ts";
 import { defaultLogLimits } from "../../plan/logs/hour-usage.ts";
 import type { LogLimits } from "../../plan/logs/hour-usage.ts";
-import { firstKeptDay, logPlans } from "../../plan/logs/retention.ts";
 import { dayDefects } from "./day-defects.ts";
+import { daysToRead, firstOfLookback } from "./forward-days.ts";
 import { dayProblem, restOfDay, restOfHour } from "./forward-limits.ts";
 import type { Resting } from "./forward-limits.ts";
 import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
 import { faultFinding, reportLogs } from "./forward-status.ts";
 import type { LogsFinding } from "./forward-status.ts";
-import { dayOf, formatDay } from "./log-days.ts";
+import { judging } from "./judge-rows.ts";
+import type { JudgeRows } from "./judge-rows.ts";
+import { formatDay } from "./log-days.ts";
 import { readLogRecord } from "./log-record.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
 import type { LogPiece } from "./read-logs.ts";
@@ -25,8 +28,6 @@ import type { LogPiece } from "./read-logs.ts";
 export const entriesPerWrite = 500;
 /** How long a long run may forward entries without recording them. */
 const recordIntervalMs = 30_000;
-/** The API keeps nothing longer, whatever the plan. */
-const daysKeptMax = 365;
 const emittedMax = 100;
 
 /** `finding` is undefined where there is nothing to report. */
@@ -47,6 +48,7 @@ export class ForwardRun {
   readonly #ports: ForwardLogsPorts;
   readonly #memory: ForwardMemory;
   readonly #limits: LogLimits;
+  #judge: JudgeRows = () => [];
   /** Days were read that had nothing to forward: worth recording, but not urgent. */
   #hasMoved = false;
 
@@ -68,6 +70,7 @@ export class ForwardRun {
     if (unsaved !== undefined) return unsaved;
     const cursor = memory.cursor ?? (await this.#load());
     if (!(cursor instanceof LogCursor)) return cursor;
+    this.#judge = judging(this.#gathered, memory.judges);
     memory.savedAtMs = clock.nowMs();
     const resting = this.#resting();
     if (resting !== undefined) return resting;
@@ -77,11 +80,12 @@ export class ForwardRun {
     const mayRead = (): boolean => memory.usage.takePage(clock.nowMs(), limits);
     const pieces = readLogs({ waf, clock, random, stopping }, { days, markOf: (day) => cursor.markOf(day), mayRead });
     const ended = await this.#takeAll(cursor, pieces);
-    if (ended === undefined) cursor.forgetBefore(this.#firstOfLookback());
+    if (ended === undefined) cursor.forgetBefore(firstOfLookback(this.#instance.logs, clock.nowMs()));
     if (ended?.kind === "Failed" && ended.finding?.reason === "CursorUnavailable") return ended;
     const problem = memory.isUnsaved || this.#hasMoved ? await this.#save() : undefined;
     if (ended !== undefined) return ended;
     if (problem !== undefined) return problem;
+    this.#ports.blocks.publish(this.#instance.meta, memory.judges.judgements());
     const message = `New blocked requests go to ${outputWords[this.#instance.logs.output]}.`;
     return { kind: "Done", finding: { status: "True", reason: "Forwarded", message } };
   }
@@ -141,11 +145,10 @@ export class ForwardRun {
   }
 
   async #forward(cursor: LogCursor, day: number, entries: readonly LogEntry[]): Promise<ForwardResult | undefined> {
-    const { outputOf, mayForward, domainOf, observer, clock } = this.#ports;
+    const { outputOf, mayForward, domainOf, observer, clock, blocks } = this.#ports;
     const limits = this.#limits;
     const { usage } = this.#memory;
     const { meta, logs } = this.#instance;
-    const output = outputOf(logs.output);
     const origin = { instance: meta, domain: domainOf(meta) };
     for (let start = 0; start < entries.length;) {
       const nowMs = clock.nowMs();
@@ -155,7 +158,8 @@ export class ForwardRun {
         return restOfHour({ used: "Rows", untilMs: usage.forgottenAt(nowMs) ?? nowMs }, limits);
       }
       const chunk = entries.slice(start, start + Math.min(entriesPerWrite, left));
-      const problem = mayForward() ? await output.write(origin, chunk) : "";
+      const write = async () => (logs.enabled ? await outputOf(logs.output).write(origin, chunk) : undefined);
+      const problem = mayForward() ? await write() : "";
       if (problem !== undefined) {
         cursor.giveBack(day, entries.slice(start));
         if (problem === "") return { kind: "Stopped" };
@@ -163,9 +167,11 @@ export class ForwardRun {
         return { kind: "Failed", finding: { status: "False", reason: "OutputUnavailable", message } };
       }
       this.#memory.isUnsaved = true;
-      this.#memory.forwarded += chunk.length;
       usage.rowsForwarded(nowMs, chunk.length);
       start += chunk.length;
+      for (const { block, listed } of this.#judge(chunk, clock.nowMs())) blocks.listed?.(block, listed);
+      if (!logs.enabled) continue;
+      this.#memory.forwarded += chunk.length;
       observer.forwarded?.(this.#gathered, chunk, logs.output);
       this.#noteNewest(chunk);
     }
@@ -189,11 +195,11 @@ export class ForwardRun {
   async #recordProgress(piece: LogPiece): Promise<ForwardResult | undefined> {
     const { clock, status } = this.#ports;
     const memory = this.#memory;
+    const { meta, logs } = this.#instance;
     const isLong = clock.nowMs() - memory.savedAtMs >= recordIntervalMs;
     if (!memory.isUnsaved || (piece.kind !== "DayDone" && !isLong)) return undefined;
     const problem = await this.#save();
-    if (problem !== undefined || !isLong) return problem;
-    const { meta } = this.#instance;
+    if (problem !== undefined || !isLong || !logs.enabled) return problem;
     const message = `Older blocked requests are still being read: those of ${formatDay(piece.day)}.`;
     const finding = { status: "True", reason: "CatchingUp", message } as const;
     await reportLogs(status, meta, memory, finding, clock.nowMs());
@@ -201,7 +207,7 @@ export class ForwardRun {
   }
 
   async #load(): Promise<LogCursor | ForwardResult> {
-    const { records, random } = this.#ports;
+    const { records, random, clock, blocks } = this.#ports;
     const memory = this.#memory;
     const loaded = await records.load(this.#instance.meta);
     if (loaded.state === "Unreachable") return cursorUnavailable(loaded.problem);
@@ -215,14 +221,17 @@ export class ForwardRun {
     memory.revision = revision;
     memory.forwarded = known?.forwarded ?? memory.forwarded;
     memory.lastEntryMs = known?.lastEntryMs ?? memory.lastEntryMs;
-    memory.cursor = known?.cursor ?? new LogCursor(this.#firstOfLookback(), randomSeed(random));
+    const { logs, meta } = this.#instance;
+    memory.cursor = known?.cursor ?? new LogCursor(firstOfLookback(logs, clock.nowMs()), randomSeed(random));
+    memory.judges = known?.judges ?? new Judges(undefined);
     memory.isUnsaved = false;
+    blocks.publish(meta, memory.judges.judgements());
     return memory.cursor;
   }
 
   /** Undefined when it is recorded; or when there is no room for it, which an event reports. */
   async #save(): Promise<ForwardResult | undefined> {
-    const { records, clock } = this.#ports;
+    const { records, clock, blocks } = this.#ports;
     const memory = this.#memory;
     const { meta } = this.#instance;
     const { cursor } = memory;
@@ -230,11 +239,14 @@ export class ForwardRun {
     memory.savedAtMs = clock.nowMs();
     for (;;) {
       const { forwarded, lastEntryMs } = memory;
-      const record: LogRecord = { cursor: cursor.save(), forwarded, ...(lastEntryMs !== undefined && { lastEntryMs }) };
+      const judges = memory.judges.save();
+      const newest = lastEntryMs === undefined ? {} : { lastEntryMs };
+      const record: LogRecord = { cursor: cursor.save(), forwarded, judges, ...newest };
       const saved = await records.save(meta, record, memory.revision);
       if (saved.state === "Saved") {
         memory.revision = saved.revision;
         memory.isUnsaved = false;
+        blocks.publish(meta, memory.judges.judgements());
         return undefined;
       }
       // Each time there is one day less.
@@ -252,27 +264,13 @@ export class ForwardRun {
     }
   }
 
-  #firstOfLookback(): number {
-    const nowMs = this.#ports.clock.nowMs();
-    return Math.max(dayOf(nowMs - this.#instance.logs.lookbackMs), this.#firstKept());
-  }
-
-  #firstKept(): number {
-    const today = dayOf(this.#ports.clock.nowMs());
-    const plan = logPlans.find((one) => one === this.#instance.logs.plan);
-    return plan === undefined ? today - daysKeptMax + 1 : firstKeptDay(plan, today);
-  }
-
   #daysToRead(cursor: LogCursor): DayRange {
-    const today = dayOf(this.#ports.clock.nowMs());
-    const { firstDay, lastDay } = cursor.daysToRead(today, today - this.#firstOfLookback());
-    const firstKept = this.#firstKept();
-    if (cursor.nextDay < firstKept) {
-      const lost = `${formatDay(cursor.nextDay)} to ${formatDay(firstKept - 1)}`;
-      const message = `Blocked requests of ${lost} were not forwarded, and the API no longer keeps them.`;
-      this.#emitOnce("lost", message, "LogEntriesLost");
-    }
-    return { firstDay: Math.max(firstDay, firstKept), lastDay };
+    const { days, lost } = daysToRead(cursor, this.#instance.logs, this.#ports.clock.nowMs());
+    if (lost === undefined) return days;
+    const named = `${formatDay(lost.firstDay)} to ${formatDay(lost.lastDay)}`;
+    const message = `Blocked requests of ${named} were not forwarded, and the API no longer keeps them.`;
+    this.#emitOnce("lost", message, "LogEntriesLost");
+    return days;
   }
 
   #emitTooLarge(closed: number | undefined): void {

@@ -1,6 +1,7 @@
 // Emits events about added, removed and adopted entries: one per rule, with the first entries, on the rule and on the instance.
 // If many rules changed, the instance gets a single summary instead.
 import type { Entry } from "../../model/entry.ts";
+import { ruleLabel } from "../../model/rule-id.ts";
 import type { Adoption } from "../../model/operation.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import { counted, inThousands } from "../../model/sentence.ts";
@@ -92,7 +93,7 @@ const prepositions = { Added: "for", Removed: "of", Adopted: "for" } as const;
 function changeInWords(change: Change, { rule, entries, count }: RuleChange): string {
   const left = count - entries.length;
   const more = left > 0 ? ` and ${inThousands(left)} more` : "";
-  const whose = rule === undefined ? "without a recorded rule" : `${prepositions[change]} WafIpRule ${rule}`;
+  const whose = rule === undefined ? "without a recorded rule" : `${prepositions[change]} ${ruleLabel(rule)}`;
   return `${change} ${counted(count, "entry", "entries")} ${whose}: ${entries.join(", ")}${more}.`;
 }
 
@@ -100,7 +101,7 @@ function sumInWords(change: Change, changes: readonly RuleChange[]): string {
   const total = changes.reduce((sum, { count }) => sum + count, 0);
   const largest = changes.toSorted((a, b) => b.count - a.count).slice(0, rulesOnInstanceMax);
   const names = largest.map(({ rule, count }) => {
-    return `${inThousands(count)} ${rule === undefined ? "without a recorded rule" : `${prepositions[change]} WafIpRule ${rule}`}`;
+    return `${inThousands(count)} ${rule === undefined ? "without a recorded rule" : `${prepositions[change]} ${ruleLabel(rule)}`}`;
   });
   const left = inThousands(changes.length - largest.length);
   const rules = `${inThousands(changes.length)} rules`;

@@ -38,7 +38,8 @@ export function instanceStatus(
     ...before,
     observedGeneration: meta.generation,
     conditions: [...conditions],
-    attachedRules: facts.desired.rules.filter(({ isAttached }) => isAttached).length,
+    attachedRules: facts.desired.rules.filter(({ isAttached, rule }) => isAttached && rule.meta.kind === "WafIpRule")
+      .length,
     attachedOrigins: facts.desired.compiledOrigins.filter(({ isAttached }) => isAttached).length,
     ...(lastSyncMs === undefined ? {} : { lastSyncTime: formatTime(lastSyncMs) }),
     ...observedPart(before, facts),

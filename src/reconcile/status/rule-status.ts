@@ -3,7 +3,7 @@ import { formatTime } from "../../api/conditions.ts";
 import type { WafIpRuleStatus } from "../../api/waf-ip-rule.ts";
 import type { Gathered, GatheredRule } from "../../model/gathered.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
-import { nameKey } from "../../model/resource.ts";
+import { ruleIdOf } from "../../model/rule-id.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { progressText, ruleProgress } from "../../plan/instance/progress.ts";
@@ -127,9 +127,9 @@ function entriesOf(parts: CompiledRule["parts"], source: string): number {
 const gatheredRules = new WeakMap<Gathered, ReadonlyMap<string, GatheredRule>>();
 
 function gatheredRule(gathered: Gathered, meta: ResourceMeta): GatheredRule | undefined {
-  const known = gatheredRules.get(gathered) ?? new Map(gathered.rules.map((one) => [nameKey(one.rule.meta), one]));
+  const known = gatheredRules.get(gathered) ?? new Map(gathered.rules.map((one) => [ruleIdOf(one.rule.meta), one]));
   gatheredRules.set(gathered, known);
-  return known.get(nameKey(meta));
+  return known.get(ruleIdOf(meta));
 }
 
 function firstEntries(items: readonly RejectedEntry[], bytesMax: number): WafIpRuleStatus["rejected"] {

@@ -17,9 +17,17 @@ const requestTimeoutMs = 10_000;
 
 export interface ApiKeysOptions {
   readonly api: ApiServer;
-  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly clock: Pick<Clock, "monotonicMs" | "nowMs">;
   /** Called when the last valid key of the instance has changed; `former` is undefined for the first one. */
   readonly onKey: (instance: ObjectName, former: ApiKey | undefined) => void;
+}
+
+export interface UsableKey {
+  /** The last valid key if the Secret has none any more; undefined if it never had one. */
+  readonly key: ApiKey | undefined;
+  /** When the read began: monotonic, and by the wall clock, because either clock can stand still or be set back. */
+  readonly readAtMs: number;
+  readonly readAtWallMs: number;
 }
 
 interface Known {
@@ -29,6 +37,7 @@ interface Known {
   result: GatheredKey | undefined;
   /** When the request for `result` started. */
   readAtMs: number;
+  readAtWallMs: number;
   reading: Promise<GatheredKey> | undefined;
   /** Whether it was requested at all, with any outcome. */
   tried: boolean;
@@ -62,6 +71,14 @@ export class ApiKeys {
   /** The last valid key of the instance. Reads nothing. */
   lastGood(instance: ObjectName): ApiKey | undefined {
     return this.#known.get(nameKey(instance))?.lastGood;
+  }
+
+  /** The key that the instance may be called with by the last answer; undefined if there is none. Reads nothing. */
+  usable(instance: ObjectName): UsableKey | undefined {
+    const known = this.#known.get(nameKey(instance));
+    if (known?.result === undefined) return undefined;
+    const key = known.result.state === "Present" ? known.result.key : known.lastGood;
+    return { key, readAtMs: known.readAtMs, readAtWallMs: known.readAtWallMs };
   }
 
   /** Whether the key of the instance was ever read, and its Secret and URL are unchanged. */
@@ -115,6 +132,7 @@ export class ApiKeys {
       lastGood: undefined,
       result: undefined,
       readAtMs: 0,
+      readAtWallMs: 0,
       reading: undefined,
       tried: false,
     };
@@ -123,7 +141,8 @@ export class ApiKeys {
   }
 
   async #readAnew(instance: DeclaredInstance, known: Known, nowMs: number): Promise<GatheredKey> {
-    const { api } = this.#options;
+    const { api, clock } = this.#options;
+    const wallMs = clock.nowMs();
     known.tried = true;
     const address = { namespace: instance.meta.namespace, name: instance.apiKeySecretRef.name };
     const read = await getObject<SecretObject>(api, secretType, address, { timeoutMs: requestTimeoutMs });
@@ -134,6 +153,7 @@ export class ApiKeys {
     }
     const result = read.ok ? keyOf(read.value, instance) : missing(instance, read.fault);
     known.readAtMs = nowMs;
+    known.readAtWallMs = wallMs;
     known.result = result;
     if (result.state === "Present") return this.#take(instance, known, result);
     return result;

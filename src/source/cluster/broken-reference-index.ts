@@ -1,4 +1,4 @@
-// The rules and origins in the cluster whose instance does not exist. They affect their former instance, which only its inventory
+// The rules, origins and automatic blocks in the cluster whose instance does not exist. They affect their former instance, which only its inventory
 // records. The index is updated only after changes of objects.
 import type { ObjectChange } from "../../kube/reflector.ts";
 import type { BrokenReference, BrokenReferences } from "../../model/gathered.ts";
@@ -39,7 +39,7 @@ export class BrokenReferenceIndex {
     const { byKind } = this.#stores;
     const problem = `WafInstance ${successor} continues WafInstance ${former}, which the object refers to.`;
     const objects = new Map<string, BrokenReference>();
-    for (const kind of ["WafIpRule", "WafOrigin"] as const) {
+    for (const kind of ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const) {
       for (const object of byKind[kind].listBy("instance", former)) {
         const parsed = parseObject(kind, object);
         if (!parsed.ok) continue;
@@ -53,7 +53,7 @@ export class BrokenReferenceIndex {
   #find(): Map<string, BrokenReference> {
     const { byKind } = this.#stores;
     const objects = new Map<string, BrokenReference>();
-    for (const kind of ["WafIpRule", "WafOrigin"] as const) {
+    for (const kind of ["WafIpRule", "WafOrigin", "WafAutoBlock"] as const) {
       const missing = byKind[kind]
         .valuesOf("instance")
         .filter((instance) => parseInstance(byKind.WafInstance.get(instance)) === undefined);

@@ -3,6 +3,7 @@
 import { apiGroup } from "../../api/kinds.ts";
 import type { Clock } from "../../async/clock.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
+import type { EventNote } from "../../kube/event-aggregate.ts";
 import { eventApi } from "../../kube/object-apis.ts";
 import { type EventDropReason, EventRecorder } from "../../kube/event-recorder.ts";
 import { isRecord } from "../../kube/kube-object.ts";
@@ -53,6 +54,8 @@ export interface ClusterRecords {
     removeFinalizer(instance: ResourceMeta): Promise<string | undefined>;
   };
   readonly status: ClusterStatus;
+  /** Emits an event about an object that is none of wafsync's kinds. */
+  emit(note: EventNote): void;
   /** The records of wafsync 0.1; undefined if they must not be moved. */
   readonly former: FormerRecordsOptions | undefined;
   /** Waits a while until records can be read, or until the signal aborts. Never rejects. */
@@ -100,6 +103,10 @@ class Records implements ClusterRecords {
     this.inventory = this.#inventory();
     this.lifecycle = this.#lifecycle(createInstanceFinalizers({ api, objectOf }));
     this.status = this.#status(createClusterStatus({ api, clock, objectOf, events: this.#events }));
+  }
+
+  emit(note: EventNote): void {
+    this.#events.record(note);
   }
 
   async whenUsable(signal: AbortSignal): Promise<void> {

@@ -6,7 +6,7 @@ import type { ApiServer } from "../../kube/api-server.ts";
 import type { ListWatchProblem } from "../../kube/list-watch.ts";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredInstance } from "../../model/declared.ts";
-import type { ConfirmedGathering, Gathered } from "../../model/gathered.ts";
+import type { ConfirmedGathering, Gathered, GatheredKey } from "../../model/gathered.ts";
 import {
   nameKey,
   type ObjectName,
@@ -15,7 +15,7 @@ import {
   type ResourceRef,
 } from "../../model/resource.ts";
 import { AddressTexts } from "./address-texts.ts";
-import { ApiKeys } from "./api-keys.ts";
+import { ApiKeys, type UsableKey } from "./api-keys.ts";
 import { type ClusterObject, dataKeysOf, instanceNameOf, typeOfKind } from "./cluster-object.ts";
 import { BrokenReferenceIndex } from "./broken-reference-index.ts";
 import { ClusterWatches, type WatchHealth } from "./cluster-watches.ts";
@@ -62,6 +62,8 @@ export interface ClusterSource {
   /** Every valid instance, ordered by name. */
   instances(): ObjectName[];
   readonly feeds: FeedObjects;
+  /** Whether any WafAutoBlock refers to the instance (`namespace/name`). */
+  hasAutoBlocks(instance: string): boolean;
   gather(instance: ObjectName): Promise<Gathered | undefined>;
   confirm(instance: ObjectName): Promise<ConfirmedGathering>;
   /** Increases with every change that concerns the instance. */
@@ -80,6 +82,10 @@ export interface ClusterSource {
   secretRefused(instance: ObjectName): void;
   /** Makes the next `gather` read the Secret and the ConfigMaps of the instance again. */
   forgetReads(instance: ObjectName): void;
+  /** The key, at most `ageMsMax` old; undefined if the instance does not exist or is invalid. Never rejects. */
+  readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined>;
+  /** The key that the instance may be called with by the last answer; undefined if there is none. Reads nothing. */
+  usableKey(instance: ObjectName): UsableKey | undefined;
   /** The last valid key, for the clean-up after the Secret was deleted. Reads nothing. */
   lastKey(instance: ObjectName): ApiKey | undefined;
   /** The object as last seen, without its managed fields; undefined if it does not exist. */
@@ -199,6 +205,10 @@ class WatchedCluster implements ClusterSource {
       .sort((left, right) => (nameKey(left) < nameKey(right) ? -1 : 1));
   }
 
+  hasAutoBlocks(instance: string): boolean {
+    return this.#stores.byKind.WafAutoBlock.listBy("instance", instance).length > 0;
+  }
+
   async gather(name: ObjectName): Promise<Gathered | undefined> {
     return await this.#gathering.gather(name);
   }
@@ -245,6 +255,15 @@ class WatchedCluster implements ClusterSource {
 
   forgetReads(instance: ObjectName): void {
     this.#changes.forgetReads(instance);
+  }
+
+  async readKey(instance: ObjectName, ageMsMax: number): Promise<GatheredKey | undefined> {
+    const declared = this.declared(instance);
+    return declared === undefined ? undefined : await this.#keys.read(declared, ageMsMax);
+  }
+
+  usableKey(instance: ObjectName): UsableKey | undefined {
+    return this.#keys.usable(instance);
   }
 
   lastKey(instance: ObjectName): ApiKey | undefined {

@@ -55,20 +55,23 @@ export async function readInstance(
   const known = await labelsFor(context, instance, new Set(scope.value.namespaces ?? []), scope.value.labels);
   if (!known.ok) return known;
   const reading: Reading = { context, instance, scope: scope.value, labelsOf: known.value };
-  const [rules, origins, cacheClears] = await Promise.all([
+  const [rules, origins, cacheClears, autoBlocks] = await Promise.all([
     listAttached(reading, "WafIpRule"),
     listAttached(reading, "WafOrigin"),
     listAttached(reading, "WafCacheClear"),
+    listAttached(reading, "WafAutoBlock"),
   ]);
   if (!rules.ok) return rules;
   if (!origins.ok) return origins;
   if (!cacheClears.ok) return cacheClears;
-  const objects = [...rules.value, ...origins.value, ...cacheClears.value];
+  if (!autoBlocks.ok) return autoBlocks;
+  const objects = [...rules.value, ...origins.value, ...cacheClears.value, ...autoBlocks.value];
   const namespaces = new Set(objects.map(({ metadata }) => metadata.namespace ?? ""));
   const labels = await labelsFor(context, instance, namespaces, scope.value.labels);
   if (!labels.ok) return labels;
-  const value = { instance, rules: rules.value, origins: origins.value, cacheClears: cacheClears.value };
-  return { ok: true, value: { ...value, labelsOf: labels.value } };
+  const listed = { rules: rules.value, origins: origins.value, cacheClears: cacheClears.value };
+  const value = { instance, ...listed, autoBlocks: autoBlocks.value, labelsOf: labels.value };
+  return { ok: true, value };
 }
 
 /**
@@ -95,7 +98,7 @@ export async function findTerminatingCrd({
   if (!read.ok && read.fault.code === "Forbidden") return { ok: true, value: undefined };
   if (!read.ok) return failedRead(`The kinds of ${apiGroup}`, read.fault);
   const resources = isRecord(read.value) && Array.isArray(read.value["resources"]) ? read.value["resources"] : [];
-  const terminating = (["WafInstance", "WafIpRule", "WafOrigin"] as const).find((kind) => {
+  const terminating = (["WafInstance", "WafIpRule", "WafOrigin", "WafAutoBlock"] as const).find((kind) => {
     const resource = resources.find((item) => isRecord(item) && item["name"] === typeOfKind(kind).plural) as unknown;
     return !isRecord(resource) || !Array.isArray(resource["verbs"]) || !resource["verbs"].includes("create");
   });

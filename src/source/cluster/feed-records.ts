@@ -62,6 +62,11 @@ export class FeedRecords {
     return { ok: true, state: whole };
   }
 
+  async hasChanged(feed: ObjectName): Promise<boolean> {
+    const read = await this.#get(feed, headName(feed));
+    return read.ok && read.value.metadata.resourceVersion !== this.#heads.get(nameKey(feed))?.resourceVersion;
+  }
+
   /** Undefined on success, otherwise the reason. */
   async save(feed: ObjectName, state: FeedState): Promise<string | undefined> {
     if (!this.#options.mayWrite()) return "This process must not write: it is stopping or does not hold the Lease.";

@@ -1,5 +1,6 @@
 // Assembles the objects of one instance from the stores or from fresh reads. Objects of namespaces without access are excluded.
 // Invalid objects are excluded too, but listed in the result, so that their entries are not removed.
+import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import type {
   DeclaredCacheClear,
   DeclaredInstance,
@@ -20,6 +21,7 @@ export interface InstanceObjects {
   readonly rules: readonly ClusterObject[];
   readonly origins: readonly ClusterObject[];
   readonly cacheClears: readonly ClusterObject[];
+  readonly autoBlocks: readonly ClusterObject[];
   /** Rules and origins whose `spec.instanceRef` cannot be read. */
   readonly unreadable: Readonly<Record<"WafIpRule" | "WafOrigin", readonly ClusterObject[]>>;
 }
@@ -29,7 +31,8 @@ export interface DeclaredObjects {
   readonly rules: readonly DeclaredRule[];
   readonly origins: readonly DeclaredOrigin[];
   readonly cacheClears: readonly DeclaredCacheClear[];
-  /** Why rules and origins are invalid, by `resourceKey`. */
+  readonly autoBlocks: readonly DeclaredAutoBlock[];
+  /** Why rules, origins and automatic blocks are invalid, by `resourceKey`. */
   readonly invalid: ReadonlyMap<string, string>;
 }
 
@@ -50,7 +53,7 @@ export function* parseAhead(
 }
 
 export function parseObjects(
-  { rules, origins, cacheClears, unreadable }: Omit<InstanceObjects, "instance">,
+  { rules, origins, cacheClears, autoBlocks, unreadable }: Omit<InstanceObjects, "instance">,
   attached: AttachedNamespaces,
 ): DeclaredObjects {
   const invalid = new Map<string, string>();
@@ -59,6 +62,7 @@ export function parseObjects(
     origins: parseAll("WafOrigin", origins, attached, invalid),
     // An invalid cache clear is not reported here, because it declares no entry.
     cacheClears: parseAll("WafCacheClear", cacheClears, attached, new Map()),
+    autoBlocks: parseAll("WafAutoBlock", autoBlocks, attached, invalid),
   };
   for (const kind of ["WafIpRule", "WafOrigin"] as const) {
     for (const object of attached.only(kind, unreadable[kind])) {
@@ -74,14 +78,15 @@ export function namespacesOf({
   rules,
   origins,
   cacheClears,
-}: Pick<DeclaredObjects, "rules" | "origins" | "cacheClears">): Set<string> {
-  return new Set([...rules, ...origins, ...cacheClears].map(({ meta }) => meta.namespace));
+  autoBlocks,
+}: Pick<DeclaredObjects, "rules" | "origins" | "cacheClears" | "autoBlocks">): Set<string> {
+  return new Set([...rules, ...origins, ...cacheClears, ...autoBlocks].map(({ meta }) => meta.namespace));
 }
 
 /** @param gaps Why objects may be missing although they were not deleted, one sentence each. */
 export function assembleGathered(
   instance: DeclaredInstance,
-  { origins, cacheClears, invalid }: DeclaredObjects,
+  { origins, cacheClears, autoBlocks, invalid }: DeclaredObjects,
   { key, rules, sameKey, problems }: References,
   {
     gaps,
@@ -92,7 +97,8 @@ export function assembleGathered(
 ): Gathered {
   const invalidObjects = invalid.size === 0 ? {} : { invalidObjects: invalid };
   const brokenSources = [...gaps, ...problems];
-  return { instance, key, rules, origins, cacheClears, brokenSources, sameKey, ...invalidObjects, ...rest };
+  const blocks = autoBlocks.length === 0 ? {} : { autoBlocks };
+  return { instance, key, rules, origins, cacheClears, brokenSources, sameKey, ...blocks, ...invalidObjects, ...rest };
 }
 
 function parseAll<Kind extends GuestKind>(

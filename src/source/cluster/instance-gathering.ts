@@ -45,7 +45,7 @@ export class InstanceGathering {
   /** From the stores; undefined if there is no such instance. */
   async gather(name: ObjectName): Promise<Gathered | undefined> {
     const { clock, references, watches } = this.#options;
-    const { WafInstance, WafIpRule, WafOrigin, WafCacheClear } = watches.stores.byKind;
+    const { WafInstance, WafIpRule, WafOrigin, WafCacheClear, WafAutoBlock } = watches.stores.byKind;
     const key = nameKey(name);
     const instance = parseInstance(WafInstance.get(key));
     if (instance === undefined) return undefined;
@@ -56,6 +56,7 @@ export class InstanceGathering {
       rules: WafIpRule.listBy("instance", key),
       origins: WafOrigin.listBy("instance", key),
       cacheClears: WafCacheClear.listBy("instance", key),
+      autoBlocks: WafAutoBlock.listBy("instance", key),
       unreadable: this.#unreadable(),
     };
     const attached = new AttachedNamespaces(instance, labelsOf);

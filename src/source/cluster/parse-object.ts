@@ -5,6 +5,7 @@ import { parseMetadata } from "../../api/parse-metadata.ts";
 import { parseResource } from "../../api/parse-resource.ts";
 import type { ResourceFault } from "../../api/resource-fault.ts";
 import {
+  toDeclaredAutoBlock,
   toDeclaredCacheClear,
   toDeclaredFeed,
   toDeclaredInstance,
@@ -12,6 +13,7 @@ import {
   toDeclaredRule,
   toResourceMeta,
 } from "../../api/to-declared.ts";
+import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { ResourceKind, ResourceMeta } from "../../model/resource.ts";
@@ -24,6 +26,7 @@ export interface DeclaredByKind {
   readonly WafOrigin: DeclaredOrigin;
   readonly WafCacheClear: DeclaredCacheClear;
   readonly WafFeed: DeclaredFeed;
+  readonly WafAutoBlock: DeclaredAutoBlock;
 }
 
 export type ParsedObject<T> =
@@ -95,6 +98,8 @@ function toDeclared(resource: CustomResource): DeclaredByKind[ResourceKind] {
       return toDeclaredCacheClear(resource);
     case "WafFeed":
       return toDeclaredFeed(resource);
+    case "WafAutoBlock":
+      return toDeclaredAutoBlock(resource);
   }
 }
 

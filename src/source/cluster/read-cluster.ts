@@ -90,13 +90,15 @@ class Reader {
     if (!parsed.ok)
       return { ok: false, problem: `WafInstance ${nameKey(name)} is invalid: ${parsed.problem}` } as const;
     const instance = parsed.declared;
-    const [ruleObjects, originObjects] = [
+    const [ruleObjects, originObjects, blockObjects] = [
       await this.#attached("WafIpRule", name),
       await this.#attached("WafOrigin", name),
+      await this.#attached("WafAutoBlock", name),
     ];
     this.#ruleObjects = ruleObjects;
     const declaredRules = ruleObjects.flatMap((object) => this.#parsed("WafIpRule", object));
     const origins = originObjects.flatMap((object) => this.#parsed("WafOrigin", object));
+    const autoBlocks = blockObjects.flatMap((object) => this.#parsed("WafAutoBlock", object));
     const rules: GatheredRule[] = [];
     for (const rule of declaredRules) {
       const { texts, problems } = await this.#texts.read(rule, { notBeforeMs: 0, bypassWatch: true });
@@ -110,7 +112,8 @@ class Reader {
       rules,
       origins,
       cacheClears: [],
-      namespaceLabels: await this.#labels(instance.meta.namespace, [...declaredRules, ...origins]),
+      ...(autoBlocks.length > 0 && { autoBlocks }),
+      namespaceLabels: await this.#labels(instance.meta.namespace, [...declaredRules, ...origins, ...autoBlocks]),
       brokenSources: [],
       sameKey: [],
     };
@@ -152,7 +155,7 @@ class Reader {
     return slimObject(kind, object, undefined);
   }
 
-  #parsed<Kind extends "WafIpRule" | "WafOrigin">(kind: Kind, object: ClusterObject) {
+  #parsed<Kind extends "WafIpRule" | "WafOrigin" | "WafAutoBlock">(kind: Kind, object: ClusterObject) {
     const parsed = parseObject(kind, this.#keep(kind, object));
     if (parsed.ok) return [parsed.declared];
     const { namespace = "", name } = object.metadata;

@@ -1,6 +1,7 @@
 // One object of a directory, with its place.
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import type { ObjectName } from "../../model/resource.ts";
 
@@ -39,4 +40,5 @@ export type DirectoryItem =
   | (Placed & { readonly kind: "WafOrigin"; readonly declared: DeclaredOrigin; readonly lines: ReferenceLines })
   | (Placed & { readonly kind: "WafCacheClear"; readonly declared: DeclaredCacheClear; readonly lines: ReferenceLines })
   | (Placed & { readonly kind: "WafFeed"; readonly declared: DeclaredFeed })
+  | (Placed & { readonly kind: "WafAutoBlock"; readonly declared: DeclaredAutoBlock; readonly lines: ReferenceLines })
   | (Placed & CoreObject & { readonly textLines: ReadonlyMap<string, TextLines> });

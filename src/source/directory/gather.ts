@@ -31,7 +31,8 @@ export function gatherInstance(
   const rules = snapshot.rules.filter(belongs);
   const origins = snapshot.origins.filter(belongs);
   const cacheClears = snapshot.cacheClears.filter(belongs);
-  const namespaces = new Set([...rules, ...origins, ...cacheClears].map(({ meta }) => meta.namespace));
+  const autoBlocks = snapshot.autoBlocks.filter(belongs);
+  const namespaces = new Set([...rules, ...origins, ...cacheClears, ...autoBlocks].map(({ meta }) => meta.namespace));
   const key = keyOf(snapshot, instance, environmentKey);
   return {
     instance,
@@ -39,6 +40,7 @@ export function gatherInstance(
     rules: rules.map((rule) => ({ rule, texts: textsOf(snapshot, rule) })),
     origins,
     cacheClears,
+    ...(autoBlocks.length > 0 && { autoBlocks }),
     namespaceLabels: new Map([...namespaces].map((namespace) => [namespace, labelsOf(snapshot, namespace)])),
     brokenSources: brokenSourcesOf(snapshot, name),
     brokenReferences: brokenReferencesOf(snapshot),

@@ -5,6 +5,7 @@ import type { CustomResource } from "../../api/custom-resource.ts";
 import { nearestName } from "../../api/nearest-name.ts";
 import { type ResourceFault, resourceFault } from "../../api/resource-fault.ts";
 import {
+  toDeclaredAutoBlock,
   toDeclaredCacheClear,
   toDeclaredFeed,
   toDeclaredInstance,
@@ -131,6 +132,13 @@ function declaredItem(resource: CustomResource, place: Place): DirectoryItem {
       };
     case "WafFeed":
       return { ...common, kind, declared: toDeclaredFeed(resource, location) };
+    case "WafAutoBlock":
+      return {
+        ...common,
+        kind,
+        declared: toDeclaredAutoBlock(resource, location),
+        lines: referenceLines(resource, place),
+      };
   }
 }
 

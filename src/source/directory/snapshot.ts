@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ApiKey } from "../../model/api-key.ts";
 import type { DeclaredCacheClear, DeclaredInstance, DeclaredOrigin, DeclaredRule } from "../../model/declared.ts";
+import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
 import type { DeclaredFeed } from "../../model/declared-feed.ts";
 import { nameKey } from "../../model/resource.ts";
 import type { ObjectName } from "../../model/resource.ts";
@@ -27,6 +28,7 @@ export interface DirectorySnapshot {
   readonly origins: readonly DeclaredOrigin[];
   readonly cacheClears: readonly DeclaredCacheClear[];
   readonly feeds: readonly DeclaredFeed[];
+  readonly autoBlocks: readonly DeclaredAutoBlock[];
   readonly configMaps: ReadonlyMap<string, ConfigMapDocument>;
   readonly secrets: ReadonlyMap<string, SecretDocument>;
   /** By namespace; only those that have a Namespace document. */
@@ -59,6 +61,7 @@ export function assembleSnapshot(items: readonly DirectoryItem[], faults: readon
     origins: pick(kept, "WafOrigin").map(({ declared }) => declared),
     cacheClears: pick(kept, "WafCacheClear").map(({ declared }) => declared),
     feeds: pick(kept, "WafFeed").map(({ declared }) => declared),
+    autoBlocks: pick(kept, "WafAutoBlock").map(({ declared }) => declared),
     configMaps: new Map(pick(kept, "ConfigMap").map((item) => [nameKey(item.name), item])),
     secrets: new Map(pick(kept, "Secret").map((item) => [nameKey(item.name), secretDocument(item)])),
     namespaceLabels: new Map(pick(kept, "Namespace").map(({ name, labels }) => [name.name, labels])),
@@ -101,6 +104,7 @@ function scopeOf(item: DirectoryItem): RemovalScope {
     case "WafIpRule":
     case "WafOrigin":
     case "WafCacheClear":
+    case "WafAutoBlock":
       return item.declared.instance;
     case "WafFeed":
     case "ConfigMap":

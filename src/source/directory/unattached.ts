@@ -22,7 +22,7 @@ export interface Unattached {
 
 /** All objects that refer to an undeclared instance. */
 export function unattachedOf(snapshot: DirectorySnapshot): Unattached[] {
-  const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears];
+  const attachable = [...snapshot.rules, ...snapshot.origins, ...snapshot.cacheClears, ...snapshot.autoBlocks];
   return attachable
     .filter(({ instance }) => !snapshot.instances.has(nameKey(instance)))
     .map(({ meta, instance }) => ({
@@ -41,7 +41,7 @@ export function brokenReferencesOf(snapshot: DirectorySnapshot): BrokenReference
   if (known !== undefined) return known;
   const unattached = new Map(unattachedOf(snapshot).map((one) => [resourceKey(one.meta), one]));
   const objects = new Map<string, BrokenReference>();
-  for (const declared of [...snapshot.rules, ...snapshot.origins]) {
+  for (const declared of [...snapshot.rules, ...snapshot.origins, ...snapshot.autoBlocks]) {
     const key = resourceKey(declared.meta);
     const one = unattached.get(key);
     if (one !== undefined) objects.set(key, { declared, problem: one.problem, place: one.place });

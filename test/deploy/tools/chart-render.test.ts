@@ -56,6 +56,15 @@ await describeWithTools("the rendered chart", ["helm"], ({ files }) => {
     expect(await helm.render(moving)).toContain("- --migrate-config-map-records");
   });
 
+  test("passes the number of shards on only if there are several", async () => {
+    expect(await helm.render({})).not.toContain("--shards");
+    const text = await helm.render({ replicaCount: 3, operator: { shards: 3 } });
+    expect(text).toContain("- --shards=3");
+    expect(text).toContain("kind: Deployment");
+    expect(text).toContain("replicas: 3");
+    await expect(helm.render({ operator: { shards: 17 } })).rejects.toThrow("shards");
+  });
+
   test("refuses a Kubernetes that is too old", async () => {
     const ended = await helm.run(["template", "wafsync", chartFolder, "--kube-version", "1.30"]);
     expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining("requires kubeVersion: >=1.31.0-0")]);

@@ -15,6 +15,8 @@ const never = new AbortController().signal;
 let clock: VirtualClock;
 let status: RecordedStatus;
 let stored: Map<string, FeedState>;
+/** What this book has last loaded or saved. */
+let known: FeedState | undefined;
 let storeProblem: string | undefined;
 let outcomes: FetchOutcome[];
 let fetches: number;
@@ -30,10 +32,15 @@ const failed: FetchOutcome = { kind: "Failed", fault: { code: "HttpStatus", mess
 function aBook(): FeedBook {
   return new FeedBook({
     store: {
-      load: async () =>
-        storeProblem === undefined ? { ok: true, state: stored.get("x") } : { ok: false, problem: storeProblem },
+      load: async () => {
+        if (storeProblem !== undefined) return { ok: false, problem: storeProblem };
+        known = stored.get("x");
+        return { ok: true, state: known };
+      },
+      hasChanged: async () => stored.get("x") !== known,
       save: async (_, state) => {
         if (storeProblem === undefined) stored.set("x", state);
+        if (storeProblem === undefined) known = state;
         return storeProblem;
       },
     },
@@ -56,6 +63,7 @@ beforeEach(() => {
   clock = createVirtualClock();
   status = new RecordedStatus();
   stored = new Map();
+  known = undefined;
   storeProblem = undefined;
   outcomes = [];
   fetches = 0;
@@ -82,6 +90,23 @@ function conditionsOf(): readonly string[] {
 }
 
 describe("The book of feeds", () => {
+  test("uses what another process has fetched, and fetches nothing itself", async () => {
+    await book.declare([aFeed()]);
+    const follower = book;
+    book = aBook();
+    outcomes = [read(20)];
+    await round();
+    known = undefined;
+    const version = follower.version();
+    await follower.follow(never);
+    expect(follower.view(name)?.content?.entries).toEqual(used());
+    expect(follower.version()).toBeGreaterThan(version);
+    expect(fetches).toBe(1);
+    const current = follower.version();
+    await follower.follow(never);
+    expect(follower.version()).toBe(current);
+  });
+
   test("asks a source when it is due and not before, and says what it has", async () => {
     outcomes = [read(20), read(21)];
     await round();

@@ -3,6 +3,7 @@
 import {
   cacheClearDocument,
   crowdsecDocument,
+  autoBlockDocument,
   feedDocument,
   instanceDocument,
   originDocument,
@@ -165,7 +166,9 @@ const instanceCases: FaultyCase[] = [
   {
     title: "a grant of a kind that can't be granted",
     document: instanceDocument({ access: [{ namespaces: { from: "All" }, kinds: ["WafInstance"] }] }),
-    faults: ['spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, but is "WafInstance"'],
+    faults: [
+      'spec.access[0].kinds[0]: must be one of WafIpRule, WafOrigin, WafCacheClear, WafAutoBlock, but is "WafInstance"',
+    ],
   },
   {
     title: "a selector with an operator that wants values",
@@ -435,6 +438,38 @@ const feedCases: FaultyCase[] = [
   },
 ];
 
+const autoBlockCases: FaultyCase[] = [
+  {
+    title: "an automatic block after a single request, without end and for too many",
+    document: autoBlockDocument({ threshold: 1, repeatFactor: 11, maxEntries: 1001 }),
+    faults: [
+      "spec.threshold: must be at least 2",
+      "spec.repeatFactor: must be at most 10",
+      "spec.maxEntries: must be at most 1000",
+    ],
+  },
+  {
+    title: "an automatic block over a window that is too short",
+    document: autoBlockDocument({ window: "30s" }),
+    faults: ["spec.window: write a duration of at least 1m and at most 1d"],
+  },
+  {
+    title: "an automatic block that matches nothing that exists",
+    document: autoBlockDocument({ match: { countries: ["N1"], statuses: ["600"] } }),
+    faults: [
+      "spec.match.countries[0]: write two letters, for example NL",
+      "spec.match.statuses[0]: write an HTTP status, for example '403' or 4xx",
+    ],
+  },
+  {
+    title: "an automatic block with an exemption that is no network",
+    document: autoBlockDocument({ exempt: ["office"] }),
+    faults: [
+      "spec.exempt[0]: write an IPv4 or IPv6 address, or a network without host bits, for example 192.0.2.7, 10.0.0.0/8 or 2001:db8::/48",
+    ],
+  },
+];
+
 export const faultyCases: readonly FaultyCase[] = [
   ...urlCases,
   ...hostCases,
@@ -445,6 +480,7 @@ export const faultyCases: readonly FaultyCase[] = [
   ...ruleCases,
   ...otherCases,
   ...feedCases,
+  ...autoBlockCases,
 ];
 
 export const validDocuments: readonly (readonly [title: string, document: TestDocument])[] = [
@@ -467,7 +503,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
               ],
             },
           },
-          kinds: ["WafIpRule", "WafOrigin", "WafCacheClear"],
+          kinds: ["WafIpRule", "WafOrigin", "WafCacheClear", "WafAutoBlock"],
           actions: ["Block", "Allow"],
           maxEntries: 1000,
           maxPriority: 10,
@@ -574,6 +610,25 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       scenariosContaining: ["ssh"],
       scenariosNotContaining: ["http-probing"],
       types: ["ban", "captcha"],
+    }),
+  ],
+  ["the least that an automatic block needs", autoBlockDocument()],
+  [
+    "an automatic block with everything",
+    autoBlockDocument({
+      instanceRef: { name: "shop", namespace: "platform" },
+      mode: "Enforce",
+      match: { reasons: ["SQL"], countries: ["nl", "DE"], paths: ["/wp-*", "/login"], statuses: ["403", "5xx"] },
+      threshold: 50,
+      window: "5m",
+      groupBy: "Network",
+      networkPrefixLength: { ipv4: 28, ipv6: 56 },
+      ttl: "30m",
+      repeatFactor: 3,
+      maxTtl: "2d",
+      maxEntries: 20,
+      exempt: ["192.0.2.0/24", "2001:db8::7"],
+      suspend: true,
     }),
   ],
   ["the least that a cache clear needs", cacheClearDocument()],

@@ -30,6 +30,10 @@ export function cacheClearDocument(spec: Readonly<Record<string, unknown>> = {})
   return documentOf("WafCacheClear", { instanceRef, ...spec });
 }
 
+export function autoBlockDocument(spec: Readonly<Record<string, unknown>> = {}): TestDocument {
+  return documentOf("WafAutoBlock", { instanceRef, ...spec });
+}
+
 export function feedDocument(spec: Readonly<Record<string, unknown>> = {}): TestDocument {
   return documentOf("WafFeed", { http: { url: "https://lists.example.com/drop.txt" }, ...spec });
 }

@@ -9,6 +9,7 @@ export const plurals: Readonly<Record<ResourceKind, string>> = {
   WafOrigin: "waforigins",
   WafCacheClear: "wafcacheclears",
   WafFeed: "waffeeds",
+  WafAutoBlock: "wafautoblocks",
 };
 
 export interface Manifest {

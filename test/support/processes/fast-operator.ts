@@ -1,11 +1,17 @@
-// The operator with a clock that runs fast, for tests of what takes minutes: `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE]`.
+// The operator with a clock that runs fast, for tests of what takes minutes:
+// `fast-operator.ts KUBECONFIG TIMES_AS_FAST [LEASE [SHARDS POD_NAME]]`. Each call of a WAF names the pod in a header.
+import { subscribe } from "node:diagnostics_channel";
 import { createStopping } from "../../../src/app/stopping.ts";
 import { runOperator } from "../../../src/app/operator.ts";
 import { Redactor } from "../../../src/model/redactor.ts";
 import { createLogger } from "../../../src/telemetry/log.ts";
 import { fastClock } from "./fast-clock.ts";
 
-const [file = "", timesAsFast = "1", lease] = process.argv.slice(2);
+const [file = "", timesAsFast = "1", lease, shards = "1", podName = "wafsync-fast"] = process.argv.slice(2);
+subscribe("undici:request:create", (message) => {
+  const { request } = message as { readonly request: { addHeader(name: string, value: string): void } };
+  request.addHeader("x-pod", podName);
+});
 const clock = fastClock(Number(timesAsFast));
 const redactor = new Redactor();
 const stopping = createStopping(clock);
@@ -15,7 +21,8 @@ const { state } = await runOperator({
   kubeConfig: { file },
   namespace: undefined,
   lease: lease === undefined ? undefined : { namespace: "wafsync-system", name: lease },
-  podName: "wafsync-fast",
+  shards: Number(shards),
+  podName,
   migratesConfigMaps: false,
   baseUrls: { allowInsecureHttp: true, allowedBaseUrls: undefined, allowPrivateNetworks: true },
   feedPolicy: { allowInsecureHttp: true, allowPrivateFeeds: true },

@@ -4,6 +4,7 @@
 import { compactionMutations } from "./compaction-mutations.ts";
 import { feedMutations } from "./feed-mutations.ts";
 import { networkMutations } from "./network-mutations.ts";
+import { shardMutations } from "./shard-mutations.ts";
 
 export interface Mutation {
   /** What is switched off. */
@@ -211,7 +212,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "an unknown source puts the entries of a possibly renamed rule on hold",
     file: "src/plan/lists/holds.ts",
-    from: "push(byNamespace, namespaceOf(scope.rule), hold);",
+    from: "push(byNamespace, namespaceOfRule(scope.rule), hold);",
     to: "",
     foundBy: simulation,
   },
@@ -561,6 +562,7 @@ export const mutations: readonly Mutation[] = [
   ...compactionMutations,
   ...feedMutations,
   ...networkMutations,
+  ...shardMutations,
   {
     guard: "one call at a time",
     file: "src/waf/lane.ts",
@@ -581,5 +583,40 @@ export const mutations: readonly Mutation[] = [
     from: "if (ranges.length === 0) return text;",
     to: "if (ranges.length >= 0) return text;",
     foundBy: simulation,
+  },
+  {
+    guard: "exempt clients are not blocked automatically",
+    file: "src/plan/lists/judged-entries.ts",
+    from: ".filter(({ entry }) => exemptionOf(exemptions, entry) === undefined)",
+    to: "",
+    foundBy: "test/plan/instance/auto-blocks.test.ts",
+  },
+  {
+    guard: "automatic blocks end on time",
+    file: "src/plan/lists/judged-entries.ts",
+    from: "untilMs > nowMs && (grant",
+    to: "(grant",
+    foundBy: "test/plan/instance/auto-blocks.test.ts",
+  },
+  {
+    guard: "a client_ip that is not one address blocks nobody",
+    file: "src/plan/blocking/client-address.ts",
+    from: "const read = readAddress(text.trim());",
+    to: 'const read = readAddress(text.trim().split(/[,/]/)[0] ?? "");',
+    foundBy: "test/plan/blocking/judge.test.ts",
+  },
+  {
+    guard: "a single client does not get its network blocked",
+    file: "src/plan/blocking/judge.ts",
+    from: "found.sources >= sourcesOfNetworkMin && ",
+    to: "",
+    foundBy: "test/plan/blocking/judge.test.ts",
+  },
+  {
+    guard: "each row is judged once",
+    file: "src/reconcile/logs/forward-run.ts",
+    from: "memory.judges = known?.judges ?? new Judges(undefined);",
+    to: "",
+    foundBy: "test/reconcile/logs/judge-logs.test.ts",
   },
 ];

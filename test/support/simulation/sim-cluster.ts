@@ -110,6 +110,7 @@ export class SimCluster {
       WafOrigin: origins.get(nameKey(meta))?.meta,
       WafCacheClear: clears.get(nameKey(meta))?.meta,
       WafFeed: undefined,
+      WafAutoBlock: undefined,
     }[meta.kind];
     return found?.uid === meta.uid ? found : undefined;
   }

@@ -15,6 +15,7 @@ import type {
   StatusPort,
   WafPort,
 } from "../../../src/reconcile/ports.ts";
+import type { Permission } from "../../../src/waf/client.ts";
 import { createWafClient } from "../../../src/waf/client.ts";
 import type { HeldLane } from "../../../src/waf/lane-registry.ts";
 import { LaneRegistry } from "../../../src/waf/lane-registry.ts";
@@ -22,6 +23,9 @@ import type { Knowledge } from "./ledger.ts";
 import type { Life } from "./sim-time.ts";
 import { simTransport } from "./sim-transport.ts";
 import type { SimWorld } from "./sim-world.ts";
+
+/** When a replica looks again at an instance of another one. */
+const elsewhereMs = 300_000;
 
 interface Opened {
   readonly identity: string;
@@ -46,6 +50,9 @@ export class SimProcess {
   readonly #world: SimWorld;
   readonly #stopping = new AbortController();
   readonly #abandon = new AbortController();
+  /** With several replicas: ends the runs of this one when it gives its shard up. */
+  #giving = { stop: new AbortController(), abandon: new AbortController() };
+  readonly #runs = new Set<Promise<void>>();
   readonly #lanes: LaneRegistry;
   readonly #opened = new Map<string, Opened>();
   readonly #controller: InstanceController;
@@ -64,14 +71,18 @@ export class SimProcess {
     this.#feeds = new FeedLoop({ book: this.#book, feeds: () => world.feeds.declared(), clock });
     const ports = this.#ports();
     this.#controller = new InstanceController({
-      startRun: (instance) => ({
-        ports,
-        onOutcome: ({ result, facts }) => {
-          world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`);
-          if (facts !== undefined) world.ledger.reported(facts);
-        },
-        onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
-      }),
+      startRun: (instance) => {
+        if (!world.worksOn(this)) return Promise.resolve({ elsewhereUntilMs: clock.nowMs() + elsewhereMs });
+        return {
+          ports: { ...ports, ...this.#signals() },
+          onEnd: this.#begin(),
+          onOutcome: ({ result, facts }) => {
+            world.note(this, `run of ${nameKey(instance)} ended: ${JSON.stringify(result)}`);
+            if (facts !== undefined) world.ledger.reported(facts);
+          },
+          onError: (error) => world.defect(this, `A run of ${nameKey(instance)} threw ${describeError(error)}`),
+        };
+      },
       version: (instance) => ports.source.version(instance),
       clock,
       random: world.random,
@@ -109,6 +120,42 @@ export class SimProcess {
     for (const name of names) this.#wake(name, "change");
   }
 
+  /** Gives its shard up: resolves when none of its runs is in progress and it has forgotten them. */
+  async giveUp(graceMs: number): Promise<void> {
+    const { stop, abandon } = this.#giving;
+    stop.abort();
+    this.#world.time.after(graceMs, () => abandon.abort(), this.life);
+    while (this.#runs.size > 0) await Promise.all(this.#runs);
+    for (const name of this.#names()) this.#controller.forget(parsed(name));
+  }
+
+  /** Works on its shard from now on. */
+  takeOver(): void {
+    this.#giving = { stop: new AbortController(), abandon: new AbortController() };
+    for (const name of this.#names()) this.#wake(name, "shards changed");
+  }
+
+  #names(): Iterable<string> {
+    return this.#world.cluster.at(this.seen).instances.keys();
+  }
+
+  #begin(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#runs.add(promise);
+    return () => {
+      this.#runs.delete(promise);
+      resolve();
+    };
+  }
+
+  #signals(): Pick<ReconcilePorts, "stopping" | "abandon"> {
+    const { stop, abandon } = this.#giving;
+    return {
+      stopping: AbortSignal.any([this.#stopping.signal, stop.signal]),
+      abandon: AbortSignal.any([this.#abandon.signal, abandon.signal]),
+    };
+  }
+
   /** Asked to end: no new call. */
   stop(): void {
     this.#stopping.abort();
@@ -134,8 +181,7 @@ export class SimProcess {
   }
 
   #wake(name: string, reason: string): void {
-    const [namespace = "", plain = ""] = name.split("/");
-    this.#controller.wake({ namespace, name: plain }, reason);
+    this.#controller.wake(parsed(name), reason);
   }
 
   /** A call of a port. Whoever is killed at it never learns what came of it. */
@@ -244,6 +290,11 @@ export class SimProcess {
     };
   }
 
+  #permission(): Permission {
+    const isPermitted = this.mayWrite && this.#world.worksOn(this);
+    return isPermitted ? { permitted: true } : { permitted: false, reason: "The Lease is lost." };
+  }
+
   /** As the program does it: one client for each instance, and one lane for each base URL and key. */
   #open(instance: DeclaredInstance, key: ApiKey): WafPort {
     const name = nameKey(instance.meta);
@@ -271,12 +322,18 @@ export class SimProcess {
       requestTimeoutMs,
       lane,
       clock: this.#world.time.clockOf(this.life),
-      permit: () => (this.mayWrite ? { permitted: true } : { permitted: false, reason: "The Lease is lost." }),
+      permit: () => this.#permission(),
+      ...(this.#world.hasReplicas ? { permitRead: () => this.#permission() } : {}),
     });
     this.#opened.set(name, { identity, lane, port });
     void before?.lane.release();
     return port;
   }
+}
+
+function parsed(name: string): ObjectName {
+  const [namespace = "", plain = ""] = name.split("/");
+  return { namespace, name: plain };
 }
 
 const never = new Promise<never>(() => undefined);

@@ -40,6 +40,8 @@ export interface SimOptions {
   /** Whether ports take time. */
   readonly isSlow?: boolean;
   readonly hasFeeds?: boolean;
+  /** Whether several processes share the work: the one that `worker` names does it. */
+  readonly hasReplicas?: boolean;
 }
 
 export interface SimCall {
@@ -77,10 +79,14 @@ export class SimWorld {
   #strayWrites = 0;
   readonly #inventories = new Map<string, { readonly inventory: Inventory; readonly revision: number }>();
   #revision = 0;
+  readonly hasReplicas: boolean;
+  /** The replica that holds the shard of the key. */
+  worker: SimProcess | undefined;
   readonly #isSlow: boolean;
   #lastClearMs = 0;
 
-  constructor({ seed, isDirectory = false, isSlow = false, hasFeeds = false }: SimOptions) {
+  constructor({ seed, isDirectory = false, isSlow = false, hasFeeds = false, hasReplicas = false }: SimOptions) {
+    this.hasReplicas = hasReplicas;
     this.random = seededRandom(seed);
     this.cluster = new SimCluster(isDirectory, () => this.time.nowMs());
     this.#isSlow = isSlow;
@@ -106,6 +112,10 @@ export class SimWorld {
     this.processes = [...this.processes.filter(({ life }) => life.alive), process];
     this.note(process, "starts");
     return process;
+  }
+
+  worksOn(process: SimProcess): boolean {
+    return !this.hasReplicas || this.worker === process;
   }
 
   note(process: SimProcess | undefined, text: string): void {
@@ -296,6 +306,7 @@ export class SimWorld {
     this.calls.push({ name: describeRequest(request), atMs: this.time.nowMs() });
     const running = this.processes.reduce((sum, { inFlight }) => sum + inFlight, 0);
     if (running > 0) this.ledger.violation(`${describeRequest(request)} was sent while another request was under way`);
+    if (!this.worksOn(process)) this.ledger.violation(`${describeRequest(request)} by a replica without the shard`);
     process.inFlight += 1;
     if (request.path === "/api/origins" && request.method === "GET") this.#strayWrites = 0;
   }

@@ -55,10 +55,13 @@ class Installation {
   #staleShare = 0;
   #isQuiet = false;
   #callsToSettle = 0;
+  #isHandingOver = false;
 
   constructor(seed: number) {
     this.#seed = seed;
-    this.#world = new SimWorld({ seed, isDirectory: seed % 4 === 3, isSlow: true, hasFeeds: seed % 5 === 1 });
+    const [isDirectory, hasFeeds] = [seed % 4 === 3, seed % 5 === 1];
+    const hasReplicas = seed % 3 === 2 && !isDirectory && !hasFeeds;
+    this.#world = new SimWorld({ seed, isDirectory, isSlow: true, hasFeeds, hasReplicas });
     this.#users = new SimUsers(this.#world);
     const world = this.#world;
     world.waf.spell = spellings[world.pick(spellings.length)] ?? world.waf.spell;
@@ -77,7 +80,10 @@ class Installation {
       return world.chance(0.5) ? "Seconds" : "Write";
     };
     world.kills = () => !this.#isQuiet && world.chance(this.#killShare);
-    world.onKilled = () => this.#restartLater(world.pick(restartMsMax));
+    world.onKilled = () => {
+      if (world.hasReplicas) this.#followLater(takeoverMs);
+      this.#restartLater(world.pick(restartMsMax));
+    };
     world.saveFault = () => {
       if (this.#isQuiet || !world.chance(this.#faultShare / 3)) return undefined;
       world.counts.faults += 1;
@@ -90,6 +96,10 @@ class Installation {
   async run(): Promise<void> {
     const world = this.#world;
     this.#process = world.startProcess();
+    if (world.hasReplicas) {
+      world.worker = this.#process;
+      for (let more = 1 + world.pick(2); more > 0; more -= 1) world.startProcess();
+    }
     for (let deeds = deedsMin + world.pick(deedsMore); deeds > 0 && !this.#isBroken(); deeds -= 1) {
       this.#doSomething();
       await world.time.advance(this.#somewhile(), () => this.#isBroken());
@@ -129,6 +139,7 @@ class Installation {
     if (choice < 9) this.#users.declareSomething();
     else if (choice < 12) this.#users.changeByHand();
     else if (choice < 15) this.#changeWeather();
+    else if (choice === 15 && world.hasReplicas && world.chance(0.7)) this.#handOver();
     else if (choice === 15) this.#endProcess();
     else if (choice === 16) this.#users.approve();
     else if (choice === 17) this.#breakPort();
@@ -186,6 +197,36 @@ class Installation {
     world.time.after(takeoverMs, () => {
       process.kill();
       this.#restart();
+      if (world.hasReplicas) this.#followLater(0);
+    });
+  }
+
+  /** The shard goes to another replica, as when they are rebalanced. */
+  #handOver(): void {
+    const world = this.#world;
+    const former = world.worker;
+    if (former === undefined || !former.life.alive || this.#isHandingOver) return;
+    world.note(former, "gives the shard up");
+    this.#isHandingOver = true;
+    void former.giveUp(5_000).then(() => {
+      this.#isHandingOver = false;
+      if (world.worker === former && former.life.alive) world.worker = undefined;
+      this.#followLater(world.pick(4_000));
+    });
+  }
+
+  /** Another replica takes the shard over, if nobody holds it by then. */
+  #followLater(delayMs: number): void {
+    const world = this.#world;
+    world.time.after(delayMs, () => {
+      const living = world.processes.filter(({ life, mayWrite }) => life.alive && mayWrite);
+      if (world.worker !== undefined && living.includes(world.worker)) return;
+      const next = living[world.pick(living.length)];
+      if (next === undefined) return;
+      world.note(next, "takes the shard over");
+      world.worker = next;
+      this.#process = next;
+      next.takeOver();
     });
   }
 
@@ -196,10 +237,13 @@ class Installation {
   /** Its first list may come from an API server that is behind. */
   #restart(): void {
     const { cluster } = this.#world;
-    if (this.#process?.life.alive === true) return;
+    const { hasReplicas } = this.#world;
+    const isComplete = this.#world.processes.filter(({ life }) => life.alive).length > 1;
+    if (hasReplicas ? isComplete : this.#process?.life.alive === true) return;
     const behind = this.#isQuiet ? 0 : this.#world.pick(3);
     const process = this.#world.startProcess(Math.max(1, cluster.latest - behind));
     this.#process = process;
+    if (hasReplicas) this.#followLater(this.#world.pick(takeoverMs));
     this.#world.time.after(
       this.#isQuiet ? 0 : this.#world.pick(5_000),
       () => process.see(cluster.latest),
@@ -211,9 +255,11 @@ class Installation {
   #deliver(): void {
     const world = this.#world;
     const index = world.cluster.latest;
-    const process = this.#process;
-    const delayMs = this.#isQuiet ? 0 : world.pick([1, 500, watchLagMsMax][world.pick(3)] ?? 1);
-    if (process !== undefined) world.time.after(delayMs, () => process.see(index), process.life);
+    const watching = world.hasReplicas ? world.processes : [this.#process].filter((process) => process !== undefined);
+    for (const process of watching) {
+      const delayMs = this.#isQuiet ? 0 : world.pick([1, 500, watchLagMsMax][world.pick(3)] ?? 1);
+      world.time.after(delayMs, () => process.see(index), process.life);
+    }
   }
 
   #deliverFeeds(): void {

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import type { Condition } from "../../../src/api/conditions.ts";
 import { conditionFacts, isPublished } from "../../../src/api/reasons.ts";
 import { wafCacheClearDefinition } from "../../../src/api/waf-cache-clear.ts";
+import { wafAutoBlockDefinition } from "../../../src/api/waf-auto-block.ts";
 import { wafFeedDefinition } from "../../../src/api/waf-feed.ts";
 import { wafInstanceDefinition } from "../../../src/api/waf-instance.ts";
 import { wafIpRuleDefinition } from "../../../src/api/waf-ip-rule.ts";
@@ -20,6 +21,7 @@ const schemas: Readonly<Record<ResourceKind, z.ZodType>> = {
   WafOrigin: wafOriginDefinition.status,
   WafCacheClear: wafCacheClearDefinition.status,
   WafFeed: wafFeedDefinition.status,
+  WafAutoBlock: wafAutoBlockDefinition.status,
 };
 
 /** What is wrong with a status that is about to follow `before`, one sentence each. */

@@ -1,9 +1,11 @@
 // Everything around the forwarding of logs, in memory and in virtual time: the logs of a WAF, a record that survives the process,
 // an output that may fail, and looks that run in it as the process would run them.
+import type { JudgedEntry } from "../../../src/model/auto-block.ts";
 import type { DeclaredInstance } from "../../../src/model/declared.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { LogEntry, LogPage } from "../../../src/model/log-entry.ts";
 import type { WafFault, WafResult } from "../../../src/model/waf-result.ts";
+import type { PublishedJudgements } from "../../../src/plan/blocking/judges.ts";
 import { formatTime } from "../../../src/api/conditions.ts";
 import { dayMs, parseDay } from "../../../src/reconcile/logs/log-days.ts";
 import { forwardLogs } from "../../../src/reconcile/logs/forward-logs.ts";
@@ -49,6 +51,10 @@ export class ForwardWorld {
   baseUrlObjection: string | undefined;
   gathered: Gathered | undefined;
   record: string | undefined;
+  /** What WafAutoBlocks get to know. */
+  published: PublishedJudgements = new Map();
+  reading: string | undefined;
+  readonly listed: JudgedEntry[] = [];
   readonly stopping = new AbortController();
   #memory: ForwardMemory = newForwardMemory();
   #revision = 0;
@@ -171,6 +177,11 @@ export class ForwardWorld {
           const after = change(this.status.read(meta) ?? {});
           if (after !== undefined) await this.status.write(meta, after);
         },
+      },
+      blocks: {
+        publish: (_instance, judgements) => void (this.published = judgements),
+        report: (_instance, { status, reason }) => void (this.reading = `${status} ${reason}`),
+        listed: (_block, listed) => this.listed.push(...listed),
       },
       limits: this.limits,
       clock: this.clock,

@@ -8,6 +8,7 @@
     - waforigins
     - wafcacheclears
     - waffeeds
+    - wafautoblocks
   verbs:
     - get
     - list
@@ -20,6 +21,7 @@
     - waforigins/status
     - wafcacheclears/status
     - waffeeds/status
+    - wafautoblocks/status
   verbs:
     - patch
 - apiGroups:
@@ -95,6 +97,7 @@
     - waforigins
     - wafcacheclears
     - waffeeds
+    - wafautoblocks
   verbs:
     - get
     - list
@@ -107,6 +110,7 @@
     - waforigins/status
     - wafcacheclears/status
     - waffeeds/status
+    - wafautoblocks/status
   verbs:
     - patch
 - apiGroups:
@@ -185,6 +189,7 @@
     - waforigins
     - wafcacheclears
     - waffeeds
+    - wafautoblocks
   verbs:
     - get
     - list
@@ -205,6 +210,7 @@ rbac.authorization.k8s.io/aggregate-to-admin: "true"
     - waforigins
     - wafcacheclears
     - waffeeds
+    - wafautoblocks
   verbs:
     - create
     - update

@@ -1,0 +1,184 @@
+// WafAutoBlock: suggests or enforces blocks of clients that send too many blocked requests.
+import * as z from "zod";
+import { closingColumns, instanceColumn, type KindDefinition } from "./kind-definition.ts";
+import { checkedNetwork, dateTime, durationBetween, instanceRef, matchRule } from "./schema-parts.ts";
+import { withRules } from "./schema-rules.ts";
+import { commonStatus, count } from "./status-parts.ts";
+
+const matchesMax = 64;
+const exemptMax = 1_000;
+/** The status must stay readable. */
+export const entriesShownMax = 20;
+const reasonsShownMax = 3;
+
+const matchList = (item: z.ZodString) =>
+  z.array(item).max(matchesMax).default([]).meta({ "x-kubernetes-list-type": "atomic" });
+
+const match = z.strictObject({
+  reasons: matchList(z.string().min(1).max(128)).describe(
+    "Parts of block reasons, in upper or lower case, for example `SQL`.",
+  ),
+  countries: matchList(
+    withRules(z.string().max(2), [matchRule("^[A-Za-z]{2}$", "write two letters, for example NL")]),
+  ).describe("Countries as two letters, for example `NL`."),
+  paths: matchList(z.string().min(1).max(256)).describe(
+    "Parts of paths, for example `/wp-login`. With `*`, which stands for any text, it must match the whole path.",
+  ),
+  statuses: matchList(
+    withRules(z.string().max(3), [
+      matchRule("^[1-5]([0-9][0-9]|xx)$", "write an HTTP status, for example '403' or 4xx"),
+    ]),
+  ).describe("HTTP statuses, for example `'403'` or `4xx`."),
+});
+
+export const wafAutoBlockSpec = z
+  .strictObject({
+    instanceRef,
+    mode: z
+      .enum(["Suggest", "Enforce"])
+      .default("Suggest")
+      .describe(
+        "`Suggest` lists clients in the status and blocks nobody. `Enforce` puts them on the blocklist until their time ends.",
+      ),
+    match: match
+      .prefault({})
+      .describe(
+        "Which blocked requests count. One item of each list that is not empty must match; without any, all requests count.",
+      ),
+    threshold: z
+      .int()
+      .min(2)
+      .max(1_000_000)
+      .default(100)
+      .meta({ format: "int32" })
+      .describe("A client is listed when it sends so many matching requests within `window`."),
+    window: durationBetween("1m", "1d")
+      .default("10m")
+      .describe(
+        "The length of the sliding window, by the times of the requests. It is divided into 12 steps: requests within 11 of them are always counted together, and requests further apart than the window never are.",
+      ),
+    groupBy: z
+      .enum(["Address", "Network"])
+      .default("Address")
+      .describe(
+        "`Address` counts each address. `Network` also counts networks, and lists a network when at least 3 of its addresses took part; otherwise only addresses that reach the threshold themselves.",
+      ),
+    networkPrefixLength: z
+      .strictObject({
+        ipv4: z.int().min(8).max(32).default(24).meta({ format: "int32" }).describe("For IPv4 networks."),
+        ipv6: z.int().min(16).max(128).default(64).meta({ format: "int32" }).describe("For IPv6 networks."),
+      })
+      .prefault({})
+      .describe("The networks of `groupBy: Network`."),
+    ttl: durationBetween("1m", "30d").default("1h").describe("How long a client is listed for the first time."),
+    repeatFactor: z
+      .int()
+      .min(1)
+      .max(10)
+      .default(2)
+      .meta({ format: "int32" })
+      .describe("Each further time, the client is listed this many times as long."),
+    maxTtl: durationBetween("1m", "30d")
+      .default("7d")
+      .describe("The longest time. A client that was not listed for so long counts as new again."),
+    maxEntries: z
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(100)
+      .meta({ format: "int32" })
+      .describe("The maximum number of listed clients. Further clients are counted and not listed."),
+    exempt: z
+      .array(checkedNetwork)
+      .max(exemptMax)
+      .default([])
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(
+        "Networks that are never listed. Allow entries, `spec.guards.neverBlock` of the instance, declared origins and special-purpose networks never are either.",
+      ),
+    suspend: z
+      .boolean()
+      .default(false)
+      .describe("If true, no further requests are counted. Listed clients stay until their time ends."),
+  })
+  .describe("Which clients to list, and for how long.");
+
+const listedClient = z.object({
+  entry: z.string().max(64).describe("The address or network."),
+  since: dateTime.describe("When it was listed."),
+  until: dateTime.describe("When its time ends."),
+  times: count.describe("How often it was listed, this time included."),
+  requests: count.describe("Its matching requests."),
+  firstRequest: dateTime.describe("The time of the first of them."),
+  lastRequest: dateTime.describe("The time of the last of them."),
+  reasons: z
+    .array(z.string().max(128))
+    .max(reasonsShownMax)
+    .meta({ "x-kubernetes-list-type": "atomic" })
+    .describe("Its most frequent block reasons with their requests, for example `SQL Injection: 63`."),
+});
+
+export const wafAutoBlockStatus = z
+  .object({
+    ...commonStatus,
+    listed: count
+      .optional()
+      .describe("The number of listed clients: suggested with `Suggest`, blocked with `Enforce`."),
+    synced: z
+      .string()
+      .max(32)
+      .optional()
+      .describe("With `Enforce`: how many of them are on the blocklist, for example `3/3`."),
+    rows: z
+      .object({
+        matched: count.describe("Matching requests."),
+        late: count.describe("Of these, those that the API returned too late to count."),
+        unreadable: count.describe("Of these, those without a valid address or time."),
+      })
+      .optional()
+      .describe("How many rows of the log were judged so far."),
+    leftOut: count
+      .optional()
+      .describe("How often a client reached the threshold without being listed, because of `maxEntries`."),
+    lastRequestTime: dateTime.optional().describe("The time of the newest matching request."),
+    clients: z
+      .array(listedClient)
+      .max(entriesShownMax)
+      .optional()
+      .meta({ "x-kubernetes-list-type": "atomic" })
+      .describe(`The listed clients with the evidence; at most ${entriesShownMax}, the newest first.`),
+  })
+  .prefault({ observedGeneration: -1 })
+  .describe("The observed state, and the listed clients.");
+
+export type WafAutoBlockSpec = z.output<typeof wafAutoBlockSpec>;
+export type WafAutoBlockStatus = z.output<typeof wafAutoBlockStatus>;
+
+export const wafAutoBlockDefinition: KindDefinition<typeof wafAutoBlockSpec, typeof wafAutoBlockStatus> = {
+  kind: "WafAutoBlock",
+  description: "Suggests or enforces blocks of clients, from the log of blocked requests.",
+  spec: wafAutoBlockSpec,
+  status: wafAutoBlockStatus,
+  printerColumns: [
+    instanceColumn,
+    { name: "Mode", type: "string", jsonPath: ".spec.mode", description: "Suggest or Enforce" },
+    { name: "Listed", type: "integer", jsonPath: ".status.listed", description: "Listed clients" },
+    { name: "Synced", type: "string", jsonPath: ".status.synced", description: "Those on the blocklist" },
+    {
+      name: "Last",
+      type: "date",
+      jsonPath: ".status.lastRequestTime",
+      description: "Time since the newest matching request",
+    },
+    {
+      name: "Left Out",
+      type: "integer",
+      jsonPath: ".status.leftOut",
+      description: "Not listed: maxEntries",
+      priority: 1,
+    },
+    ...closingColumns,
+  ],
+  selectableFields: [".spec.instanceRef.name", ".spec.mode"],
+  nameRules: [],
+};

@@ -1,0 +1,56 @@
+// The work of the operator, for those who start and stop it, and what it needs.
+import type { Clock } from "../async/clock.ts";
+import type { ApiServer } from "../kube/api-server.ts";
+import type { Redactor } from "../model/redactor.ts";
+import type { Logger } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import type { AnswerLimits } from "../waf/client.ts";
+import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import type { FeedPolicy } from "./feed-fetcher.ts";
+import type { Leadership } from "./leadership.ts";
+import type { OperatorShards, ShardingOptions } from "./operator-shards.ts";
+import type { OperatorSight } from "./operator-sight.ts";
+import type { Stopping } from "./stopping.ts";
+
+export interface OperatorWork {
+  /** Watches the objects of the cluster until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
+  /** Resolves when all objects have been listed once, or when the signal aborts. */
+  whenSynced(signal: AbortSignal): Promise<void>;
+  /** Reconciles until the signal aborts and the current runs have ended. */
+  run(signal: AbortSignal): Promise<void>;
+  /** With shards, the part of the work that belongs to no shard, until the signal aborts. Otherwise part of `run`. */
+  lead(signal: AbortSignal): Promise<void>;
+  /** Undefined if the leader does everything. */
+  readonly shards: OperatorShards | undefined;
+  /** Resolves when nothing runs. */
+  ended(): Promise<void>;
+  /** What a page shows of it. */
+  readonly sight: OperatorSight;
+  close(eventFlushMs: number): Promise<void>;
+}
+
+export interface OperatorWorkOptions {
+  readonly api: ApiServer;
+  readonly metrics: Metrics;
+  readonly leadership: Leadership;
+  /** Undefined if the leader does everything. */
+  readonly sharding?: ShardingOptions | undefined;
+  readonly namespace: string | undefined;
+  readonly podName: string;
+  readonly version: string;
+  /** The base URL of an OpenTelemetry collector; undefined if there is none. */
+  readonly otlpEndpoint?: string | undefined;
+  readonly baseUrls: BaseUrlPolicy;
+  /** Limits for the responses of one WAF, and for its log rows. */
+  readonly limits?: AnswerLimits | undefined;
+  readonly logRowsMax?: number | undefined;
+  readonly feedPolicy: FeedPolicy;
+  /** Whether records of wafsync 0.1 in ConfigMaps are migrated. */
+  readonly migratesConfigMaps: boolean;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly redactor: Redactor;
+  readonly log: Logger;
+  readonly stopping: Stopping;
+}

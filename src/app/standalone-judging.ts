@@ -1,0 +1,84 @@
+// Reads and judges the logs of a directory's instances, in the lanes of their keys. `run` loads this with the first WafAutoBlock.
+import type { ChangeSignal } from "../async/change-signal.ts";
+import type { Clock } from "../async/clock.ts";
+import type { Gathered } from "../model/gathered.ts";
+import { nameKey } from "../model/resource.ts";
+import type { BlockBook } from "../reconcile/blocking/block-book.ts";
+import { autoBlockPublisher } from "../reconcile/blocking/block-events.ts";
+import type { SourcePort, StatusPort } from "../reconcile/ports.ts";
+import type { DirectorySource } from "../source/directory/directory-source.ts";
+import type { StateDirectory } from "../source/directory/state-directory.ts";
+import type { BaseUrlPolicy } from "./base-url-policy.ts";
+import type { ForwardLogsPorts } from "../reconcile/logs/forward-ports.ts";
+import { createLogFiles } from "../source/directory/log-files.ts";
+import { baseUrlObjection } from "./base-url-policy.ts";
+import { LogForwardingController } from "./log-forwarding-controller.ts";
+import type { WafClients } from "./waf-clients.ts";
+
+export interface StandaloneBlocksOptions {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly baseUrls: BaseUrlPolicy;
+  readonly source: DirectorySource;
+  /** With the entries of feeds: what is allowed is never blocked. */
+  readonly gather: SourcePort["gather"];
+  readonly state: StateDirectory;
+  readonly wafClients: WafClients;
+  readonly status: StatusPort;
+}
+
+export async function judgeLogs(
+  options: StandaloneBlocksOptions & { readonly book: BlockBook; readonly changed: ChangeSignal },
+  signal: AbortSignal,
+): Promise<void> {
+  const { source, clock, random, changed } = options;
+  const ports = portsOf(options, signal);
+  const controller = new LogForwardingController({
+    startRun: () => ({ ports }),
+    concerns: (instance) => {
+      return source.snapshot().autoBlocks.some((block) => nameKey(block.instance) === nameKey(instance));
+    },
+    clock,
+    random,
+  });
+  const running = controller.run(signal);
+  while (!signal.aborted) {
+    const { version } = changed;
+    for (const instance of source.instances()) controller.wake(instance, "files changed");
+    await changed.wait(version, signal);
+  }
+  await running;
+}
+
+function portsOf(
+  { baseUrls, gather, state, wafClients, status, clock, random, book }: Parameters<typeof judgeLogs>[0],
+  stopping: AbortSignal,
+): ForwardLogsPorts {
+  return {
+    source: { gather: async (instance) => withoutForwarding(await gather(instance)) },
+    baseUrlObjection: (baseUrl) => baseUrlObjection(baseUrls, baseUrl),
+    // Only forwarded rows need it.
+    domainOf: () => "",
+    openLogs: (instance, key) => wafClients.open(instance, key),
+    outputOf: () => ({ write: async () => "In a directory, logs are not forwarded." }),
+    records: createLogFiles(state),
+    blocks: autoBlockPublisher(book, status),
+    status: {
+      read: (meta) => status.read(meta),
+      event: (meta, event) => status.event(meta, event),
+      update: async () => undefined,
+    },
+    clock,
+    random,
+    mayForward: () => !stopping.aborted,
+    stopping,
+    observer: {},
+  };
+}
+
+/** In a directory, logs are only judged: `wafsync logs` prints them. */
+function withoutForwarding(gathered: Gathered | undefined): Gathered | undefined {
+  if (gathered === undefined) return undefined;
+  const { instance } = gathered;
+  return { ...gathered, instance: { ...instance, logs: { ...instance.logs, enabled: false } } };
+}

@@ -1,0 +1,89 @@
+// Automatic blocks from the log of blocked requests: what users declare, and what the log reader found out.
+import type { PrefixLengths } from "./declared.ts";
+import type { Entry } from "./entry.ts";
+import type { ObjectName, ResourceMeta } from "./resource.ts";
+
+/** Each is a list of which one has to fit; an empty list lets everything pass. */
+export interface LogMatch {
+  /** Two letters, in any case. */
+  readonly countries: readonly string[];
+  /** Part of the block reason, in any case. */
+  readonly reasons: readonly string[];
+  /** `403` or `4xx`. */
+  readonly statuses: readonly string[];
+  /** Part of the path; with `*`, the whole path. */
+  readonly paths: readonly string[];
+}
+
+export interface DeclaredAutoBlock {
+  readonly meta: ResourceMeta;
+  readonly instance: ObjectName;
+  readonly mode: "Suggest" | "Enforce";
+  readonly suspend: boolean;
+  readonly match: LogMatch;
+  readonly threshold: number;
+  readonly windowMs: number;
+  readonly groupBy: "Address" | "Network";
+  readonly networkPrefixLength: PrefixLengths;
+  readonly ttlMs: number;
+  readonly repeatFactor: number;
+  readonly maxTtlMs: number;
+  readonly maxEntries: number;
+  /** Valid networks. */
+  readonly exempt: readonly string[];
+}
+
+export interface ReasonCount {
+  /** Without the number of the WAF's rule. */
+  readonly label: string;
+  readonly requests: number;
+}
+
+/** A client that reached the threshold, with the evidence. */
+export interface JudgedEntry {
+  readonly entry: Entry;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  /** How often it reached the threshold, this time included: 1 for the first time. */
+  readonly times: number;
+  /** Matching requests, those after `sinceMs` included. */
+  readonly requests: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** The most frequent first. */
+  readonly reasons: readonly ReasonCount[];
+}
+
+export interface RowCounts {
+  /** Rows that `match` fits. */
+  readonly matched: number;
+  /** Of these, rows that were too old when they were read. */
+  readonly late: number;
+  /** Of these, rows without a valid address or time. */
+  readonly unreadable: number;
+}
+
+/** What the log reader knows about one WafAutoBlock. */
+export interface Judgement {
+  readonly entries: readonly JudgedEntry[];
+  readonly rows: RowCounts;
+  /** The time of the newest matching row. */
+  readonly lastRowMs: number | undefined;
+  /** How many clients reached the threshold without being listed, because `maxEntries` was reached. */
+  readonly leftOut: number;
+}
+
+/** How the reading of the logs goes. */
+export interface ReadingReport {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What a plan knows about one WafAutoBlock. */
+export interface JudgedRule {
+  readonly declared: DeclaredAutoBlock;
+  readonly judgement: Judgement;
+  /** Undefined until the logs were read once. */
+  readonly reading: ReadingReport | undefined;
+}

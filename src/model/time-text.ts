@@ -1,0 +1,28 @@
+// A time as text, without the Date of the platform, which knows the current time.
+
+const dayMs = 86_400_000;
+/** Days from 0000-03-01 to 1970-01-01. In years that begin in March, leap days come last. */
+const epochDay = 719_468;
+const daysOf400Years = 146_097;
+
+/** `2026-11-22T09:12:01Z`: to the second, in UTC. For years from 1 to 9999. */
+export function secondText(timeMs: number): string {
+  const days = Math.floor(timeMs / dayMs) + epochDay;
+  const era = Math.floor(days / daysOf400Years);
+  const dayOfEra = days - era * daysOf400Years;
+  const yearOfEra = Math.floor(
+    (dayOfEra - Math.floor(dayOfEra / 1_460) + Math.floor(dayOfEra / 36_524) - Math.floor(dayOfEra / 146_096)) / 365,
+  );
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const marchMonth = Math.floor((5 * dayOfYear + 2) / 153);
+  const day = dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1;
+  const month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9;
+  const year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0);
+  const seconds = Math.floor((((timeMs % dayMs) + dayMs) % dayMs) / 1_000);
+  const time = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60].map(twoDigits).join(":");
+  return `${String(year).padStart(4, "0")}-${twoDigits(month)}-${twoDigits(day)}T${time}Z`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}

@@ -1,0 +1,23 @@
+// The client of a log row as an entry. Only `client_ip` counts, never a header that the client writes, and only if it is one single
+// address: a network or a list of addresses would block others.
+import type { PrefixLengths } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import { canonicalText, isMapped, readAddress, unmapped } from "../../model/network.ts";
+
+export interface ClientAddress {
+  readonly address: Entry;
+  /** Undefined if it is not wanted. */
+  readonly network: Entry | undefined;
+}
+
+/** Undefined for everything that is not one address. @param prefixLengths those of networks, if they are wanted */
+export function readClientAddress(text: string, prefixLengths: PrefixLengths | undefined): ClientAddress | undefined {
+  const read = readAddress(text.trim());
+  if (read === undefined) return undefined;
+  const client = (isMapped(read) ? unmapped(read) : undefined) ?? read;
+  const prefixLength = prefixLengths?.[client.family];
+  return {
+    address: canonicalText(client) as Entry,
+    network: prefixLength === undefined ? undefined : (canonicalText({ ...client, prefixLength }) as Entry),
+  };
+}

@@ -1,0 +1,260 @@
+// Judges the clients in the log rows of one WafAutoBlock: who reached the threshold, until when that counts, and how often before.
+// A client is listed when its requests within one window, by their own times, reach the threshold. While it is listed, its further
+// requests are evidence and nothing else; only requests after the end count anew, so that every entry ends on time. Each further
+// time, the entry lasts longer. Rows are judged once each: who feeds a judge saves it together with the position in the log.
+import type { DeclaredAutoBlock, JudgedEntry, Judgement, ReasonCount, RowCounts } from "../../model/auto-block.ts";
+import type { Entry } from "../../model/entry.ts";
+import type { LogEntry } from "../../model/log-entry.ts";
+import { labelOfReason } from "../logs/row-tests.ts";
+import type { RowTest } from "../logs/row-tests.ts";
+import { readClientAddress } from "./client-address.ts";
+import type { ClientAddress } from "./client-address.ts";
+import { ClientCounts, requestsOf, sourcesKept } from "./client-counts.ts";
+import type { Counted, SavedCount, WindowCount } from "./client-counts.ts";
+import { createRowMatcher } from "./row-matcher.ts";
+
+const hourMs = 3_600_000;
+/** A row from further ahead has a wrong time. */
+const aheadMsMax = hourMs;
+/** Former entries that are remembered, so that repeaters are recognized; the oldest are forgotten. */
+const formerMax = 2_000;
+/** Texts of addresses that are remembered within one call. */
+const addressesKnownMax = 10_000;
+const reasonsShownMax = 3;
+const labelLengthMax = 64;
+/**
+ * A network is listed only if its requests came from at least so many of its addresses: otherwise a single client would get its
+ * neighbours blocked.
+ */
+export const sourcesOfNetworkMin = sourcesKept;
+
+interface Listed {
+  entry: Entry;
+  sinceMs: number;
+  untilMs: number;
+  times: number;
+  requests: number;
+  firstMs: number;
+  lastMs: number;
+  reasons: (string | number)[];
+}
+
+/** When a former entry ended, and how often the client had been listed by then. */
+interface Former {
+  readonly untilMs: number;
+  readonly times: number;
+}
+
+/** `atMs` is undefined if the row has no valid time. */
+export interface TimedRow {
+  readonly entry: LogEntry;
+  readonly atMs: number | undefined;
+}
+
+export interface JudgeContext {
+  readonly nowMs: number;
+  /** Whether no entry may contain addresses of this one. */
+  readonly isExempt: (entry: Entry) => boolean;
+}
+
+/** As JSON. */
+export interface SavedJudge {
+  readonly shape: string;
+  readonly listed: readonly Listed[];
+  readonly former: readonly (readonly [string, number, number])[];
+  readonly counts: readonly SavedCount[];
+  readonly rows: RowCounts;
+  readonly leftOut: number;
+  readonly lastRowMs?: number;
+}
+
+export class Judge {
+  #declared: DeclaredAutoBlock;
+  #matches: RowTest;
+  #counts: ClientCounts;
+  readonly #listed = new Map<Entry, Listed>();
+  readonly #former = new Map<string, Former>();
+  #rows = { matched: 0, late: 0, unreadable: 0 };
+  #leftOut = 0;
+  #lastRowMs: number | undefined;
+
+  /** @param saved what `save` returned; it counts as far as the declaration still fits */
+  constructor(declared: DeclaredAutoBlock, capacity: number, saved: SavedJudge | undefined) {
+    this.#declared = declared;
+    this.#matches = createRowMatcher(declared.match);
+    this.#counts = new ClientCounts(declared.windowMs, capacity);
+    if (saved === undefined) return;
+    for (const one of saved.listed) this.#listed.set(one.entry, { ...one, reasons: [...one.reasons] });
+    for (const [key, untilMs, times] of saved.former) this.#former.set(key, { untilMs, times });
+    this.#rows = { ...saved.rows };
+    this.#leftOut = saved.leftOut;
+    this.#lastRowMs = saved.lastRowMs;
+    if (saved.shape === shapeOf(declared)) this.#counts.restore(saved.counts);
+  }
+
+  /** Counts rows, in any order. @returns the clients that were listed now */
+  take(rows: readonly TimedRow[], context: JudgeContext): readonly JudgedEntry[] {
+    this.expire(context.nowMs);
+    const listed: JudgedEntry[] = [];
+    const addresses = new Map<string, ClientAddress | undefined>();
+    for (const { entry: row, atMs } of rows) {
+      if (!this.#matches(row)) continue;
+      this.#rows.matched += 1;
+      const client = this.#addressOf(row.client_ip, addresses);
+      if (client === undefined || atMs === undefined || atMs > context.nowMs + aheadMsMax) {
+        this.#rows.unreadable += 1;
+      } else if (atMs < this.#oldestMs(context.nowMs)) this.#rows.late += 1;
+      else listed.push(...this.#count(row, client, atMs, context));
+    }
+    return listed;
+  }
+
+  /** Ends what has ended. */
+  expire(nowMs: number): void {
+    for (const [entry, { untilMs, times }] of this.#listed) {
+      if (untilMs > nowMs) continue;
+      this.#listed.delete(entry);
+      this.#former.delete(entry);
+      this.#former.set(entry, { untilMs, times });
+    }
+    for (const [key, { untilMs }] of this.#former) {
+      if (this.#former.size <= formerMax && untilMs + this.#declared.maxTtlMs > nowMs) continue;
+      this.#former.delete(key);
+    }
+    this.#counts.forgetBefore(this.#oldestMs(nowMs));
+  }
+
+  judgement(): Judgement {
+    const [rows, lastRowMs, leftOut] = [this.#rows, this.#lastRowMs, this.#leftOut];
+    return judgementOf({ listed: [...this.#listed.values()], rows, lastRowMs, leftOut });
+  }
+
+  /** Clients whose requests are remembered. */
+  get clients(): number {
+    return this.#counts.size;
+  }
+
+  save(): SavedJudge {
+    return {
+      shape: shapeOf(this.#declared),
+      listed: [...this.#listed.values()].map((one) => ({ ...one, reasons: [...one.reasons] })),
+      former: [...this.#former].map(([key, { untilMs, times }]) => [key, untilMs, times]),
+      counts: this.#counts.save(),
+      rows: { ...this.#rows },
+      leftOut: this.#leftOut,
+      ...(this.#lastRowMs !== undefined && { lastRowMs: this.#lastRowMs }),
+    };
+  }
+
+  #addressOf(text: string, known: Map<string, ClientAddress | undefined>): ClientAddress | undefined {
+    if (known.has(text)) return known.get(text);
+    const { groupBy, networkPrefixLength } = this.#declared;
+    const client = readClientAddress(text, groupBy === "Network" ? networkPrefixLength : undefined);
+    if (known.size < addressesKnownMax) known.set(text, client);
+    return client;
+  }
+
+  /** What happened before is over: nobody is listed for it. */
+  #oldestMs(nowMs: number): number {
+    return nowMs - Math.max(hourMs, this.#declared.ttlMs, this.#declared.windowMs);
+  }
+
+  #count(row: LogEntry, { address, network }: ClientAddress, atMs: number, context: JudgeContext): JudgedEntry[] {
+    this.#lastRowMs = Math.max(this.#lastRowMs ?? atMs, atMs);
+    const reason = labelOfReason(row.block_reason).slice(0, labelLengthMax);
+    const standing = this.#listed.get(address) ?? (network === undefined ? undefined : this.#listed.get(network));
+    if (standing !== undefined) {
+      noteEvidence(standing, reason, atMs);
+      return [];
+    }
+    // While a former entry stood, the request was only evidence.
+    const formerMs = (key: string | undefined): number =>
+      key === undefined ? 0 : (this.#former.get(key)?.untilMs ?? 0);
+    const notBeforeMs = Math.max(formerMs(address), formerMs(network));
+    if (atMs < notBeforeMs) return [];
+    if (network !== undefined) {
+      const found = this.#counts.add({ key: network, atMs, reason, source: address, notBeforeMs });
+      if (found.sources >= sourcesOfNetworkMin && this.#isReached(found, network, context)) {
+        return this.#list(network, context);
+      }
+    }
+    const found = this.#counts.add({ key: address, atMs, reason, notBeforeMs });
+    return this.#isReached(found, address, context) ? this.#list(address, context) : [];
+  }
+
+  #isReached({ requests }: WindowCount, entry: Entry, { isExempt }: JudgeContext): boolean {
+    if (requests < this.#declared.threshold) return false;
+    if (!isExempt(entry)) return true;
+    // Asked again after as many requests more.
+    this.#counts.delete(entry);
+    return false;
+  }
+
+  #list(entry: Entry, { nowMs }: JudgeContext): JudgedEntry[] {
+    const counted = this.#counts.get(entry);
+    this.#counts.delete(entry);
+    if (counted === undefined) return [];
+    if (this.#listed.size >= this.#declared.maxEntries) {
+      this.#leftOut += 1;
+      return [];
+    }
+    const listed = listedFrom(entry, counted, nowMs, (this.#former.get(entry)?.times ?? 0) + 1, this.#declared);
+    this.#listed.set(entry, listed);
+    this.#former.delete(entry);
+    return [judgedEntry(listed)];
+  }
+}
+
+/** What a judge knew when it was saved. */
+export function judgementOf({
+  listed,
+  rows,
+  lastRowMs,
+  leftOut,
+}: Pick<SavedJudge, "listed" | "rows" | "leftOut"> & { readonly lastRowMs?: number | undefined }): Judgement {
+  const entries = listed.map(judgedEntry);
+  entries.sort((a, b) => a.sinceMs - b.sinceMs || (a.entry < b.entry ? -1 : 1));
+  return { entries, rows: { ...rows }, lastRowMs, leftOut };
+}
+
+function listedFrom(
+  entry: Entry,
+  { firstMs, lastMs, steps, reasons }: Counted,
+  nowMs: number,
+  times: number,
+  declared: DeclaredAutoBlock,
+): Listed {
+  const untilMs = nowMs + ttlOf(declared, times);
+  const requests = requestsOf({ steps });
+  return { entry, sinceMs: nowMs, untilMs, times, requests, firstMs, lastMs, reasons: [...reasons] };
+}
+
+/** How long an entry lasts: longer each time, up to `maxTtl`. */
+export function ttlOf(
+  { ttlMs, repeatFactor, maxTtlMs }: Pick<DeclaredAutoBlock, "ttlMs" | "repeatFactor" | "maxTtlMs">,
+  times: number,
+): number {
+  return Math.min(maxTtlMs, ttlMs * repeatFactor ** (times - 1));
+}
+
+function noteEvidence(listed: Listed, reason: string, atMs: number): void {
+  listed.requests += 1;
+  listed.firstMs = Math.min(listed.firstMs, atMs);
+  listed.lastMs = Math.max(listed.lastMs, atMs);
+  const place = listed.reasons.indexOf(reason);
+  if (place >= 0) listed.reasons[place + 1] = Number(listed.reasons[place + 1]) + 1;
+}
+
+function judgedEntry({ reasons, ...listed }: Listed): JudgedEntry {
+  const counts: ReasonCount[] = [];
+  for (let place = 0; place < reasons.length; place += 2) {
+    counts.push({ label: String(reasons[place]), requests: Number(reasons[place + 1]) });
+  }
+  counts.sort((a, b) => b.requests - a.requests || (a.label < b.label ? -1 : 1));
+  return { ...listed, reasons: counts.slice(0, reasonsShownMax) };
+}
+
+/** Counts of another shape mean something else. */
+function shapeOf({ match, windowMs, groupBy, networkPrefixLength }: DeclaredAutoBlock): string {
+  return JSON.stringify([match, windowMs, groupBy, networkPrefixLength]);
+}

@@ -1,0 +1,19 @@
+// Which WafAutoBlocks of an instance are judged.
+import type { DeclaredAutoBlock } from "../../model/auto-block.ts";
+import { decideAttachment } from "../../model/attachment.ts";
+import type { Gathered } from "../../model/gathered.ts";
+import { byAge } from "../../model/resource.ts";
+
+/** Judged at once, per instance. */
+export const autoBlocksMax = 8;
+
+/** The attached WafAutoBlocks that are judged: the oldest, those of the owner first. */
+export function judgedBlocks({ instance, autoBlocks = [], namespaceLabels }: Gathered): readonly DeclaredAutoBlock[] {
+  const { namespace: home } = instance.meta;
+  const attached = autoBlocks.filter(({ meta: { namespace, deleting } }) => {
+    const { state } = decideAttachment(instance, "WafAutoBlock", namespace, namespaceLabels.get(namespace));
+    return state === "Allowed" && !deleting;
+  });
+  const isGuests = ({ meta }: DeclaredAutoBlock): number => Number(meta.namespace !== home);
+  return attached.toSorted((a, b) => isGuests(a) - isGuests(b) || byAge(a.meta, b.meta)).slice(0, autoBlocksMax);
+}

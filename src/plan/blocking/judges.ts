@@ -1,0 +1,91 @@
+// The judges of all WafAutoBlocks of one instance: they see each row once, share one bound of memory, and are saved together.
+import type { DeclaredAutoBlock, JudgedEntry, Judgement } from "../../model/auto-block.ts";
+import { nameKey } from "../../model/resource.ts";
+import type { Entry } from "../../model/entry.ts";
+import { Judge, judgementOf } from "./judge.ts";
+import type { TimedRow } from "./judge.ts";
+import type { SavedJudges } from "./saved-judges.ts";
+import { readSavedJudges } from "./saved-judges.ts";
+
+/** Clients whose requests are remembered, per instance: divided among its WafAutoBlocks. */
+export const clientsMax = 10_000;
+
+export interface PublishedJudgement {
+  /** Of the WafAutoBlock. */
+  readonly uid: string;
+  readonly judgement: Judgement;
+}
+
+/** By `namespace/name` of the WafAutoBlock. */
+export type PublishedJudgements = ReadonlyMap<string, PublishedJudgement>;
+
+interface Seat {
+  readonly declared: DeclaredAutoBlock;
+  readonly judge: Judge;
+}
+
+export class Judges {
+  #seats = new Map<string, Seat>();
+  #saved: SavedJudges;
+
+  /** @param saved what `save` returned, or what another version made of it */
+  constructor(saved: unknown) {
+    this.#saved = readSavedJudges(saved);
+  }
+
+  /** From now on, these are judged. What is known of others is dropped. */
+  use(blocks: readonly DeclaredAutoBlock[]): void {
+    const capacity = Math.floor(clientsMax / Math.max(1, blocks.length));
+    const isSame = blocks.length === this.#seats.size && blocks.every((one) => this.#seatOf(one)?.declared === one);
+    if (isSame) return;
+    const saved = this.save();
+    this.#seats = new Map(
+      blocks.map((declared) => {
+        const key = nameKey(declared.meta);
+        const known = saved[key];
+        const isHis = known !== undefined && known.uid === declared.meta.uid;
+        return [key, { declared, judge: new Judge(declared, capacity, isHis ? known.judge : undefined) }];
+      }),
+    );
+    this.#saved = {};
+  }
+
+  /** @returns the newly listed clients of each WafAutoBlock that lists any */
+  take(
+    rows: readonly TimedRow[],
+    nowMs: number,
+    exemptionFor: (block: DeclaredAutoBlock) => (entry: Entry) => boolean,
+  ): readonly { readonly block: DeclaredAutoBlock; readonly listed: readonly JudgedEntry[] }[] {
+    return [...this.#seats.values()].flatMap(({ declared: block, judge }) => {
+      if (block.suspend) return [];
+      let exempts: ((entry: Entry) => boolean) | undefined;
+      const isExempt = (entry: Entry): boolean => (exempts ??= exemptionFor(block))(entry);
+      const listed = judge.take(rows, { nowMs, isExempt });
+      return listed.length === 0 ? [] : [{ block, listed }];
+    });
+  }
+
+  judgements(): PublishedJudgements {
+    const judged = [...this.#seats].map(
+      ([key, { declared, judge }]) => [key, { uid: declared.meta.uid, judgement: judge.judgement() }] as const,
+    );
+    return new Map([...savedJudgements(this.#saved), ...judged]);
+  }
+
+  save(): SavedJudges {
+    const seats = [...this.#seats].map(
+      ([key, { declared, judge }]) => [key, { uid: declared.meta.uid, judge: judge.save() }] as const,
+    );
+    return { ...this.#saved, ...Object.fromEntries(seats) };
+  }
+
+  #seatOf({ meta }: DeclaredAutoBlock): Seat | undefined {
+    return this.#seats.get(nameKey(meta));
+  }
+}
+
+/** The judgements of a record that nobody judges at the moment. */
+export function savedJudgements(saved: unknown): PublishedJudgements {
+  const all = Object.entries(readSavedJudges(saved));
+  return new Map(all.map(([key, { uid, judge }]) => [key, { uid, judgement: judgementOf(judge) }]));
+}

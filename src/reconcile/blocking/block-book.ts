@@ -1,0 +1,104 @@
+// What the log reader found out about the WafAutoBlocks of each instance, for the runs that plan with it. Only what was recorded is
+// published, so that a crash can't leave a block that nobody remembers. Until the log reader has published something, the record
+// counts; while that can't be read, nothing that it may contain is removed.
+import type { Clock } from "../../async/clock.ts";
+import type { ReadingReport } from "../../model/auto-block.ts";
+import { nameKey, type ObjectName } from "../../model/resource.ts";
+import { savedJudgements } from "../../plan/blocking/judges.ts";
+import type { PublishedJudgements } from "../../plan/blocking/judges.ts";
+import type { LogRecordPort } from "../logs/forward-ports.ts";
+
+/** While the record can't be read, it is not read more often. */
+const retryMs = 10_000;
+
+export type BlocksView =
+  | { readonly state: "Unreachable"; readonly problem: string }
+  | {
+      readonly state: "Known";
+      readonly judgements: PublishedJudgements;
+      /** Undefined until the logs were read. */
+      readonly reading: ReadingReport | undefined;
+    };
+
+export interface BlockBookPorts {
+  readonly records: Pick<LogRecordPort, "load">;
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Called when the entries of the instance, or the report about the reading, have changed. Must return immediately. */
+  readonly onChange: (instance: ObjectName) => void;
+}
+
+export class BlockBook {
+  readonly #ports: BlockBookPorts;
+  readonly #views = new Map<string, BlocksView>();
+  readonly #retryAtMs = new Map<string, number>();
+  #version = 0;
+
+  constructor(ports: BlockBookPorts) {
+    this.#ports = ports;
+  }
+
+  /** Increases whenever entries may have changed. */
+  version(): number {
+    return this.#version;
+  }
+
+  /** The same object until something is published. Never rejects. */
+  async view(instance: ObjectName): Promise<BlocksView> {
+    const key = nameKey(instance);
+    const { records, clock } = this.#ports;
+    const known = this.#views.get(key);
+    if (known?.state === "Known") return known;
+    if (known !== undefined && clock.nowMs() < (this.#retryAtMs.get(key) ?? 0)) return known;
+    const loaded = await records.load(instance);
+    // The log reader may have published something meanwhile.
+    const current = this.#views.get(key);
+    if (current?.state === "Known") return current;
+    const view: BlocksView =
+      loaded.state === "Unreachable"
+        ? { state: "Unreachable", problem: loaded.problem }
+        : { state: "Known", judgements: savedJudgements(judgesIn(loaded.record)), reading: undefined };
+    this.#views.set(key, view);
+    this.#retryAtMs.set(key, clock.nowMs() + retryMs);
+    return view;
+  }
+
+  /** What was recorded. */
+  publish(instance: ObjectName, judgements: PublishedJudgements): void {
+    const before = this.#views.get(nameKey(instance));
+    const reading = before?.state === "Known" ? before.reading : undefined;
+    this.#views.set(nameKey(instance), { state: "Known", judgements, reading });
+    if (before?.state === "Known" && gistOf(before.judgements) === gistOf(judgements)) return;
+    this.#version += 1;
+    this.#ports.onChange(instance);
+  }
+
+  /** How the reading went. */
+  report(instance: ObjectName, reading: ReadingReport): void {
+    const before = this.#views.get(nameKey(instance));
+    if (before?.state !== "Known") return;
+    this.#views.set(nameKey(instance), { ...before, reading });
+    if (before.reading?.status === reading.status && before.reading.reason === reading.reason) return;
+    this.#ports.onChange(instance);
+  }
+
+  forget(instance: ObjectName): void {
+    this.#views.delete(nameKey(instance));
+    this.#retryAtMs.delete(nameKey(instance));
+  }
+}
+
+/** Who is listed until when: further evidence alone is no reason for a run. */
+function gistOf(judgements: PublishedJudgements): string {
+  return JSON.stringify(
+    [...judgements].map(([key, { uid, judgement }]) => [
+      key,
+      uid,
+      judgement.leftOut > 0,
+      judgement.entries.map(({ entry, untilMs }) => [entry, untilMs]),
+    ]),
+  );
+}
+
+function judgesIn(record: unknown): unknown {
+  return typeof record === "object" && record !== null && "judges" in record ? record.judges : undefined;
+}

@@ -1,0 +1,144 @@
+// The status of a WafAutoBlock, from the facts of a run: whether its clients are on the blocklist, and the evidence.
+import type { Condition } from "../../api/conditions.ts";
+import { findCondition, formatTime, removeCondition, setCondition } from "../../api/conditions.ts";
+import type { ReasonOf } from "../../api/reasons.ts";
+import type { WafAutoBlockStatus } from "../../api/waf-auto-block.ts";
+import { entriesShownMax } from "../../api/waf-auto-block.ts";
+import type { JudgedEntry, JudgedRule } from "../../model/auto-block.ts";
+import { counted, inThousands, shortened } from "../../model/sentence.ts";
+import { visibleText } from "../../model/visible-text.ts";
+import { autoBlocksMax, judgedBlocks } from "../../plan/blocking/judged-blocks.ts";
+import type { RuleProgress } from "../../plan/instance/progress.ts";
+import { ruleProgress } from "../../plan/instance/progress.ts";
+import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
+import type { RunFacts } from "../facts.ts";
+import { assessRule } from "./assess-rule.ts";
+import type { SyncedFinding } from "./conditions.ts";
+import { accepted, conditionsOf } from "./conditions.ts";
+
+const labelLengthMax = 100;
+
+export function autoBlockStatus(
+  before: Partial<WafAutoBlockStatus>,
+  rule: CompiledRule,
+  judged: JudgedRule,
+  facts: RunFacts,
+): Partial<WafAutoBlockStatus> {
+  const { observed, plan, inventory } = facts;
+  const { generation } = rule.rule.meta;
+  const isKnown = observed !== undefined && plan !== undefined && inventory !== undefined;
+  const { compacted } = facts.desired;
+  const progress = isKnown ? ruleProgress(rule, observed, plan, { managed: inventory.entries, compacted }) : undefined;
+  const conditions = conditionsOf(
+    before.conditions ?? [],
+    {
+      accepted:
+        rule.verdict === "Accepted" ? accepted : { status: "False", reason: rule.verdict, message: rule.message },
+      synced: assess(rule, judged, progress, facts),
+    },
+    generation,
+    facts.nowMs,
+  );
+  const { rows, leftOut, lastRowMs } = judged.judgement;
+  const listed = rule.judged ?? [];
+  const isEnforced = judged.declared.mode === "Enforce";
+  return {
+    ...before,
+    observedGeneration: generation,
+    conditions: [...withReading(conditions, rule, judged, facts)],
+    listed: listed.length,
+    synced: isEnforced && progress !== undefined ? `${progress.synced}/${progress.desired}` : undefined,
+    rows,
+    leftOut,
+    lastRequestTime: lastRowMs === undefined ? undefined : formatTime(lastRowMs),
+    clients: listed
+      .toSorted((a, b) => b.sinceMs - a.sinceMs)
+      .slice(0, entriesShownMax)
+      .map(clientOf),
+  };
+}
+
+function clientOf({ entry, sinceMs, untilMs, times, requests, firstMs, lastMs, reasons }: JudgedEntry) {
+  return {
+    entry,
+    since: formatTime(sinceMs),
+    until: formatTime(untilMs),
+    times,
+    requests,
+    firstRequest: formatTime(firstMs),
+    lastRequest: formatTime(lastMs),
+    reasons: reasons.map((one) => `${shortened(visibleText(one.label), labelLengthMax)}: ${inThousands(one.requests)}`),
+  };
+}
+
+function assess(
+  rule: CompiledRule,
+  { declared }: JudgedRule,
+  progress: RuleProgress | undefined,
+  facts: RunFacts,
+): SyncedFinding {
+  const found = assessRule(rule, progress, facts);
+  if (found.reason !== "Synced") return found;
+  const count = counted(rule.judged?.length ?? 0, "client", "clients");
+  const message = declared.mode === "Suggest" ? `${count} suggested. Nobody is blocked.` : `${count} blocked.`;
+  return { ...found, message };
+}
+
+function withReading(
+  before: readonly Condition[],
+  rule: CompiledRule,
+  judged: JudgedRule,
+  { gathered, nowMs }: RunFacts,
+): readonly Condition[] {
+  const { declared, judgement } = judged;
+  const { generation: observedGeneration } = declared.meta;
+  if (!rule.isAttached) return removeCondition(removeCondition(before, "LogsJudged"), "Incomplete");
+  const reading = readingOf(judged, judgedBlocks(gathered).includes(declared));
+  const judgedLogs = setCondition(before, { type: "LogsJudged", ...reading, observedGeneration }, nowMs);
+  const conditions = withTrouble(judgedLogs, reading, observedGeneration, nowMs);
+  const isFull = judgement.entries.length >= declared.maxEntries && judgement.leftOut > 0;
+  if (!isFull) return removeCondition(conditions, "Incomplete");
+  const message = `${counted(declared.maxEntries, "client is", "clients are")} listed, which is spec.maxEntries. Clients that reached the threshold were left out ${counted(judgement.leftOut, "time", "times")}.`;
+  return setCondition(
+    conditions,
+    { type: "Incomplete", status: "True", reason: "MaxEntriesReached", message, observedGeneration },
+    nowMs,
+  );
+}
+
+/** A WafAutoBlock that does not see the logs is not ready, even if all that it listed before is on the blocklist. */
+function withTrouble(
+  before: readonly Condition[],
+  { status, reason, message }: Reading,
+  observedGeneration: number,
+  nowMs: number,
+): readonly Condition[] {
+  if (status !== "False" || findCondition(before, "Ready")?.status !== "True") return before;
+  const common = { message, observedGeneration } as const;
+  const ready = setCondition(before, { type: "Ready", status: "False", reason, ...common }, nowMs);
+  return reason === "TooManyAutoBlocks"
+    ? setCondition(ready, { type: "Stalled", status: "True", reason, ...common }, nowMs)
+    : setCondition(ready, { type: "Reconciling", status: "True", reason: "ProgressingWithRetry", ...common }, nowMs);
+}
+
+type Reading = {
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: ReasonOf<"LogsJudged">;
+  readonly message: string;
+};
+
+function readingOf({ declared, reading }: JudgedRule, isJudged: boolean): Reading {
+  if (!isJudged) {
+    const message = `The instance has more than ${autoBlocksMax} WafAutoBlocks. The oldest are judged, those of the instance's own namespace first.`;
+    return { status: "False", reason: "TooManyAutoBlocks", message };
+  }
+  if (declared.suspend) {
+    return {
+      status: "Unknown",
+      reason: "Suspended",
+      message: "The object is suspended: no further requests are counted.",
+    };
+  }
+  if (reading !== undefined) return reading as Reading;
+  return { status: "Unknown", reason: "Waiting", message: "The logs have not been read yet." };
+}

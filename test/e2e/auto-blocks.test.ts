@@ -1,0 +1,101 @@
+// An automatic block through its whole life, with the program as users run it: suggested, enforced, explained, ended.
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { everythingPrinted, runWafsync, startWafsync } from "../support/processes/wafsync-process.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
+import type { WafFolder } from "../support/worlds/waf-folder.ts";
+import { keySpellings, ruleDocument, testKey, wafFolder } from "../support/worlds/waf-folder.ts";
+
+const later = join(import.meta.dirname, "../support/processes/wafsync-later.ts");
+const attacker = "203.0.113.66";
+const neighbour = "203.0.113.67";
+const partner = "198.51.100.7";
+
+function autoBlock(mode: "Suggest" | "Enforce"): string {
+  return `---
+apiVersion: wafsync.dev/v1alpha1
+kind: WafAutoBlock
+metadata: {name: attackers, namespace: shop}
+spec:
+  instanceRef: {name: main}
+  mode: ${mode}
+  match: {reasons: [sql]}
+  threshold: 20
+  groupBy: Network
+  ttl: 30m
+`;
+}
+
+function attack({ simulator }: WafFolder, client: string, count: number): void {
+  for (let index = 0; index < count; index += 1) {
+    const timeMs = Date.now() - index * 1_000;
+    const entry = anEntry({ timestamp: new Date(timeMs).toISOString(), client_ip: client, request_path: `/${index}` });
+    simulator.waf(testKey).addLogEntry({ ...entry, user_agent: partner, country: "NL" }, timeMs);
+  }
+}
+
+test("an attacker is suggested, then blocked, explained by why, and let go on time", async () => {
+  await using folder = await wafFolder({}, "  logs: {interval: 10s}\n");
+  const waf = folder.simulator.waf(testKey);
+  await folder.files.write("partners.yaml", ruleDocument("partners", { action: "Allow", addresses: [partner] }));
+  await folder.files.write("attackers.yaml", autoBlock("Suggest"));
+  attack(folder, attacker, 30);
+  attack(folder, neighbour, 3);
+  attack(folder, partner, 60);
+
+  const running = startWafsync(["run", ...folder.from]);
+  await running.hasPrinted(/BlockSuggested.*Suggests to block 1 client: 203\.0\.113\.66\./);
+  expect(waf.blocklist).toEqual([]);
+  await folder.files.write("attackers.yaml", autoBlock("Enforce"));
+  await running.hasPrinted(/EntriesAdded.*Added 1 entry for WafAutoBlock shop\/attackers: 203\.0\.113\.66\./);
+  expect(waf.blocklist).toEqual([attacker]);
+  running.child.kill("SIGINT");
+  expect((await running.ended).code).toBe(0);
+
+  const status = await folder.statusOf("WafAutoBlock/shop/attackers");
+  expect(status).toMatchObject({
+    listed: 1,
+    synced: "1/1",
+    rows: { matched: 93, late: 0, unreadable: 0 },
+    clients: [{ entry: attacker, times: 1, requests: 30, reasons: ["SQL Injection: 30"] }],
+  });
+  const why = await runWafsync(["why", attacker, ...folder.from]);
+  expect(why.code).toBe(0);
+  expect(why.stdout).toContain("WafAutoBlock shop/attackers");
+  expect(why.stdout).toMatch(/30 requests from \S+ to \S+: 30 SQL Injection/);
+  expect((await runWafsync(["why", neighbour, ...folder.from])).code).toBe(1);
+  expect((await runWafsync(["why", partner, ...folder.from])).code).toBe(3);
+  const plan = await runWafsync(["plan", ...folder.from]);
+  expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining("Nothing to do")]);
+
+  // Another command and another process keep the entry until its time ends.
+  expect((await runWafsync(["apply", ...folder.from])).code).toBe(0);
+  expect(waf.blocklist).toEqual([attacker]);
+  const ended = { program: later, environment: { WAFSYNC_TEST_LATER_MS: String(31 * 60_000) } };
+  const apply = await runWafsync(["apply", ...folder.from], ended);
+  expect([apply.code, apply.stderr]).toEqual([0, expect.not.stringContaining("error")]);
+  expect(waf.blocklist).toEqual([]);
+  const history = await runWafsync(["history", attacker, ...folder.from]);
+  expect(history.stdout).toMatch(/added[^\n]*WafAutoBlock shop\/attackers/i);
+  expect(history.stdout).toMatch(/removed[^\n]*WafAutoBlock shop\/attackers/i);
+  const printed = everythingPrinted() + (await folder.everyFile());
+  for (const spelling of keySpellings()) expect(printed).not.toContain(spelling);
+});
+
+test("a block that its rule of addresses allows later is lifted, and a deleted WafAutoBlock takes its entries along", async () => {
+  await using folder = await wafFolder({}, "  logs: {interval: 10s}\n");
+  const waf = folder.simulator.waf(testKey);
+  await folder.files.write("attackers.yaml", autoBlock("Enforce"));
+  attack(folder, attacker, 30);
+  attack(folder, "2001:db8::66", 30);
+  const running = startWafsync(["run", ...folder.from]);
+  await running.hasPrinted(/EntriesAdded.*2001:db8::66/);
+  await folder.files.write("partners.yaml", ruleDocument("partners", { action: "Allow", addresses: [attacker] }));
+  await running.hasPrinted(/EntriesRemoved.*203\.0\.113\.66/);
+  expect(waf.blocklist).toEqual(["2001:db8::66"]);
+  await folder.files.remove("attackers.yaml");
+  await running.hasPrinted(/EntriesRemoved.*2001:db8::66/);
+  running.child.kill("SIGINT");
+  await running.ended;
+  expect(waf.blocklist).toEqual([]);
+});

@@ -1,0 +1,71 @@
+import { expect, test } from "@jest/globals";
+import { autoBlocksMax, judgedBlocks } from "../../../src/plan/blocking/judged-blocks.ts";
+import { clientsMax, Judges, savedJudgements } from "../../../src/plan/blocking/judges.ts";
+import { timed } from "../../../src/reconcile/logs/judge-rows.ts";
+import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
+import { aGrant, anInstance } from "../../support/builders/declare.ts";
+import { gathered } from "../../support/builders/gathered.ts";
+import { anEntry } from "../../support/worlds/forward-world.ts";
+
+const startMs = Date.UTC(2026, 2, 10, 12);
+
+function rowOf(client: number, atMs: number) {
+  const client_ip = `2001:db8:${client.toString(16)}::1`;
+  return timed(anEntry({ client_ip, timestamp: new Date(atMs).toISOString() }));
+}
+
+test("a busy hour of rows costs a bounded number of clients, and asks for exemptions only at thresholds", () => {
+  const judges = new Judges(undefined);
+  judges.use([anAutoBlock({ name: "one", threshold: 1_000 }), anAutoBlock({ name: "two", threshold: 1_000 })]);
+  let asked = 0;
+  let longest = 0;
+  for (let page = 0; page < 60; page += 1) {
+    // Many that come once, and one that comes again and again.
+    const rows = Array.from({ length: 500 }, (_, index) => {
+      return rowOf(index % 10 === 0 ? 0xffff : page * 500 + index, startMs + page * 1_000 + index);
+    });
+    judges.take(rows, startMs + page * 1_000 + 500, () => {
+      asked += 1;
+      return () => false;
+    });
+    longest = Math.max(longest, JSON.stringify(judges.save()).length);
+  }
+  // Each of both, once: when the client reached its threshold.
+  expect(asked).toBe(2);
+  expect(
+    judges
+      .judgements()
+      .get("edge/one")
+      ?.judgement.entries.map(({ entry }) => entry),
+  ).toEqual(["2001:db8:ffff::1"]);
+  const saved = judges.save();
+  const clients = Object.values(saved).reduce((sum, { judge }) => sum + judge.counts.length, 0);
+  expect(clients).toBeLessThanOrEqual(clientsMax);
+  expect(longest).toBeLessThan(2 * 1024 * 1024);
+});
+
+test("the oldest WafAutoBlocks of an instance are judged, those of its owner first, and none without the grant", () => {
+  const own = Array.from({ length: 5 }, (_, index) => anAutoBlock({ name: `own-${index}` }));
+  const guests = Array.from({ length: 6 }, (_, index) => {
+    return anAutoBlock({ name: `shop/guest-${index}`, meta: { createdAtMs: index } });
+  });
+  const access = [aGrant({ kinds: ["WafAutoBlock"], namespaces: { from: "Names", names: ["shop"] } })];
+  const stranger = anAutoBlock({ name: "other/stranger" });
+  const instance = anInstance({ access });
+  const judged = judgedBlocks(gathered({ instance, autoBlocks: [stranger, ...guests, ...own] }));
+  expect(judged).toHaveLength(autoBlocksMax);
+  expect(judged.map(({ meta }) => meta.name)).toEqual([
+    ...own.map(({ meta }) => meta.name),
+    "guest-0",
+    "guest-1",
+    "guest-2",
+  ]);
+});
+
+test.each([undefined, null, 7, [], { "edge/one": 1 }, { "edge/one": { uid: "u", judge: { shape: "" } } }])(
+  "what was saved and is damaged counts for nothing: %j",
+  (saved) => {
+    expect(savedJudgements(saved).size).toBe(0);
+    expect(() => new Judges(saved).use([anAutoBlock()])).not.toThrow();
+  },
+);

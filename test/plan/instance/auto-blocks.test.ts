@@ -1,0 +1,210 @@
+import { describe, expect, test } from "@jest/globals";
+import type { JudgedEntry } from "../../../src/model/auto-block.ts";
+import type { GatheredRule } from "../../../src/model/gathered.ts";
+import type { BlocksView } from "../../../src/reconcile/blocking/block-book.ts";
+import { withJudged } from "../../../src/reconcile/blocking/block-source.ts";
+import { explainAddress } from "../../../src/plan/instance/explain.ts";
+import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
+import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
+import { aGrant, anInstance, anOrigin, aRule } from "../../support/builders/declare.ts";
+import type { InventoryOverrides } from "../../support/builders/gathered.ts";
+import { anInventory, desiredOf, entry, gathered, nowMs, planOf } from "../../support/builders/gathered.ts";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
+
+const hourMs = 3_600_000;
+
+function judged(text: string, overrides: Partial<JudgedEntry> = {}): JudgedEntry {
+  const times = { sinceMs: nowMs - hourMs / 2, untilMs: nowMs + hourMs / 2, firstMs: nowMs - hourMs, lastMs: nowMs };
+  const reasons = [{ label: "SQL Injection", requests: 60 }];
+  return { entry: entry(text), ...times, times: 1, requests: 63, reasons, ...overrides };
+}
+
+function viewOf(entries: readonly JudgedEntry[], name = "edge/scanners", uid = anAutoBlock().meta.uid): BlocksView {
+  const rows = { matched: 63, late: 0, unreadable: 0 };
+  const judgement = { entries, rows, lastRowMs: nowMs, leftOut: 0 };
+  return { state: "Known", judgements: new Map([[name, { uid, judgement }]]), reading: undefined };
+}
+
+interface Story extends AutoBlockOverrides {
+  readonly rules?: readonly GatheredRule[];
+  readonly origins?: readonly string[];
+  readonly neverBlock?: readonly string[];
+}
+
+function declared(
+  entries: readonly JudgedEntry[],
+  { rules = [], origins = [], neverBlock = [], ...block }: Story = {},
+) {
+  const autoBlock = anAutoBlock(block);
+  const name = `${autoBlock.meta.namespace}/${autoBlock.meta.name}`;
+  const plain = gathered({
+    instance: anInstance({ guards: { neverBlock } }),
+    rules,
+    origins: origins.map((host) => anOrigin(host)),
+    autoBlocks: [autoBlock],
+  });
+  return withJudged(plain, viewOf(entries, name, autoBlock.meta.uid));
+}
+
+function blocked(entries: readonly JudgedEntry[], story: Story = {}): string[] {
+  return [...desiredOf(declared(entries, story)).lists.blocklist.keys()];
+}
+
+/** As wafsync added it for the WafAutoBlock. */
+const held: InventoryOverrides = {
+  blocklist: [["203.0.113.7", undefined, [{ kind: "WafAutoBlock", name: "edge/scanners", source: undefined }]]],
+};
+
+describe("what a WafAutoBlock declares", () => {
+  test("is what it lists, for as long as it lists it", () => {
+    const entries = [judged("203.0.113.7"), judged("203.0.113.8", { untilMs: nowMs })];
+    expect(blocked(entries)).toEqual(["203.0.113.7"]);
+    expect(desiredOf(declared(entries)).nextExpiryMs).toBe(nowMs + hourMs / 2);
+  });
+
+  test("is nothing while it only suggests, and the suggestion ends as well", () => {
+    const story = { mode: "Suggest" } as const;
+    const entries = [judged("203.0.113.7"), judged("203.0.113.8", { untilMs: nowMs })];
+    expect(blocked(entries, story)).toEqual([]);
+    const [rule] = desiredOf(declared(entries, story)).rules;
+    expect(rule?.judged?.map((one) => one.entry)).toEqual(["203.0.113.7"]);
+  });
+
+  test("is written with its name and the evidence, and removed without it in the way of guards", () => {
+    const added = planOf({ gathered: declared([judged("203.0.113.7")]) });
+    expect(added.operations).toMatchObject([
+      {
+        kind: "AddEntry",
+        entry: "203.0.113.7",
+        rules: ["WafAutoBlock edge/scanners"],
+        reason: expect.stringMatching(/^listed by WafAutoBlock edge\/scanners: 63 requests from \S+ to \S+: 60 SQL/),
+      },
+    ]);
+    const many = Array.from({ length: 200 }, (_, index) => `198.18.0.${index}`);
+    const owner = { kind: "WafAutoBlock", name: "edge/scanners", source: undefined } as const;
+    const inventory = { blocklist: many.map((text) => [text, undefined, [owner]] as const) };
+    const observed = { blocklist: many };
+    const ended = planOf({ gathered: declared([]), observed, inventory });
+    expect([ended.operations.length, ended.held]).toEqual([200, undefined]);
+    // Deleted, perhaps by mistake: the guards count.
+    expect(planOf({ observed, inventory }).held?.removals.blocklist).toHaveLength(200);
+  });
+
+  test("is explained with the evidence and the end", () => {
+    const input = {
+      address: entry("203.0.113.7"),
+      gathered: declared([judged("203.0.113.7")]),
+      live: { blocklist: ["203.0.113.7"], allowlist: [] },
+      inventory: anInventory(held),
+      nowMs,
+    };
+    expect(explainAddress(input)).toMatchObject({
+      verdict: "Blocked",
+      coverings: [
+        { wantedBy: [{ sources: [expect.stringContaining("63 requests")], expiresAtMs: nowMs + hourMs / 2 }] },
+      ],
+    });
+  });
+
+  test("stays on the list while it is unknown what it listed", () => {
+    const plain = gathered({ autoBlocks: [anAutoBlock()] });
+    const unknown = withJudged(plain, { state: "Unreachable", problem: "The record can't be read." });
+    const observed = { blocklist: ["203.0.113.7"] };
+    const plan = planOf({ gathered: unknown, observed, inventory: held });
+    expect(plan.operations).toEqual([]);
+    expect(plan.held?.removals.blocklist.map((removal) => removal.entry)).toEqual(["203.0.113.7"]);
+  });
+
+  test("has nothing to do with a rule of the same name", () => {
+    const rule = aRule("scanners", { addresses: ["198.51.100.1"] });
+    expect(blocked([judged("203.0.113.7")], { rules: [rule] }).toSorted()).toEqual(["198.51.100.1", "203.0.113.7"]);
+    const plan = planOf({
+      gathered: declared([], { rules: [rule] }),
+      observed: { blocklist: ["203.0.113.7", "198.51.100.1"] },
+      inventory: held,
+    });
+    expect(plan.operations).toMatchObject([{ kind: "RemoveEntry", entry: "203.0.113.7" }]);
+  });
+});
+
+describe("exempt from automatic blocks is", () => {
+  const network = judged("203.0.113.0/24");
+  const story = (exempting: Story): string[] => blocked([network, judged("198.51.100.7")], exempting);
+
+  test.each<[string, Story]>([
+    ["what the WafAutoBlock exempts", { exempt: ["203.0.113.9"] }],
+    ["what a rule allows", { rules: [aRule("partner", { action: "Allow", addresses: ["203.0.113.9"] })] }],
+    ["a wider network that a rule allows", { rules: [aRule("p", { action: "Allow", addresses: ["203.0.112.0/20"] })] }],
+    ["what must stay reachable", { neverBlock: ["203.0.113.9"] }],
+    ["an origin", { origins: ["203.0.113.9"] }],
+  ])("%s, also in a network", (_, exempting) => {
+    expect(story(exempting)).toEqual(["198.51.100.7"]);
+  });
+
+  test("a special-purpose network", () => {
+    expect(blocked([judged("10.0.0.9"), judged("192.168.0.0/24"), judged("fe80::1")])).toEqual([]);
+  });
+
+  test("what an expired rule allows no longer", () => {
+    const rule = aRule("partner", { action: "Allow", addresses: ["203.0.113.9"], expiresAtMs: nowMs - 1 });
+    expect(story({ rules: [rule] })).toHaveLength(2);
+  });
+});
+
+describe("the automatic block of a guest", () => {
+  const grant = aGrant({ kinds: ["WafAutoBlock", "WafIpRule"], actions: ["Block", "Allow"], maxEntries: 2 });
+
+  function guest(entries: readonly JudgedEntry[], rules: readonly GatheredRule[] = [], given = grant) {
+    const block = anAutoBlock({ name: "shop/mine" });
+    const plain = gathered({ instance: anInstance({ access: [given] }), rules, autoBlocks: [block] });
+    return withJudged(plain, viewOf(entries, "shop/mine", block.meta.uid));
+  }
+
+  test("does nothing without the grants of its kind and of Block", () => {
+    for (const given of [aGrant({ kinds: ["WafIpRule"] }), aGrant({ kinds: ["WafAutoBlock"], actions: ["Allow"] })]) {
+      const { lists, rules } = desiredOf(guest([judged("203.0.113.7")], [], given));
+      expect([lists.blocklist.size, rules[0]?.verdict, rules[0]?.isAttached]).toEqual([0, "NotGranted", false]);
+    }
+  });
+
+  test("has no more entries, no wider ones and no longer ones than granted", () => {
+    const entries = [
+      judged("203.0.112.0/23"),
+      judged("203.0.113.1"),
+      judged("203.0.113.2"),
+      judged("203.0.113.3"),
+      judged("203.0.113.4", { sinceMs: nowMs - 2 * hourMs }),
+    ];
+    const { lists, rules } = desiredOf(guest(entries, [], { ...grant, maxTtlMs: hourMs }));
+    expect([...lists.blocklist.keys()]).toEqual(["203.0.113.1", "203.0.113.2"]);
+    expect(rules[0]?.verdict).toBe("QuotaExceeded");
+  });
+
+  test("never blocks what the owner allows", () => {
+    const owners = aRule("partners", { action: "Allow", addresses: ["203.0.113.0/24"] });
+    expect(desiredOf(guest([judged("203.0.113.7")], [owners])).lists.blocklist.size).toBe(0);
+  });
+
+  test("gives way to what another guest allowed before, and stays against what another guest allows later", () => {
+    const other = aRule("other/partner", { action: "Allow", addresses: ["203.0.113.7"] });
+    const state = guest([judged("203.0.113.7")], [other]);
+    const on = (list: "blocklist" | "allowlist") => anInventory({ [list]: ["203.0.113.7"] }).entries;
+    const before = compileDesired(state, nowMs, on("allowlist"));
+    expect([before.lists.blocklist.size, before.lists.allowlist.size]).toEqual([0, 1]);
+    const later = compileDesired(state, nowMs, on("blocklist"));
+    expect([later.lists.blocklist.size, later.lists.allowlist.size]).toEqual([1, 0]);
+    expect(later.dependsOnManaged).toBe(true);
+  });
+});
+
+test("an owner's block stays against what a guest allows later", () => {
+  const allow = aRule("shop/partner", { action: "Allow", addresses: ["203.0.113.7"] });
+  const plain = gathered({
+    instance: anInstance({ access: [aGrant({ actions: ["Allow"] })] }),
+    rules: [allow],
+    autoBlocks: [anAutoBlock()],
+  });
+  const state = withJudged(plain, viewOf([judged("203.0.113.7")]));
+  const later = compileDesired(state, nowMs, anInventory(held).entries);
+  expect([later.lists.blocklist.size, later.lists.allowlist.size]).toEqual([1, 0]);
+});

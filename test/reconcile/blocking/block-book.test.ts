@@ -1,0 +1,97 @@
+import { expect, test } from "@jest/globals";
+import { readObservedEntry } from "../../../src/model/entry.ts";
+import { BlockBook } from "../../../src/reconcile/blocking/block-book.ts";
+import type { LoadedLogRecord } from "../../../src/reconcile/logs/forward-ports.ts";
+import type { PublishedJudgements } from "../../../src/plan/blocking/judges.ts";
+
+const instance = { namespace: "edge", name: "shop" };
+const listed = {
+  entry: readObservedEntry("203.0.113.7"),
+  sinceMs: 1_000,
+  untilMs: 9_000,
+  times: 1,
+  requests: 60,
+  firstMs: 500,
+  lastMs: 900,
+};
+const counts = { rows: { matched: 60, late: 0, unreadable: 0 }, leftOut: 0 };
+
+function published(requests: number): PublishedJudgements {
+  const entries = [{ ...listed, requests, reasons: [] }];
+  return new Map([["edge/attackers", { uid: "u", judgement: { ...counts, entries, lastRowMs: 900 } }]]);
+}
+
+function recorded(): LoadedLogRecord {
+  const judge = { shape: "", listed: [{ ...listed, reasons: ["SQL", 60] }], former: [], counts: [], ...counts };
+  return { state: "Loaded", record: { judges: { "edge/attackers": { uid: "u", judge } } }, revision: "" };
+}
+
+class Bench {
+  nowMs = 0;
+  loads = 0;
+  changes = 0;
+  answer: LoadedLogRecord = recorded();
+  readonly book = new BlockBook({
+    records: {
+      load: async () => {
+        this.loads += 1;
+        return this.answer;
+      },
+    },
+    clock: { nowMs: () => this.nowMs },
+    onChange: () => void (this.changes += 1),
+  });
+
+  async entries(): Promise<readonly string[]> {
+    const view = await this.book.view(instance);
+    if (view.state === "Unreachable") throw new Error(view.problem);
+    return [...view.judgements.values()].flatMap(({ judgement }) => judgement.entries.map(({ entry }) => entry));
+  }
+}
+
+test("a new process knows what was recorded, and reads the record once", async () => {
+  const bench = new Bench();
+  expect(await bench.entries()).toEqual(["203.0.113.7"]);
+  expect(await bench.book.view(instance)).toBe(await bench.book.view(instance));
+  expect(bench.loads).toBe(1);
+});
+
+test("while the record can't be read, nothing is said about its content, and it is read again after a while", async () => {
+  const bench = new Bench();
+  bench.answer = { state: "Unreachable", problem: "No answer." };
+  expect(await bench.book.view(instance)).toMatchObject({ state: "Unreachable", problem: "No answer." });
+  bench.answer = recorded();
+  expect(await bench.book.view(instance)).toMatchObject({ state: "Unreachable" });
+  bench.nowMs += 10_000;
+  expect(await bench.entries()).toEqual(["203.0.113.7"]);
+  expect(bench.loads).toBe(2);
+});
+
+test("other entries cause a run; more evidence alone does not, and is there for the next one", async () => {
+  const bench = new Bench();
+  await bench.entries();
+  bench.book.publish(instance, published(61));
+  const version = bench.book.version();
+  bench.book.publish(instance, published(62));
+  expect([bench.book.version(), bench.changes]).toEqual([version, 0]);
+  const view = await bench.book.view(instance);
+  expect(view.state === "Known" && view.judgements.get("edge/attackers")?.judgement.entries[0]?.requests).toBe(62);
+  bench.book.publish(instance, new Map());
+  expect([bench.book.version() > version, bench.changes]).toEqual([true, 1]);
+});
+
+test("a report about the reading causes a run if it says something else", async () => {
+  const bench = new Bench();
+  await bench.entries();
+  const report = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
+  for (let time = 0; time < 3; time += 1) bench.book.report(instance, report);
+  expect(bench.changes).toBe(1);
+  bench.book.report(instance, { status: "False", reason: "BadApiKey", message: "The API rejected the API key." });
+  expect(bench.changes).toBe(2);
+});
+
+test.each([null, 7, {}, { judges: [] }])("a record without judges lists nobody: %j", async (record) => {
+  const bench = new Bench();
+  bench.answer = { state: "Loaded", record, revision: "" };
+  expect(await bench.entries()).toEqual([]);
+});

@@ -1,0 +1,172 @@
+// Clock: 2026-03-10 12:00 UTC at the start of each test.
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
+import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
+import { aRule } from "../../support/builders/declare.ts";
+import { crash } from "../../support/fakes/crash.ts";
+import { anEntry, ForwardWorld } from "../../support/worlds/forward-world.ts";
+import type { SaveFault } from "../../support/worlds/forward-world.ts";
+
+const minuteMs = 60_000;
+
+let world: ForwardWorld;
+
+afterEach(() => world.checkStatuses());
+
+async function start(overrides: AutoBlockOverrides = {}, enabled = false): Promise<void> {
+  world = new ForwardWorld();
+  world.declare({ enabled }, { autoBlocks: [anAutoBlock({ threshold: 5, ...overrides })] });
+  await world.becomeReady();
+}
+
+function attack(client: string, count: number, visibleAt: string, from = "2026-03-10T11:50:00Z"): void {
+  for (let index = 0; index < count; index += 1) {
+    const timestamp = new Date(Date.parse(from) + index * 1_000).toISOString();
+    const entry = anEntry({ client_ip: client, timestamp, request_path: `/${world.rows.length}` });
+    world.rows.push({ entry, visibleAtMs: Date.parse(visibleAt) });
+  }
+}
+
+function judgement() {
+  const published = world.published.get("edge/scanners");
+  if (published === undefined) throw new Error("nothing was published");
+  return published.judgement;
+}
+
+describe("logs that are judged", () => {
+  test("are read although nothing is forwarded", async () => {
+    await start();
+    attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
+    await world.look();
+    expect(judgement().entries.map(({ entry }) => entry)).toEqual(["203.0.113.7"]);
+    expect(world.takeForwarded()).toEqual([]);
+    expect(world.condition()).toBeUndefined();
+    expect(world.reading).toBe("True Judged");
+  });
+
+  test("are read once for both, with no further call", async () => {
+    await start({}, true);
+    attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
+    await world.look();
+    const { queries } = world;
+    expect(world.takeForwarded()).toHaveLength(5);
+    expect(judgement().rows.matched).toBe(5);
+    const other = new ForwardWorld();
+    await other.becomeReady();
+    other.rows.push(...world.rows);
+    await other.look();
+    expect(queries).toEqual(other.queries);
+  });
+
+  test("are not read for a suspended WafAutoBlock", async () => {
+    await start({ suspend: true });
+    attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
+    expect(await world.look()).toMatchObject({ isOver: true });
+    expect(world.queries).toEqual([]);
+  });
+
+  test("are not read for a WafAutoBlock of a namespace without access", async () => {
+    await start();
+    const { gathered } = world;
+    if (gathered === undefined) throw new Error("nothing is declared");
+    const instance = { ...gathered.instance, access: [] };
+    world.gathered = { ...gathered, instance, autoBlocks: [anAutoBlock({ name: "shop/scanners" })] };
+    expect(await world.look()).toMatchObject({ isOver: true });
+    expect(world.queries).toEqual([]);
+  });
+
+  test("list nobody whom a rule allows", async () => {
+    await start();
+    const { autoBlocks = [] } = world.gathered ?? {};
+    world.declare(
+      { enabled: false },
+      { autoBlocks, rules: [aRule("partners", { action: "Allow", addresses: ["203.0.113.0/28"] })] },
+    );
+    attack("203.0.113.7", 50, "2026-03-10T11:55:00Z");
+    attack("203.0.113.70", 50, "2026-03-10T11:55:00Z");
+    await world.look();
+    expect(world.listed.map(({ entry }) => entry)).toEqual(["203.0.113.70"]);
+  });
+
+  test("say why they can't be read", async () => {
+    await start();
+    world.faults.push({ code: "BadApiKey", message: "The API rejected the API key." });
+    await world.look();
+    expect(world.reading).toBe("False BadApiKey");
+  });
+
+  test("keep what was listed when the WafAutoBlock is judged by a new process", async () => {
+    await start();
+    attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
+    await world.look();
+    const before = judgement();
+    world.restart();
+    await world.look();
+    expect(judgement()).toEqual(before);
+  });
+
+  test("start anew for an object that was deleted and created again", async () => {
+    await start();
+    attack("203.0.113.7", 5, "2026-03-10T11:55:00Z");
+    await world.look();
+    world.declare({ enabled: false }, { autoBlocks: [anAutoBlock({ threshold: 5, meta: { uid: "another" } })] });
+    world.restart();
+    await world.look();
+    expect(judgement().entries).toEqual([]);
+  });
+});
+
+describe("each row is judged once", () => {
+  const looks = 8;
+
+  /** Rows of several clients, a page at a time, some of them late. */
+  async function story(disturb: () => void) {
+    await start({ ttlMs: 10 * minuteMs });
+    world.pageSize = 3;
+    for (let look = 0; look < looks; look += 1) {
+      const at = new Date(Date.UTC(2026, 2, 10, 12, 5 * look)).toISOString();
+      attack("203.0.113.7", 3, at, new Date(Date.parse(at) - 6 * minuteMs).toISOString());
+      attack(`203.0.113.${100 + look}`, 4, at, new Date(Date.parse(at) - 2 * minuteMs).toISOString());
+    }
+    disturb();
+    for (let look = 0; look < looks; look += 1) {
+      const untilMs = Date.UTC(2026, 2, 10, 12, 5 * look);
+      await world.wait(Math.max(0, untilMs - world.clock.nowMs()));
+      // The new process begins at once.
+      for (let tries = 0; tries < 5 && (await world.look()) === undefined; tries += 1);
+    }
+    const { rows, entries } = judgement();
+    return { rows, entries: entries.map(({ entry, times, requests }) => ({ entry, times, requests })) };
+  }
+
+  const faults: readonly SaveFault[] = ["CrashBefore", "CrashAfter", "Conflict", "Failed"];
+
+  test.each(faults)("whatever happens when it is recorded: %s", async (fault) => {
+    const undisturbed = await story(() => undefined);
+    expect(undisturbed).toMatchObject({ rows: { matched: 7 * looks } });
+    for (let place = 0; place < looks; place += 1) {
+      const disturbed = await story(() => {
+        world.saveFaults.push(...Array.from({ length: place }, () => "None" as SaveFault), fault);
+      });
+      // What failed is tried again at the next look, so that later entries begin later.
+      const isAtOnce = fault === "CrashBefore" || fault === "CrashAfter";
+      expect(disturbed).toEqual(isAtOnce ? undisturbed : { ...disturbed, rows: undisturbed.rows });
+    }
+  });
+
+  test("when the process is killed while it forwards them", async () => {
+    for (let place = 1; place <= 4; place += 1) {
+      await start({}, true);
+      attack("203.0.113.7", 1_400, "2026-03-10T11:55:00Z");
+      let writes = 0;
+      world.onWrite = () => {
+        writes += 1;
+        if (writes === place) throw crash("during a write");
+        return undefined;
+      };
+      for (let tries = 0; tries < 5 && (await world.look()) === undefined; tries += 1);
+      expect(judgement().rows.matched).toBe(1_400);
+      expect(judgement().entries[0]?.requests).toBe(1_400);
+    }
+  });
+});

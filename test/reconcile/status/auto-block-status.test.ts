@@ -1,0 +1,86 @@
+import { expect, test } from "@jest/globals";
+import type { Condition } from "../../../src/api/conditions.ts";
+import { findCondition } from "../../../src/api/conditions.ts";
+import type { ConditionType } from "../../../src/api/reasons.ts";
+import { isPublished } from "../../../src/api/reasons.ts";
+import type { ReadingReport } from "../../../src/model/auto-block.ts";
+import { readObservedEntry } from "../../../src/model/entry.ts";
+import { compileDesired } from "../../../src/plan/instance/desired.ts";
+import { planInstance } from "../../../src/plan/instance/plan.ts";
+import { withJudged } from "../../../src/reconcile/blocking/block-source.ts";
+import { factsWithoutRead } from "../../../src/reconcile/facts.ts";
+import { autoBlockStatus } from "../../../src/reconcile/status/auto-block-status.ts";
+import type { AutoBlockOverrides } from "../../support/builders/declare-auto-block.ts";
+import { anAutoBlock } from "../../support/builders/declare-auto-block.ts";
+import { anInventory, gathered, nowMs, observed } from "../../support/builders/gathered.ts";
+
+interface Told {
+  readonly reading?: ReadingReport;
+  readonly leftOut?: number;
+  readonly others?: number;
+}
+
+function statusOf(overrides: AutoBlockOverrides = {}, { reading, leftOut = 0, others = 0 }: Told = {}) {
+  const block = anAutoBlock(overrides);
+  const older = Array.from({ length: others }, (_, index) => {
+    return anAutoBlock({ name: `older-${index}`, meta: { createdAtMs: 0 } });
+  });
+  const times = { sinceMs: nowMs, untilMs: nowMs + 60_000, firstMs: nowMs, lastMs: nowMs };
+  const reasons = [{ label: "a\u202e\u001b[31m", requests: 3 }];
+  const entry = { entry: readObservedEntry("203.0.113.7"), ...times, times: 1, requests: 60, reasons };
+  const judgement = { entries: [entry], rows: { matched: 60, late: 0, unreadable: 0 }, lastRowMs: nowMs, leftOut };
+  const judgements = new Map([["edge/scanners", { uid: block.meta.uid, judgement }]]);
+  const state = withJudged(gathered({ autoBlocks: [block, ...older] }), { state: "Known", judgements, reading });
+  const desired = compileDesired(state, nowMs);
+  const [inventory, seen] = [anInventory(), observed({ blocklist: ["203.0.113.7"] })];
+  const plan = planInstance({ desired, observed: seen, inventory, nowMs });
+  const started = factsWithoutRead({ gathered: state, desired }, { phase: "Ended", nowMs, result: { kind: "Done" } });
+  const rule = desired.rules.find(({ rule: { meta } }) => meta.name === "scanners");
+  const judged = state.rules.find(({ rule: { meta } }) => meta.name === "scanners")?.judged;
+  if (rule === undefined || judged === undefined) throw new Error("the WafAutoBlock is not there");
+  const status = autoBlockStatus({}, rule, judged, { ...started, observed: seen, plan, inventory });
+  const conditions = (status.conditions ?? []) as readonly Condition[];
+  for (const { type, reason, status: value } of conditions) {
+    expect([type, reason, value, isPublished(type, reason, value)]).toEqual([type, reason, value, true]);
+  }
+  return { status, of: (type: ConditionType) => conditionText(findCondition(conditions, type)) };
+}
+
+function conditionText(condition: Condition | undefined): string | undefined {
+  return condition === undefined ? undefined : `${condition.status} ${condition.reason}`;
+}
+
+const read = { status: "True", reason: "Judged", message: "New blocked requests are judged." } as const;
+
+test("clients are shown with evidence that controls no terminal", () => {
+  const { status, of } = statusOf({}, { reading: read });
+  expect(status).toMatchObject({ listed: 1, synced: "1/1", clients: [{ entry: "203.0.113.7", requests: 60 }] });
+  expect(status.clients?.[0]?.reasons).toEqual([String.raw`a\u202e\u001b[31m: 3`]);
+  expect([of("Ready"), of("LogsJudged"), of("Incomplete")]).toEqual(["True Ready", "True Judged", undefined]);
+});
+
+test("a suggestion is in order, and blocks nobody", () => {
+  const { status, of } = statusOf({ mode: "Suggest" }, { reading: read });
+  expect([status.listed, status.synced, of("Ready")]).toEqual([1, undefined, "True Ready"]);
+});
+
+test("a WafAutoBlock that does not see the logs is not ready, and says why", () => {
+  const { of } = statusOf({}, { reading: { status: "False", reason: "NoWaf", message: "There is no WAF." } });
+  expect([of("Ready"), of("LogsJudged"), of("Reconciling")]).toEqual([
+    "False NoWaf",
+    "False NoWaf",
+    "True ProgressingWithRetry",
+  ]);
+});
+
+test.each<[string, AutoBlockOverrides, Told]>([
+  ["Unknown Waiting", {}, {}],
+  ["Unknown Suspended", { suspend: true }, { reading: read }],
+  ["False TooManyAutoBlocks", {}, { others: 8 }],
+])("the log is judged: %s", (expected, overrides, told) => {
+  expect(statusOf(overrides, told).of("LogsJudged")).toBe(expected);
+});
+
+test("clients that find no room are reported", () => {
+  expect(statusOf({ maxEntries: 1 }, { leftOut: 3 }).of("Incomplete")).toBe("True MaxEntriesReached");
+});

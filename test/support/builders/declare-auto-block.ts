@@ -1,0 +1,30 @@
+// WafAutoBlocks for tests: everything that a test does not name has the default of the CRD.
+import type { DeclaredAutoBlock, LogMatch } from "../../../src/model/auto-block.ts";
+import { aMeta, instanceName } from "./declare.ts";
+import type { MetaOverrides } from "./declare.ts";
+
+export interface AutoBlockOverrides extends Partial<Omit<DeclaredAutoBlock, "meta" | "match">> {
+  readonly name?: string;
+  readonly meta?: MetaOverrides;
+  readonly match?: Partial<LogMatch>;
+}
+
+export function anAutoBlock({ name = "scanners", meta, match, ...rest }: AutoBlockOverrides = {}): DeclaredAutoBlock {
+  return {
+    meta: aMeta("WafAutoBlock", name, meta),
+    instance: instanceName,
+    mode: "Enforce",
+    suspend: false,
+    match: { countries: [], reasons: [], statuses: [], paths: [], ...match },
+    threshold: 100,
+    windowMs: 600_000,
+    groupBy: "Address",
+    networkPrefixLength: { ipv4: 24, ipv6: 64 },
+    ttlMs: 3_600_000,
+    repeatFactor: 2,
+    maxTtlMs: 7 * 86_400_000,
+    maxEntries: 100,
+    exempt: [],
+    ...rest,
+  };
+}
