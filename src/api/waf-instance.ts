@@ -3,6 +3,7 @@ import * as z from "zod";
 import { grant, grantsMax } from "./access-schema.ts";
 import { logForwarding } from "./log-forwarding.ts";
 import { baseUrl } from "./host-rules.ts";
+import { managedList } from "./managed-list.ts";
 import { closingColumns, type KindDefinition, nameLengthRule } from "./kind-definition.ts";
 import {
   checkedNetwork,
@@ -19,13 +20,6 @@ import { commonStatus, count } from "./status-parts.ts";
 const instanceNameLengthMax = 63;
 /** Groups of removals on hold in a status. */
 export const heldGroupsMax = 20;
-
-const listPolicy = z
-  .enum(["Additive", "Exclusive", "Observe"])
-  .default("Additive")
-  .describe(
-    "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
-  );
 
 const guards = z.strictObject({
   maxRemovals: z
@@ -145,8 +139,8 @@ export const wafInstanceSpec = z
       .default("10s")
       .describe("The timeout of a call. For writes, the timeout is never longer than 10 s."),
     minRequestInterval: durationBetween("0s", "1m").default("0s").describe("The minimum time between two calls."),
-    blocklist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How wafsync manages the blocklist."),
-    allowlist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How wafsync manages the allowlist."),
+    blocklist: managedList.prefault({}).describe("How wafsync manages the blocklist."),
+    allowlist: managedList.prefault({}).describe("How wafsync manages the allowlist."),
     origins: z
       .strictObject({
         policy: z
@@ -175,6 +169,10 @@ export const listStatus = z.object({
   foreign: count.describe("Entries that wafsync did not add."),
   pending: count.describe("Writes of the plan that are still pending."),
   held: count.describe("Removals that await approval, or that are on hold because a source can't be read."),
+  covered: count
+    .optional()
+    .describe("Declared entries that are not sent, because other entries cover their addresses (`compaction`)."),
+  overflow: count.optional().describe("Entries that the list has no room for (`maxEntries`)."),
 });
 
 export const heldGroup = z.object({

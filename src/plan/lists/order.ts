@@ -24,10 +24,15 @@ export interface WantedAdd {
   readonly list: "blocklist" | "allowlist";
   readonly entry: Entry;
   readonly rules: readonly CompiledRule[];
+  /** The declared entries that it stands for, unless it stands only for itself. */
+  readonly standsFor?: readonly Entry[];
 }
 
-/** Orders additions as described above. Deterministic: equal input in any order gives equal output. */
-export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
+/**
+ * Orders additions as described above. Deterministic: equal input in any order gives equal output.
+ * @param urgencyOf the priority of what waits for an addition, if that is higher than its own
+ */
+export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number = () => 0): AddEntry[] {
   const left = new Map<CompiledRule, number>();
   for (const { rules } of adds) for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + 1);
   const rank = rankRules(left);
@@ -39,17 +44,23 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
     else group.push(add);
   }
   const byPriority = new Map<number, Map<string, AddEntry[]>>();
-  for (const rule of rank.keys()) {
-    const { priority, meta } = rule.rule;
+  const turnsOf = (priority: number, namespace: string): AddEntry[] => {
     const namespaces = byPriority.get(priority) ?? new Map<string, AddEntry[]>();
     byPriority.set(priority, namespaces);
-    const turns = namespaces.get(meta.namespace) ?? [];
-    namespaces.set(meta.namespace, turns);
+    const turns = namespaces.get(namespace) ?? [];
+    namespaces.set(namespace, turns);
+    return turns;
+  };
+  for (const rule of rank.keys()) {
+    const { priority, meta } = rule.rule;
     const group = groups.get(rule) ?? [];
     const reasonFor = reasons(rule, left.get(rule) ?? 0);
-    for (const add of group.toSorted(byEntry)) turns.push(toOperation(add, rule, reasonFor));
+    for (const add of group.toSorted(byEntry)) {
+      turnsOf(Math.max(priority, urgencyOf(add)), meta.namespace).push(toOperation(add, rule, reasonFor));
+    }
   }
-  return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
+  const inOrder = [...byPriority].toSorted(([a], [b]) => b - a);
+  return exceptionsFirst(inOrder.flatMap(([, namespaces]) => takingTurns([...namespaces.values()])));
 }
 
 /** Takes one item of each queue in turn, until all are empty. */
@@ -86,32 +97,32 @@ function byEntry(a: WantedAdd, b: WantedAdd): number {
 }
 
 /** Why a rule adds an entry, by the number of other rules that declare it: one shared string for all such entries. */
-function reasons({ id, rule }: CompiledRule, left: number): (others: number) => string {
+function reasons({ id, rule }: CompiledRule, left: number): (others: number, parts: number) => string {
   const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
   const counts = `(${inThousands(left)} to add${priority})`;
   const known = new Map<number, string>();
-  return (others) => {
-    const reason = known.get(others);
+  return (others, parts) => {
+    const reason = parts === 1 ? known.get(others) : undefined;
     if (reason !== undefined) return reason;
     const also = others === 0 ? "" : ` and ${others} more`;
-    const made = `declared by ${ruleLabel(id)}${also} ${counts}`;
-    known.set(others, made);
+    const made = `${parts === 1 ? "" : `for ${inThousands(parts)} entries `}declared by ${ruleLabel(id)}${also} ${counts}`;
+    if (parts === 1) known.set(others, made);
     return made;
   };
 }
 
 function toOperation(
-  { list, entry, rules }: WantedAdd,
+  { list, entry, rules, standsFor }: WantedAdd,
   first: CompiledRule,
-  reasonFor: (others: number) => string,
+  reasonFor: (others: number, parts: number) => string,
 ): AddEntry {
   const others = rules.filter((rule) => rule !== first);
   const ids = [first.id, ...others.map(({ id }) => id)];
-  const reason =
-    first.judged === undefined
-      ? reasonFor(others.length)
-      : `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}`;
-  return { kind: "AddEntry", list, entry, rules: ids, reason };
+  const add = { kind: "AddEntry", list, entry, rules: ids } as const;
+  if (first.judged !== undefined)
+    return { ...add, reason: `listed by ${ruleLabel(first.id)}: ${placeOf(first, entry)}` };
+  if (standsFor === undefined) return { ...add, reason: reasonFor(others.length, 1) };
+  return { ...add, reason: reasonFor(others.length, standsFor.length), parts: standsFor.length };
 }
 
 /** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */

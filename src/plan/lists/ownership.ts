@@ -36,6 +36,10 @@ export interface ListOwnership {
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
+  /** Before compaction. */
+  readonly declared: ReadonlyMap<Entry, readonly CompiledRule[]>;
+  /** The declared entries that wanted ones stand for. */
+  readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
   readonly observed: ObservedEntries;
   readonly adds: readonly Entry[];
   readonly retained: readonly Entry[];
@@ -47,8 +51,8 @@ export function ownEntries(input: {
   readonly windowMs: number;
   readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
-  const records = new Records(unreadable, nowMs);
+  const { owned, wanted, declared, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
+  const records = new Records(input, nowMs);
   const dropped = new Set(retained);
   const next = new Map<Entry, OwnedEntry>();
   let change: ListOwnership["change"] = "None";
@@ -71,7 +75,7 @@ export function ownEntries(input: {
   }
   const take = (entry: Entry, manner: Manner): void => {
     if (next.has(entry)) return;
-    next.set(entry, records.fresh(wanted.get(entry) ?? [], entry, manner));
+    next.set(entry, records.fresh(wanted.get(entry) ?? declared.get(entry) ?? [], entry, manner));
     change = "Entries";
   };
   for (const entry of adds) take(entry, "Added");
@@ -87,7 +91,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 
 /** Creates the records of entries: one shared object for all entries with the same record. */
 class Records {
-  readonly #unreadable: (owners: EntryOwners) => EntryOwners;
+  readonly #input: RecordsInput;
   readonly #nowMs: number;
   readonly #owners = new OwnerLookup();
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
@@ -97,8 +101,8 @@ class Records {
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
   readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
-  constructor(unreadable: (owners: EntryOwners) => EntryOwners, nowMs: number) {
-    this.#unreadable = unreadable;
+  constructor(input: RecordsInput, nowMs: number) {
+    this.#input = input;
     this.#nowMs = nowMs;
   }
 
@@ -119,21 +123,44 @@ class Records {
 
   /** The same object if the owners are unchanged. */
   updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry): OwnedEntry {
-    const wantedBy = this.#owners.of(rules, entry);
+    const wantedBy = this.#wantedBy(rules, entry);
     if (isOf(before, wantedBy)) return before;
-    const owners = joinOwners(wantedBy.owners, this.#unreadable(before.owners));
+    const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners));
     const next = owners === wantedBy.owners ? wantedBy : { ...wantedBy, owners };
     if (isOf(before, next)) return before;
     const known = this.#successors.get(before);
     if (known !== undefined && isOf(known, next)) return known;
-    const record = { ...found(before), ...next };
+    const { standsFor: _, ...rest } = found(before);
+    const record = { ...rest, ...next };
     this.#successors.set(before, record);
     return record;
   }
 
+  /** Of an entry that stands for others: who wants any of these. */
+  #wantedBy(rules: readonly CompiledRule[], entry: Entry): WantedParts {
+    const { standsFor, declared } = this.#input;
+    const parts = standsFor.get(entry);
+    if (parts === undefined) return this.#owners.of(rules, entry);
+    const needing = new Set(rules);
+    const all = new Set<WantedBy>();
+    for (const part of parts) {
+      const wanting = declared.get(part) ?? [];
+      all.add(
+        this.#owners.of(
+          wanting.every((rule) => needing.has(rule)) ? wanting : wanting.filter((rule) => needing.has(rule)),
+          part,
+        ),
+      );
+    }
+    const retainedBy = [...all].find((one) => one.retainedBy !== undefined)?.retainedBy;
+    const [first, ...more] = [...new Set([...all].map(({ owners }) => owners))];
+    const owners = more.reduce((joined, other) => joinOwners(joined, other), first ?? unknownOwners);
+    return { owners, retainedBy, standsFor: parts };
+  }
+
   /** The record of an entry that becomes managed now. */
   fresh(rules: readonly CompiledRule[], entry: Entry, manner: Manner): OwnedEntry {
-    const wantedBy = this.#owners.of(rules, entry);
+    const wantedBy = this.#wantedBy(rules, entry);
     const known = this.#fresh[manner].get(wantedBy);
     if (known !== undefined) return known;
     const record: OwnedEntry = { ...wantedBy, sinceMs: this.#nowMs, manner };
@@ -142,8 +169,31 @@ class Records {
   }
 }
 
-function isOf(record: OwnedEntry, { owners, retainedBy }: WantedBy): boolean {
-  return record.owners === owners && record.retainedBy === retainedBy && record.missingSinceMs === undefined;
+interface RecordsInput {
+  readonly unreadable: (owners: EntryOwners) => EntryOwners;
+  readonly declared: ReadonlyMap<Entry, readonly CompiledRule[]>;
+  readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
+}
+
+interface WantedParts extends WantedBy {
+  readonly standsFor?: readonly Entry[];
+}
+
+function isOf(record: OwnedEntry, { owners, retainedBy, standsFor }: WantedParts): boolean {
+  return (
+    record.owners === owners &&
+    record.retainedBy === retainedBy &&
+    record.missingSinceMs === undefined &&
+    areSameEntries(record.standsFor, standsFor)
+  );
+}
+
+/** In any order. */
+function areSameEntries(a: readonly Entry[] | undefined, b: readonly Entry[] | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined || a.length !== b.length) return false;
+  const known = new Set(a);
+  return b.every((entry) => known.has(entry));
 }
 
 /** The record of an entry that is not missing. */

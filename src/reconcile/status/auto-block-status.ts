@@ -27,7 +27,8 @@ export function autoBlockStatus(
   const { observed, plan, inventory } = facts;
   const { generation } = rule.rule.meta;
   const isKnown = observed !== undefined && plan !== undefined && inventory !== undefined;
-  const progress = isKnown ? ruleProgress(rule, observed, plan, inventory.entries) : undefined;
+  const { compacted } = facts.desired;
+  const progress = isKnown ? ruleProgress(rule, observed, plan, { managed: inventory.entries, compacted }) : undefined;
   const conditions = conditionsOf(
     before.conditions ?? [],
     {
