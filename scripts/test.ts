@@ -155,6 +155,7 @@ const deployPaths = [
   "test/control-plane/deployment",
   "test/scripts/demo-cluster",
   "test/operator/log-forwarding",
+  "test/operator/urgent-while-loading",
   "test/cli/logs/exactness",
   "test/cli/logs/program",
   "test/cli/report/program",

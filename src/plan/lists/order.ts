@@ -10,6 +10,7 @@
 //
 // So no address that is blocked (or allowed) both before and after is briefly unblocked in between.
 import type { Entry } from "../../model/entry.ts";
+import { sortByEntry } from "../../model/entry-order.ts";
 import { inThousands } from "../../model/sentence.ts";
 import { narrowestContainers } from "../../model/entry-set.ts";
 import type { Operation } from "../../model/operation.ts";
@@ -45,7 +46,7 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
     namespaces.set(meta.namespace, turns);
     const group = groups.get(rule) ?? [];
     const reasonFor = reasons(rule, left.get(rule) ?? 0);
-    for (const add of group.toSorted(byEntry)) turns.push(toOperation(add, rule, reasonFor));
+    for (const add of sortByEntry(group)) turns.push(toOperation(add, rule, reasonFor));
   }
   return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
 }
@@ -76,11 +77,6 @@ function rankRules(left: ReadonlyMap<CompiledRule, number>): ReadonlyMap<Compile
 
 function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule, number>): CompiledRule {
   return rules.reduce((best, rule) => ((rank.get(rule) ?? 0) < (rank.get(best) ?? 0) ? rule : best));
-}
-
-function byEntry(a: WantedAdd, b: WantedAdd): number {
-  if (a.entry === b.entry) return 0;
-  return a.entry < b.entry ? -1 : 1;
 }
 
 /** Why a rule adds an entry, by the number of other rules that declare it: one shared string for all such entries. */

@@ -50,7 +50,7 @@ export function ownEntries(input: {
   const { owned, wanted, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
   const records = new Records(unreadable, nowMs);
   const dropped = new Set(retained);
-  const next = new Map<Entry, OwnedEntry>();
+  const next = new Edited(owned);
   let change: ListOwnership["change"] = "None";
   let lookAgainMs: number | undefined;
   const wasMissing = ({ missingSinceMs }: OwnedEntry): boolean =>
@@ -61,24 +61,49 @@ export function ownEntries(input: {
     const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
     if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {
       change = "Entries";
+      next.delete(entry);
       continue;
     }
     const record = rules === undefined ? records.unwanted(before, isMissing) : records.updated(before, rules, entry);
     if (record.missingSinceMs !== before.missingSinceMs) change = "Entries";
     else if (record !== before && change === "None") change = "Owners";
     lookAgainMs = earlier(lookAgainMs, record.missingSinceMs);
-    next.set(entry, record);
+    if (record !== before) next.set(entry, record);
   }
   const take = (entry: Entry, manner: Manner): void => {
-    if (next.has(entry)) return;
+    if (next.now.has(entry)) return;
     next.set(entry, records.fresh(wanted.get(entry) ?? [], entry, manner));
     change = "Entries";
   };
   for (const entry of adds) take(entry, "Added");
-  const adopted = adoptable(wanted, observed, next);
+  const adopted = adoptable(wanted, observed, next.now);
   for (const entry of adopted) take(entry, "Adopted");
   const atMs = lookAgainMs === undefined ? undefined : lookAgainMs + windowMs;
-  return { owned: change === "None" ? owned : next, change, adopted, lookAgainMs: atMs };
+  return { owned: next.now, change, adopted, lookAgainMs: atMs };
+}
+
+/** A map that is copied when it is first changed: the records of a list rarely change. */
+class Edited {
+  now: ReadonlyMap<Entry, OwnedEntry>;
+  #copy: Map<Entry, OwnedEntry> | undefined;
+
+  constructor(original: ReadonlyMap<Entry, OwnedEntry>) {
+    this.now = original;
+  }
+
+  set(entry: Entry, record: OwnedEntry): void {
+    this.#writable().set(entry, record);
+  }
+
+  delete(entry: Entry): void {
+    this.#writable().delete(entry);
+  }
+
+  #writable(): Map<Entry, OwnedEntry> {
+    this.#copy ??= new Map(this.now);
+    this.now = this.#copy;
+    return this.#copy;
+  }
 }
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {

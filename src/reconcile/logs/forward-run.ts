@@ -13,11 +13,11 @@ import { firstKeptDay, logPlans } from "../../plan/logs/retention.ts";
 import { dayDefects } from "./day-defects.ts";
 import { dayProblem, restOfDay, restOfHour } from "./forward-limits.ts";
 import type { Resting } from "./forward-limits.ts";
-import type { ForwardLogsPorts, ForwardMemory, LogRecord } from "./forward-ports.ts";
+import type { ForwardLogsPorts, ForwardMemory } from "./forward-ports.ts";
 import { faultFinding, reportLogs } from "./forward-status.ts";
 import type { LogsFinding } from "./forward-status.ts";
 import { dayOf, formatDay } from "./log-days.ts";
-import { readLogRecord } from "./log-record.ts";
+import { makeLogRecord, readLogRecord } from "./log-record.ts";
 import { randomSeed, readLogs } from "./read-logs.ts";
 import type { LogPiece } from "./read-logs.ts";
 
@@ -229,8 +229,7 @@ export class ForwardRun {
     if (cursor === undefined) return undefined;
     memory.savedAtMs = clock.nowMs();
     for (;;) {
-      const { forwarded, lastEntryMs } = memory;
-      const record: LogRecord = { cursor: cursor.save(), forwarded, ...(lastEntryMs !== undefined && { lastEntryMs }) };
+      const record = await makeLogRecord(clock, cursor, memory);
       const saved = await records.save(meta, record, memory.revision);
       if (saved.state === "Saved") {
         memory.revision = saved.revision;
