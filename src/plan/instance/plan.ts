@@ -19,7 +19,7 @@ import type { ListSummary } from "./progress.ts";
 import { countAwaited, summarizeLists } from "./progress.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
-import type { Observed } from "../../model/observed.ts";
+import type { Observed, ObservedEntries } from "../../model/observed.ts";
 import type { WantedAdd } from "../lists/order.ts";
 import { orderAdds } from "../lists/order.ts";
 import type { RemoveEntry } from "../lists/urgent-removals.ts";
@@ -30,6 +30,8 @@ import type { ListOwnership } from "../lists/ownership.ts";
 import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts";
 import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
+import { missingKeys } from "../lists/missing-keys.ts";
+import { keysOf, type WantedEntries } from "../lists/wanted-entries.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals } from "../lists/removal-guard.ts";
 
@@ -141,26 +143,32 @@ function draftList(
     return refusal !== undefined;
   };
   const live = observed.lists[list];
+  const wanted = desired.lists[list];
+  const missing = missingKeys(keysOf(wanted), live);
   const adds: WantedAdd[] = [];
-  let missing = 0;
-  for (const [entry, rules] of desired.lists[list]) {
-    if (live.has(entry)) continue;
-    missing += 1;
-    if (paused.has(entry)) continue;
+  for (const entry of missing) {
+    const rules = wanted.get(entry);
+    if (rules === undefined || paused.has(entry)) continue;
     if (refusals.size > 0 && standing(`${list} +${entry}`, () => versionOfRules(rules))) continue;
     adds.push({ list, entry, rules });
   }
   const { removals, retained } = removableEntries({
     exclusive: desired.instance.policies[list] === "Exclusive",
     owned: inventory.entries[list],
-    wanted: desired.lists[list],
-    observed: live,
+    undeclared: undeclaredOn(live, wanted, missing.size),
     existingRules,
   });
   const possible = removals.filter(
     (entry) => !paused.has(entry) && !(live.get(entry) ?? []).every((text) => standing(`${list} -${text}`, () => "")),
   );
-  return { adds, missing, removals: possible, retained, refused };
+  return { adds, missing: missing.size, removals: possible, retained, refused };
+}
+
+/** In the order of the list, which the status shows. Usually a list shows nothing but what is declared. */
+function undeclaredOn(live: ObservedEntries, wanted: WantedEntries, missing: number): Iterable<Entry> {
+  if (live.size === wanted.size - missing) return [];
+  const undeclared = missingKeys(live, keysOf(wanted));
+  return undeclared.size === 1 ? undeclared : [...live.keys()].filter((entry) => undeclared.has(entry));
 }
 
 interface Split {
@@ -178,7 +186,7 @@ function splitByPolicy(
   const { policies, suspend } = desired.instance;
   const writesTo = (part: ListName | "origins"): boolean =>
     policies[part] !== "Observe" && !suspend && desired.instanceFaults.length === 0;
-  const all: Operation[] = [
+  const all: readonly Operation[] = [
     ...origins.operations,
     ...orderWrites(
       orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds]),
@@ -189,6 +197,7 @@ function splitByPolicy(
       { rules: desired.rules, owned: inventory.entries.blocklist },
     ),
   ];
+  if (all.every((operation) => writesTo(partOf(operation)))) return { operations: all, observedOnly: [], writesTo };
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
   for (const operation of all) (writesTo(partOf(operation)) ? operations : observedOnly).push(operation);
@@ -247,7 +256,7 @@ function nextInventory(
           owned: inventory.entries[list],
           wanted: desired.lists[list],
           observed: observed.lists[list],
-          adds: drafts[list].adds.map(({ entry }) => entry),
+          adds: drafts[list].adds,
           // The rule that retains an entry may only be out of sight.
           retained: drafts[list].retained.filter(
             (entry) => holds.on(list, inventory.entries[list].get(entry)).length === 0,

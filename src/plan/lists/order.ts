@@ -27,15 +27,16 @@ export interface WantedAdd {
 
 /** Orders additions as described above. Deterministic: equal input in any order gives equal output. */
 export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
+  const combinations = byRules(adds);
   const left = new Map<CompiledRule, number>();
-  for (const { rules } of adds) for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + 1);
+  for (const [rules, { length }] of combinations) {
+    for (const rule of rules) left.set(rule, (left.get(rule) ?? 0) + length);
+  }
   const rank = rankRules(left);
-  const groups = new Map<CompiledRule, WantedAdd[]>();
-  for (const add of adds) {
-    const first = leading(add.rules, rank);
-    const group = groups.get(first);
-    if (group === undefined) groups.set(first, [add]);
-    else group.push(add);
+  const groups = new Map<CompiledRule, (readonly WantedAdd[])[]>();
+  for (const [rules, some] of combinations) {
+    const first = leading(rules, rank);
+    groups.set(first, [...(groups.get(first) ?? []), some]);
   }
   const byPriority = new Map<number, Map<string, AddEntry[]>>();
   for (const rule of rank.keys()) {
@@ -44,11 +45,25 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
     byPriority.set(priority, namespaces);
     const turns = namespaces.get(meta.namespace) ?? [];
     namespaces.set(meta.namespace, turns);
-    const group = groups.get(rule) ?? [];
-    const reasonFor = reasons(rule, left.get(rule) ?? 0);
-    for (const add of sortByEntry(group)) turns.push(toOperation(add, rule, reasonFor));
+    const group = (groups.get(rule) ?? []).flat();
+    const toOperation = operationsFor(rule, left.get(rule) ?? 0);
+    for (const add of sortByEntry(group)) turns.push(toOperation(add));
   }
   return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
+}
+
+/** Few combinations of rules want many entries, and entries of the same rules nearly always follow each other. */
+function byRules(adds: readonly WantedAdd[]): ReadonlyMap<readonly CompiledRule[], readonly WantedAdd[]> {
+  const combinations = new Map<readonly CompiledRule[], WantedAdd[]>();
+  let last: WantedAdd[] | undefined;
+  for (const add of adds) {
+    if (last?.[0]?.rules !== add.rules) {
+      last = combinations.get(add.rules) ?? [];
+      combinations.set(add.rules, last);
+    }
+    last.push(add);
+  }
+  return combinations;
 }
 
 /** Takes one item of each queue in turn, until all are empty. */
@@ -94,14 +109,19 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number) => 
   };
 }
 
-function toOperation(
-  { list, entry, rules }: WantedAdd,
-  first: CompiledRule,
-  reasonFor: (others: number) => string,
-): AddEntry {
-  const others = rules.filter((rule) => rule !== first);
-  const ids = [first.id, ...others.map(({ id }) => id)];
-  return { kind: "AddEntry", list, entry, rules: ids, reason: reasonFor(others.length) };
+/** Makes the operations of additions that are made for the same rule. Those that the same rules want share their names. */
+function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => AddEntry {
+  const reasonFor = reasons(first, left);
+  const named = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
+  return ({ list, entry, rules }) => {
+    let names = named.get(rules);
+    if (names === undefined) {
+      const others = rules.filter((rule) => rule !== first);
+      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length) };
+      named.set(rules, names);
+    }
+    return { kind: "AddEntry", list, entry, rules: names.rules, reason: names.reason };
+  };
 }
 
 /** Puts each Allow entry in front of the first Block entry that shares an address with it, and leaves all else in place. */

@@ -5,11 +5,14 @@ import type { EntryOwners } from "../../model/entry-owners.ts";
 import { joinOwners, unknownOwners } from "../../model/entry-owners.ts";
 import type { Entry } from "../../model/entry.ts";
 import type { Manner, OwnedEntry } from "../../model/inventory.ts";
+import { withChanges } from "../../model/overlaid-map.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import type { WantedBy } from "./owner-lookup.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
+import { entriesToUpdate, isOf } from "./outdated-records.ts";
+import { rulesIn, type WantedEntries } from "./wanted-entries.ts";
 
 /** The annotation with which a rule or an origin adopts existing entries. */
 export const adoptAnnotation = "wafsync.dev/adopt";
@@ -35,9 +38,9 @@ export interface ListOwnership {
  */
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
+  readonly wanted: WantedEntries;
   readonly observed: ObservedEntries;
-  readonly adds: readonly Entry[];
+  readonly adds: readonly { readonly entry: Entry; readonly rules: readonly CompiledRule[] }[];
   readonly retained: readonly Entry[];
   /** The recorded owners that can't be read now, and therefore stay. */
   readonly unreadable: (owners: EntryOwners) => EntryOwners;
@@ -48,62 +51,43 @@ export function ownEntries(input: {
   readonly nowMs: number;
 }): ListOwnership {
   const { owned, wanted, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
-  const records = new Records(unreadable, nowMs);
+  const lookup = new OwnerLookup();
+  const records = new Records(lookup, unreadable, nowMs);
   const dropped = new Set(retained);
-  const next = new Edited(owned);
+  const changes = new Map<Entry, OwnedEntry | undefined>();
   let change: ListOwnership["change"] = "None";
   let lookAgainMs: number | undefined;
   const wasMissing = ({ missingSinceMs }: OwnedEntry): boolean =>
     windowMs === 0 || (missingSinceMs !== undefined && readAtMs - missingSinceMs >= windowMs);
-  for (const [entry, before] of owned) {
+  for (const entry of entriesToUpdate(owned, wanted, lookup)) {
+    const before = owned.get(entry);
+    if (before === undefined) continue;
     const rules = wanted.get(entry);
     // The last entries of an unreadable source stay recorded even if they are not on the list: nothing else records them.
     const isMissing = rules === undefined && !observed.has(entry) && unreadable(before.owners) === unknownOwners;
     if (rules === undefined && (dropped.has(entry) || (isMissing && wasMissing(before)))) {
       change = "Entries";
-      next.delete(entry);
+      changes.set(entry, undefined);
       continue;
     }
     const record = rules === undefined ? records.unwanted(before, isMissing) : records.updated(before, rules, entry);
     if (record.missingSinceMs !== before.missingSinceMs) change = "Entries";
     else if (record !== before && change === "None") change = "Owners";
     lookAgainMs = earlier(lookAgainMs, record.missingSinceMs);
-    if (record !== before) next.set(entry, record);
+    if (record !== before) changes.set(entry, record);
   }
-  const take = (entry: Entry, manner: Manner): void => {
-    if (next.now.has(entry)) return;
-    next.set(entry, records.fresh(wanted.get(entry) ?? [], entry, manner));
+  const isManaged = (entry: Entry): boolean =>
+    changes.has(entry) ? changes.get(entry) !== undefined : owned.has(entry);
+  const take = (entry: Entry, rules: readonly CompiledRule[], manner: Manner): void => {
+    if (isManaged(entry)) return;
+    changes.set(entry, records.fresh(rules, entry, manner));
     change = "Entries";
   };
-  for (const entry of adds) take(entry, "Added");
-  const adopted = adoptable(wanted, observed, next.now);
-  for (const entry of adopted) take(entry, "Adopted");
+  for (const { entry, rules } of adds) take(entry, rules, "Added");
+  const adopted = adoptable(wanted, observed, isManaged);
+  for (const entry of adopted) take(entry, wanted.get(entry) ?? [], "Adopted");
   const atMs = lookAgainMs === undefined ? undefined : lookAgainMs + windowMs;
-  return { owned: next.now, change, adopted, lookAgainMs: atMs };
-}
-
-/** A map that is copied when it is first changed: the records of a list rarely change. */
-class Edited {
-  now: ReadonlyMap<Entry, OwnedEntry>;
-  #copy: Map<Entry, OwnedEntry> | undefined;
-
-  constructor(original: ReadonlyMap<Entry, OwnedEntry>) {
-    this.now = original;
-  }
-
-  set(entry: Entry, record: OwnedEntry): void {
-    this.#writable().set(entry, record);
-  }
-
-  delete(entry: Entry): void {
-    this.#writable().delete(entry);
-  }
-
-  #writable(): Map<Entry, OwnedEntry> {
-    this.#copy ??= new Map(this.now);
-    this.now = this.#copy;
-    return this.#copy;
-  }
+  return { owned: withChanges(owned, changes), change, adopted, lookAgainMs: atMs };
 }
 
 function earlier(a: number | undefined, b: number | undefined): number | undefined {
@@ -114,7 +98,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 class Records {
   readonly #unreadable: (owners: EntryOwners) => EntryOwners;
   readonly #nowMs: number;
-  readonly #owners = new OwnerLookup();
+  readonly #owners: OwnerLookup;
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
   /** The latest successor of a record: a change nearly always applies to all entries that share it. */
   readonly #successors = new Map<OwnedEntry, OwnedEntry>();
@@ -122,7 +106,8 @@ class Records {
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
   readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
-  constructor(unreadable: (owners: EntryOwners) => EntryOwners, nowMs: number) {
+  constructor(owners: OwnerLookup, unreadable: (owners: EntryOwners) => EntryOwners, nowMs: number) {
+    this.#owners = owners;
     this.#unreadable = unreadable;
     this.#nowMs = nowMs;
   }
@@ -167,10 +152,6 @@ class Records {
   }
 }
 
-function isOf(record: OwnedEntry, { owners, retainedBy }: WantedBy): boolean {
-  return record.owners === owners && record.retainedBy === retainedBy && record.missingSinceMs === undefined;
-}
-
 /** The record of an entry that is not missing. */
 function found(record: OwnedEntry): OwnedEntry {
   const { missingSinceMs: _, ...rest } = record;
@@ -178,20 +159,14 @@ function found(record: OwnedEntry): OwnedEntry {
 }
 
 function adoptable(
-  wanted: ReadonlyMap<Entry, readonly CompiledRule[]>,
+  wanted: WantedEntries,
   observed: ObservedEntries,
-  managed: ReadonlyMap<Entry, unknown>,
+  isManaged: (entry: Entry) => boolean,
 ): readonly Entry[] {
-  const adopting = new Set<CompiledRule>();
-  let last: readonly CompiledRule[] | undefined;
-  for (const rules of wanted.values()) {
-    if (rules === last) continue;
-    last = rules;
-    for (const rule of rules) if (asksToAdopt(rule.rule.meta)) adopting.add(rule);
-  }
   const found = new Set<Entry>();
-  for (const rule of adopting) {
-    for (const entry of rule.entries) if (observed.has(entry) && !managed.has(entry)) found.add(entry);
+  for (const rule of rulesIn(wanted)) {
+    if (!asksToAdopt(rule.rule.meta)) continue;
+    for (const entry of rule.entries) if (observed.has(entry) && !isManaged(entry)) found.add(entry);
   }
   return [...found];
 }
@@ -206,18 +181,17 @@ export function isRetained(record: OwnedEntry | undefined, existingRules: Readon
   return record?.retainedBy !== undefined && !existingRules.has(record.retainedBy);
 }
 
-/** What the removals of one list may take: by policy, ownership and `deletionPolicy`. `wanted` entries are never taken. */
+/** What the removals of one list may take: by policy, ownership and `deletionPolicy`. Declared entries are never taken. */
 export function removableEntries(input: {
   readonly exclusive: boolean;
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
-  readonly wanted: ReadonlyMap<Entry, readonly CompiledRule[]>;
-  readonly observed: ObservedEntries;
+  /** The entries on the list that no rule declares. */
+  readonly undeclared: Iterable<Entry>;
   readonly existingRules: ReadonlySet<string>;
 }): { readonly removals: readonly Entry[]; readonly retained: readonly Entry[] } {
   const removals: Entry[] = [];
   const retained: Entry[] = [];
-  for (const entry of input.observed.keys()) {
-    if (input.wanted.has(entry)) continue;
+  for (const entry of input.undeclared) {
     const record = input.owned.get(entry);
     if (isRetained(record, input.existingRules) && !input.exclusive) retained.push(entry);
     else if (record !== undefined || input.exclusive) removals.push(entry);
