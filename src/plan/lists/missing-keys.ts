@@ -28,7 +28,13 @@ function missingBelow(of: EntryMap, second: EntryMap): ReadonlySet<Entry> {
   const former = others.get(second);
   if (former !== undefined) return former;
   const missing = new Set<Entry>();
-  for (const entry of of.keys()) if (!second.has(entry)) missing.add(entry);
+  if (!isWithin(of, second)) for (const entry of of.keys()) if (!second.has(entry)) missing.add(entry);
   others.set(second, missing);
   return missing;
+}
+
+/** Whether the comparison the other way round shows that nothing is missing. */
+function isWithin(of: EntryMap, second: EntryMap): boolean {
+  const others = known.get(second)?.get(of);
+  return others !== undefined && second.size - others.size === of.size;
 }
