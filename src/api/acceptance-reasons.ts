@@ -83,9 +83,9 @@ export const acceptedFact = {
       statuses: ["False"],
       kinds: ["WafIpRule"],
       meaning:
-        "A ConfigMap or feed in `spec.addressesFrom` can't be read, or the feed has no content yet. Entries that came from it stay on the list.",
+        "A ConfigMap or feed in `spec.addressesFrom` can't be read or is still being read, or the feed has no content yet. Entries that came from it stay on the list.",
       action:
-        "Create the ConfigMap or WafFeed, or correct the reference. If the feed has no content, check its status.",
+        "Create the ConfigMap or WafFeed, or correct the reference. If the feed has no content, check its status. If a ConfigMap is still being read, wait.",
     },
     TooLarge: {
       statuses: ["False"],

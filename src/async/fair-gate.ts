@@ -1,18 +1,21 @@
 // Limits the number of concurrent actions. Waiting actions belong to groups, which take turns: a group with thousands of actions
-// delays another group only slightly.
+// delays another group only slightly. Some groups go first.
+
+/** In the order of their turns. */
+type WaitingGroups = Map<string, (() => void)[]>;
 
 export class FairGate {
   readonly #atOnceMax: number;
-  /** In the order of their turns. */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #first: WaitingGroups = new Map();
+  readonly #others: WaitingGroups = new Map();
   #running = 0;
 
   constructor(atOnceMax: number) {
     this.#atOnceMax = atOnceMax;
   }
 
-  async run<T>(group: string, act: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#atOnceMax) await this.#turnOf(group);
+  async run<T>(group: string, act: () => Promise<T>, { goesFirst = false } = {}): Promise<T> {
+    if (this.#running >= this.#atOnceMax) await turnOf(group, goesFirst ? this.#first : this.#others);
     else this.#running += 1;
     try {
       return await act();
@@ -21,25 +24,26 @@ export class FairGate {
     }
   }
 
-  async #turnOf(group: string): Promise<void> {
-    await new Promise<void>((begin) => {
-      const ofGroup = this.#waiting.get(group);
-      if (ofGroup === undefined) this.#waiting.set(group, [begin]);
-      else ofGroup.push(begin);
-    });
-  }
-
   /** The next action gets the slot. */
   #next(): void {
-    const [first] = this.#waiting;
+    const waiting = this.#first.size > 0 ? this.#first : this.#others;
+    const [first] = waiting;
     if (first === undefined) {
       this.#running -= 1;
       return;
     }
     const [group, ofGroup] = first;
     const begin = ofGroup.shift();
-    this.#waiting.delete(group);
-    if (ofGroup.length > 0) this.#waiting.set(group, ofGroup);
+    waiting.delete(group);
+    if (ofGroup.length > 0) waiting.set(group, ofGroup);
     begin?.();
   }
+}
+
+async function turnOf(group: string, waiting: WaitingGroups): Promise<void> {
+  await new Promise<void>((begin) => {
+    const ofGroup = waiting.get(group);
+    if (ofGroup === undefined) waiting.set(group, [begin]);
+    else ofGroup.push(begin);
+  });
 }

@@ -1,4 +1,5 @@
-// The entries that a run added and removed, grouped by rule. Counts all of them, and keeps the first few of each group.
+// The entries that a run added and removed, grouped by rule. Counts each entry once, even if its write is repeated
+// because the WAF does not show it, and keeps the first few entries of each group.
 import type { ListName } from "../model/declared.ts";
 import type { EntryOwners } from "../model/entry-owners.ts";
 import { readOwners } from "../model/entry-owners.ts";
@@ -23,6 +24,7 @@ export interface EntryChange {
 interface Group extends EntryChange {
   count: number;
   readonly entries: Entry[];
+  readonly counted: Set<Entry>;
 }
 
 export class EntryChanges {
@@ -42,12 +44,20 @@ export class EntryChanges {
   }
 
   all(): readonly EntryChange[] {
-    return [...this.#groups.values()];
+    return Array.from(this.#groups.values(), ({ change, list, rules, count, entries }) => ({
+      change,
+      list,
+      rules,
+      count,
+      entries,
+    }));
   }
 
   #note(key: string, entry: Entry, make: () => Pick<EntryChange, "change" | "list" | "rules">): void {
-    const group = this.#groups.get(key) ?? { ...make(), count: 0, entries: [] };
+    const group = this.#groups.get(key) ?? { ...make(), count: 0, entries: [], counted: new Set() };
     this.#groups.set(key, group);
+    if (group.counted.has(entry)) return;
+    group.counted.add(entry);
     group.count += 1;
     if (group.entries.length < entriesKeptMax) group.entries.push(entry);
   }

@@ -1,5 +1,6 @@
 // What an exchange that did not bring the documented answer means. The difference that matters: of a write it must be certain
 // that it changed nothing, or the outcome is unknown and the list has to be read again.
+import { asSentence } from "../model/sentence.ts";
 import type { WafFault, WafFaultCode } from "../model/waf-result.ts";
 import type { Effect } from "./operations.ts";
 import type { Exchange } from "./request.ts";
@@ -93,7 +94,7 @@ function serverError(exchange: Exchange, context: ExchangeContext): WafFault {
   if (context.effect === "Write")
     return unclear("ContractBroken", `the WAF answered ${exchange.status}${quoted}`, exchange, context);
   const retryAfterMs = parseRetryAfter(exchange.retryAfter, context.nowMs);
-  const message = `The WAF answered ${exchange.status}${quoted}.`;
+  const message = asSentence(`The WAF answered ${exchange.status}${quoted}`);
   return { code: "Unavailable", message, ...withStatus(exchange), ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
@@ -197,10 +198,10 @@ function unclear(code: WafFaultCode, what: string, exchange: Exchange, { effect 
   return effect === "Write"
     ? {
         code: "OutcomeUnknown",
-        message: `${sentence}: whether the write took effect is not known.`,
+        message: `${sentence.replace(/\.$/, "")}: whether the write took effect is not known.`,
         ...withStatus(exchange),
       }
-    : { code, message: `${sentence}.`, ...withStatus(exchange) };
+    : { code, message: asSentence(sentence), ...withStatus(exchange) };
 }
 
 function withStatus({ status }: Exchange): { readonly status?: number } {

@@ -22,3 +22,18 @@ test("groups take turns, concurrency is limited, and a failure frees its slot", 
   await gate.run("c", act("c0"));
   expect(begun.at(-1)).toBe("c0");
 });
+
+test("what goes first waits only for what has begun", async () => {
+  const gate = new FairGate(1);
+  const begun: string[] = [];
+  const act = (name: string) => async (): Promise<void> => {
+    begun.push(name);
+    await new Promise<void>((resolve) => void setImmediate(resolve));
+  };
+  const many = ["a0", "a1", "b0"].map(async (name) => await gate.run(name.slice(0, 1), act(name)));
+  const owners = ["c0", "c1", "d0"].map(
+    async (name) => await gate.run(name.slice(0, 1), act(name), { goesFirst: true }),
+  );
+  await Promise.all([...many, ...owners]);
+  expect(begun).toEqual(["a0", "c0", "d0", "c1", "a1", "b0"]);
+});

@@ -16,7 +16,8 @@ const guestCount = isLarge ? 200 : 40;
 const rulesOfGuest = 15;
 const strangerCount = isLarge ? 50 : 10;
 const hangingCount = 70;
-const urgentCount = isLarge ? 50 : 20;
+/** 200 are enough for a 99th percentile, which is the third slowest. Of fewer, all have to be in time. */
+const urgentCount = isLarge ? 200 : 20;
 const memoryMax = 512 * 1024 * 1024;
 const urgentMsMax = 2_000;
 /** In a container with the memory limit of the manifests, 512 MiB, Node.js limits its heap to half of that; the rest is the image's. */
@@ -73,10 +74,11 @@ await describeOperator("hostile guests", (world) => {
     const delay = await loopDelay(operator);
     const memory = (await operator.metric("process_resident_memory_bytes")) ?? Number.NaN;
     const slowest = delaysMs.toSorted((a, b) => b - a);
+    const mostMs = slowest[Math.floor(urgentCount / 100)];
     console.log(
-      `${guestCount} guests: slowest ${slowest.slice(0, 5).map(Math.round).join(", ")} ms, ${Math.round(memory / 1024 / 1024)} MiB, event loop ${Math.round(delay.mostMs)} ms (99 of 100), ${Math.round(delay.longestMs)} ms (longest)`,
+      `${guestCount} guests: ${urgentCount} urgent addresses, 99 of 100 within ${mostMs} ms, slowest ${slowest.slice(0, 5).map(Math.round).join(", ")} ms, ${Math.round(memory / 1024 / 1024)} MiB, event loop ${Math.round(delay.mostMs)} ms (99 of 100), ${Math.round(delay.longestMs)} ms (longest)`,
     );
-    expect(slowest[Math.floor(urgentCount / 100)]).toBeLessThan(slow(urgentMsMax));
+    expect(mostMs).toBeLessThan(slow(urgentMsMax));
     expect(memory).toBeLessThan(memoryMax);
     expect(kept.filter((address) => !waf.view.has("blocklist", address))).toEqual([]);
     expect(waf.view.allowlist).toEqual([]);

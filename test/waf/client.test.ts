@@ -291,7 +291,15 @@ describe("what an answer means to a read and to a write", () => {
     expect(await read(waf)).toEqual({ ok: true, value: ["192.0.2.1"] });
   });
 
-  test("the words of a rejection are handed on in one line", async () => {
+  test.each([401, 500, 503])("words of a failure %i that end with a full stop get no second one", async (status) => {
+    const { waf } = await start(json(status, failure("The API key is invalid.")));
+    const quoted = `The WAF answered ${status}: The API key is invalid`;
+    expect(faultIn(await read(waf))).toMatchObject({ message: `${quoted}.` });
+    const message = `${quoted}: whether the write took effect is not known.`;
+    expect(faultIn(await write(waf))).toMatchObject({ message });
+  });
+
+  test("the words of a rejection are returned in one line", async () => {
     const { server, waf } = await start(json(400, failure("Invalid\nIP \u001B[31maddress")));
     expect(faultIn(await write(waf))).toEqual({ code: "Rejected", status: 400, message: "Invalid IP [31maddress" });
     server.answer(json(400, failure("x".repeat(5_000))));

@@ -204,11 +204,18 @@ function holdsOf(holds: readonly Hold[], list: ListName): readonly Hold[] {
   return holds.filter(({ scope }) => !("list" in scope) || scope.list === list);
 }
 
+// A run asks several times for the sources of the same entries.
+const recordedSources = new WeakMap<Inventory["entries"], ReadonlySet<string>>();
+
 /** The sources that are recorded for any entry. */
-function sourcesIn(inventory: Pick<Inventory, "entries">): ReadonlySet<string> {
+function sourcesIn({ entries }: Pick<Inventory, "entries">): ReadonlySet<string> {
+  const known = recordedSources.get(entries);
+  if (known !== undefined) return known;
   const owners = new Set<EntryOwners>();
-  for (const list of listNames) for (const record of inventory.entries[list].values()) owners.add(record.owners);
-  return new Set([...owners].flatMap((one) => readOwners(one).flatMap(({ source }) => source ?? [])));
+  for (const list of listNames) for (const record of entries[list].values()) owners.add(record.owners);
+  const sources = new Set([...owners].flatMap((one) => readOwners(one).flatMap(({ source }) => source ?? [])));
+  recordedSources.set(entries, sources);
+  return sources;
 }
 
 function namespaceOf(name: string): string {

@@ -1,9 +1,9 @@
 // The contents of the ConfigMaps that rules use, restricted to the keys that rules refer to. A ConfigMap with the watch label is
 // read again when the watch reports a new version, the others periodically. The same text results in the same object, so that it
 // is parsed only once. If a ConfigMap can't be reread, its last text is kept and a problem is reported, which puts removals on
-// hold.
-import { createHash } from "node:crypto";
+// hold. If a read takes longer than its caller waits, the last text is used, or none yet, and `onChanged` reports its end.
 import type { Clock } from "../../async/clock.ts";
+import { withDeadline } from "../../async/deadline.ts";
 import { FairGate } from "../../async/fair-gate.ts";
 import type { ApiServer } from "../../kube/api-server.ts";
 import type { KubeObject } from "../../kube/kube-object.ts";
@@ -12,8 +12,8 @@ import { getMetadata, getObject } from "../../kube/verbs.ts";
 import type { DeclaredRule } from "../../model/declared.ts";
 import type { AddressText } from "../../model/gathered.ts";
 import { nameKey, type ObjectName } from "../../model/resource.ts";
-import { keysInWords } from "../data-keys.ts";
 import { type ConfigMapObject, configMapType } from "./cluster-object.ts";
+import { type ConfigMapContent, contentOf, digestOf, sameContent, versionOf } from "./config-map-content.ts";
 import { linesIn } from "./source-budget.ts";
 
 const requestTimeoutMs = 10_000;
@@ -35,25 +35,21 @@ export interface Freshness {
   readonly notBeforeMs: number;
   /** Also reads watched ConfigMaps from the API server, because a watch may lag behind. */
   readonly bypassWatch: boolean;
+  /**
+   * Until when to wait for the ConfigMaps, in monotonic time; without limit if undefined. With `bypassWatch`, the limit applies
+   * only to ConfigMaps that were never read: a text that may be outdated is not used then.
+   */
+  readonly waitUntilMs?: number;
+  /** Also reads texts again that were dropped. */
+  readonly restoresDropped?: true;
 }
 
-/** The cached data of a ConfigMap. */
-interface Content {
-  readonly uid: string;
-  readonly version: string;
-  /** The keys that rules referred to when it was read. */
-  readonly wanted: ReadonlySet<string>;
-  readonly data: Map<string, string>;
-  /** Keys whose text was too large to keep. */
-  readonly dropped: Map<string, { readonly lines: number; readonly digest: string }>;
-  /** A description of its keys. */
-  readonly has: string;
-}
-
-/** `content` is undefined if the ConfigMap does not exist. */
+/** `content` is undefined if the ConfigMap does not exist, or was not read yet. */
 interface Reading {
-  readonly content: Content | undefined;
+  readonly content: ConfigMapContent | undefined;
   readonly problem?: string;
+  /** Its first read takes longer than the caller waits. */
+  readonly isUnread?: true;
 }
 
 interface Known {
@@ -63,18 +59,22 @@ interface Known {
   /** Data that was read before this time is outdated. */
   changedAtMs: number;
   underWay: { readonly startedMs: number; readonly reading: Promise<Reading> } | undefined;
+  /** A caller continued without the result of `underWay`: `onChanged` reports its end. */
+  isLate: boolean;
   /** By data key. */
   readonly texts: Map<string, Extract<AddressText, { state: "Read" }>>;
 }
 
 export interface AddressTextsOptions {
   readonly api: ApiServer;
-  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly clock: Clock;
   /** The ConfigMaps with the watch label. */
   readonly watched: ObjectView<KubeObject>;
+  /** Whether reads in this namespace do not wait for those in other namespaces. */
+  readonly goesFirst?: (namespace: string) => boolean;
   /** The keys of the ConfigMap that rules refer to. */
   readonly wantedOf: (mapKey: string) => ReadonlySet<string>;
-  /** Called when a read returns different data than the previous one. */
+  /** Called when a read returns different data than the previous one, and when one ends for which a caller did not wait. */
   readonly onChanged: (mapKey: string) => void;
 }
 
@@ -98,7 +98,8 @@ export class AddressTexts {
     const texts = await Promise.all(
       addressesFrom.map(async ({ name, key }) => {
         const mapName = { namespace: meta.namespace, name };
-        const { content, problem } = await this.#content(mapName, key, freshness);
+        const { content, problem, isUnread } = await this.#content(mapName, key, freshness);
+        if (isUnread === true) return stillRead(mapName, key);
         if (problem !== undefined) problems.add(problem);
         linesDropped += content?.dropped.get(key)?.lines ?? 0;
         const text = this.#textOf(mapName, key, content, problem);
@@ -167,11 +168,43 @@ export class AddressTexts {
 
   async #content(name: ObjectName, key: string | undefined, freshness: Freshness): Promise<Reading> {
     const known = this.#knownOf(name);
-    const isCovered = this.isWatched(name) && !freshness.bypassWatch;
+    const { bypassWatch, restoresDropped, waitUntilMs } = freshness;
+    const isCovered = this.isWatched(name) && !bypassWatch;
     const notBeforeMs = Math.max(known.changedAtMs, isCovered ? Number.NEGATIVE_INFINITY : freshness.notBeforeMs);
-    if (known.reading !== undefined && known.readAtMs >= notBeforeMs && isKept(known.reading, key)) {
-      return known.reading;
+    const { reading } = known;
+    if (reading !== undefined && known.readAtMs >= notBeforeMs && isKept(reading, key)) {
+      if (restoresDropped !== true || key === undefined || reading.content?.dropped.has(key) !== true) return reading;
     }
+    if (waitUntilMs === undefined || (bypassWatch && reading !== undefined)) {
+      return await this.#readSince(name, known, key, notBeforeMs);
+    }
+    const read = await this.#readInTime(name, known, { key, notBeforeMs, waitUntilMs });
+    if (read !== undefined) return read;
+    // A fresh read never relies on an older one.
+    const last = bypassWatch ? undefined : known.reading;
+    return last !== undefined && isKept(last, key) ? last : { content: undefined, isUnread: true };
+  }
+
+  /** Undefined if it takes too long. No caller waits for a read that was too slow for another one. */
+  async #readInTime(
+    name: ObjectName,
+    known: Known,
+    { key, notBeforeMs, waitUntilMs }: { key: string | undefined; notBeforeMs: number; waitUntilMs: number },
+  ): Promise<Reading | undefined> {
+    if (known.isLate && known.underWay !== undefined) return undefined;
+    const { clock, onChanged } = this.#options;
+    const reading = this.#readSince(name, known, key, notBeforeMs);
+    const timeoutMs = Math.max(0, waitUntilMs - clock.monotonicMs());
+    const read = await withDeadline({ clock, timeoutMs }, async () => await reading);
+    if (read.inTime) return read.value;
+    known.isLate = known.underWay !== undefined;
+    // It ended just now.
+    if (!known.isLate) onChanged(nameKey(name));
+    return undefined;
+  }
+
+  /** The result of a read that started at this moment or later. */
+  async #readSince(name: ObjectName, known: Known, key: string | undefined, notBeforeMs: number): Promise<Reading> {
     if (known.underWay !== undefined && known.underWay.startedMs >= notBeforeMs) {
       const reading = await known.underWay.reading;
       if (isKept(reading, key)) return reading;
@@ -181,16 +214,19 @@ export class AddressTexts {
     const underWay = { startedMs, reading };
     known.underWay = underWay;
     const result = await reading;
-    if (known.underWay === underWay) known.underWay = undefined;
+    if (known.underWay === underWay) {
+      known.underWay = undefined;
+      if (known.isLate) this.#options.onChanged(nameKey(name));
+      known.isLate = false;
+    }
     return result;
   }
 
   async #readAnew(name: ObjectName, known: Known, startedMs: number): Promise<Reading> {
-    const { api, wantedOf, onChanged } = this.#options;
+    const { api, wantedOf, onChanged, goesFirst } = this.#options;
     const mapKey = nameKey(name);
-    const read = await this.#gate.run(name.namespace, async () => {
-      return await getObject<ConfigMapObject>(api, configMapType, name, { timeoutMs: requestTimeoutMs });
-    });
+    const get = async () => await getObject<ConfigMapObject>(api, configMapType, name, { timeoutMs: requestTimeoutMs });
+    const read = await this.#gate.run(name.namespace, get, { goesFirst: goesFirst?.(name.namespace) === true });
     const former = known.reading;
     if (!read.ok && read.fault.code !== "NotFound") {
       const problem = `ConfigMap ${mapKey} could not be read: ${read.fault.message}`;
@@ -205,7 +241,12 @@ export class AddressTexts {
     return reading;
   }
 
-  #textOf(name: ObjectName, key: string, content: Content | undefined, problem: string | undefined): AddressText {
+  #textOf(
+    name: ObjectName,
+    key: string,
+    content: ConfigMapContent | undefined,
+    problem: string | undefined,
+  ): AddressText {
     const source = sourceOf(name, key);
     if (content === undefined) {
       const is = problem ?? `There is no ConfigMap ${nameKey(name)}: create it, or correct spec.addressesFrom.`;
@@ -236,6 +277,7 @@ export class AddressTexts {
       readAtMs: never,
       changedAtMs: never,
       underWay: undefined,
+      isLate: false,
       texts: new Map(),
     };
     this.#known.set(key, fresh);
@@ -243,11 +285,8 @@ export class AddressTexts {
   }
 }
 
-function contentOf({ metadata, data }: ConfigMapObject, wanted: ReadonlySet<string>): Content {
-  const all = data ?? {};
-  const kept = new Map([...wanted].flatMap((key) => (Object.hasOwn(all, key) ? [[key, all[key] ?? ""]] : [])));
-  const has = keysInWords(Object.keys(all));
-  return { uid: metadata.uid, version: versionOf({ metadata }), wanted, data: kept, dropped: new Map(), has };
+function stillRead(name: ObjectName, key: string): AddressText {
+  return { state: "Missing", source: sourceOf(name, key), problem: `ConfigMap ${nameKey(name)} is still being read.` };
 }
 
 /** Whether the cached data includes the key. */
@@ -255,26 +294,6 @@ function isKept({ content }: Reading, key: string | undefined): boolean {
   return key === undefined || content === undefined || content.wanted.has(key);
 }
 
-function versionOf({ metadata }: KubeObject): string {
-  return `${metadata.uid} ${metadata.resourceVersion}`;
-}
-
-/** Compares the keys that both have. */
-function sameContent(left: Content | undefined, right: Content | undefined): boolean {
-  if (left === undefined || right === undefined) return left === right;
-  if (left.uid !== right.uid) return false;
-  return [...right.wanted].every((key) => {
-    const dropped = left.dropped.get(key)?.digest;
-    const text = right.data.get(key);
-    if (dropped !== undefined) return text !== undefined && digestOf(text) === dropped;
-    return !left.wanted.has(key) || left.data.get(key) === text;
-  });
-}
-
 function sourceOf(name: ObjectName, key: string): string {
   return `ConfigMap ${nameKey(name)}, key ${key}`;
-}
-
-function digestOf(text: string): string {
-  return createHash("sha256").update(text).digest("base64");
 }

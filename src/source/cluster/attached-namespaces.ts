@@ -29,7 +29,8 @@ export function refusalOf(
 export class AttachedNamespaces {
   readonly #instance: DeclaredInstance;
   readonly #labelsOf: LabelsOf;
-  readonly #known = new Map<string, Attachment>();
+  /** By kind and namespace: every run asks for each object. */
+  readonly #known = new Map<GuestKind, Map<string, Attachment>>();
 
   constructor(instance: DeclaredInstance, labelsOf: LabelsOf) {
     this.#instance = instance;
@@ -37,11 +38,11 @@ export class AttachedNamespaces {
   }
 
   of(kind: GuestKind, namespace: string): Attachment {
-    const key = `${kind} ${namespace}`;
-    const known = this.#known.get(key);
+    const ofKind = this.#known.get(kind) ?? new Map<string, Attachment>();
+    const known = ofKind.get(namespace);
     if (known !== undefined) return known;
     const attachment = decideAttachment(this.#instance, kind, namespace, this.#labelsOf(namespace));
-    this.#known.set(key, attachment);
+    this.#known.set(kind, ofKind.set(namespace, attachment));
     return attachment;
   }
 

@@ -122,6 +122,8 @@ class WatchedCluster implements ClusterSource {
       api,
       clock,
       watched: stores.configMaps,
+      // The owners' ConfigMaps do not wait for those of all guests.
+      goesFirst: (home) => stores.byKind.WafInstance.listBy("namespace", home).length > 0,
       wantedOf: (mapKey) => dataKeysOf(stores.byKind.WafIpRule.listBy("configMap", mapKey), mapKey),
       onChanged: (mapKey) => this.#changes.touchUsersOf(mapKey),
     });

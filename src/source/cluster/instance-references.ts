@@ -15,6 +15,8 @@ import { type BudgetedRule, inBudgetOrder, SourceBudget, tooLarge } from "./sour
 
 /** Larger values read more beyond a limit; smaller values take longer. */
 const rulesAtOnceMax = 8;
+/** How long a run waits in total for ConfigMaps of guests: an urgent address of the owner waits as long. */
+export const guestWaitMsMax = 250;
 interface RuleRead extends ReadTexts {
   readonly rule: DeclaredRule;
   /** Its ConfigMaps were not read: they are not granted, or there are too many. */
@@ -77,27 +79,30 @@ export class InstanceReferences {
     };
   }
 
-  /** A few rules at a time, until the budget is exhausted. Parses the texts in slices. */
+  /** A few rules at a time, until the budget is exhausted. Parses the texts in slices. ConfigMaps of guests have limited time. */
   async #readTexts(rules: readonly BudgetedRule[], freshness: Freshness): Promise<RuleRead[]> {
     const { clock, texts } = this.#options;
+    const ofGuests = { ...freshness, waitUntilMs: clock.monotonicMs() + guestWaitMsMax };
+    const freshnessOf = ({ grant }: BudgetedRule): Freshness => (grant === undefined ? freshness : ofGuests);
     const budget = new SourceBudget();
     const slices = new TimeSlices(clock);
-    const order = inBudgetOrder(rules);
-    const reads: RuleRead[] = [];
+    const [sourced, inline] = [rules.filter(hasSources), rules.filter((budgeted) => !hasSources(budgeted))];
+    const reads = inline.map(({ rule }): RuleRead => ({ rule, ...nothingRead }));
+    for (const read of reads) for (const _ of parseInSlices(read)) if (slices.isOver) await slices.pause();
+    const order = inBudgetOrder(sourced);
     for (let start = 0; start < order.length; start += rulesAtOnceMax) {
       const some = order.slice(start, start + rulesAtOnceMax);
       const begun = some.map(async (budgeted): Promise<RuleRead> => {
         const { rule, isAttached } = budgeted;
-        if (rule.addressesFrom.length === 0) return { rule, ...nothingRead };
         if (!isAttached) return { rule, ...nothingRead, isRefused: true };
         const refused = budget.admit(budgeted);
-        if (refused === undefined) return { rule, ...(await texts.read(rule, freshness)) };
+        if (refused === undefined) return { rule, ...(await texts.read(rule, freshnessOf(budgeted))) };
         return { rule, ...nothingRead, texts: tooLarge(rule, refused), isRefused: true };
       });
       for (const [index, read] of (await Promise.all(begun)).entries()) {
         const budgeted = some[index];
         if (budgeted === undefined) continue;
-        const taken = await this.#take(budget, budgeted, read);
+        const taken = await this.#take(budget, budgeted, read, freshnessOf(budgeted));
         for (const _ of parseInSlices(taken)) if (slices.isOver) await slices.pause();
         reads.push(taken);
       }
@@ -107,6 +112,7 @@ export class InstanceReferences {
       reads.flatMap((read) => read.texts.flatMap((text) => (text.state === "Read" ? [text.source] : []))),
     );
     for (const { rule, texts: ofRule } of reads) {
+      if (ofRule.length === 0) continue;
       if (slices.isOver) await slices.pause();
       if (ofRule.some((text) => text.state === "Missing" && text.isTooLarge))
         texts.drop(rule, (source) => used.has(source));
@@ -115,15 +121,14 @@ export class InstanceReferences {
   }
 
   /** The texts if they are within the budget. Texts that were dropped earlier are read again. */
-  async #take(budget: SourceBudget, budgeted: BudgetedRule, read: RuleRead): Promise<RuleRead> {
+  async #take(budget: SourceBudget, budgeted: BudgetedRule, read: RuleRead, freshness: Freshness): Promise<RuleRead> {
     const { rule } = budgeted;
     if (read.isRefused === true) return read;
     const isDropped = (read.linesDropped ?? 0) > 0;
     const excess = budget.take(budgeted, read.texts, read.linesDropped);
     if (excess !== undefined) return { ...read, texts: tooLarge(rule, excess) };
     if (!isDropped) return read;
-    const notBeforeMs = this.#options.clock.monotonicMs();
-    return { rule, ...(await this.#options.texts.read(rule, { notBeforeMs, bypassWatch: true })) };
+    return { rule, ...(await this.#options.texts.read(rule, { ...freshness, restoresDropped: true })) };
   }
 
   /** Starts and stops polling for these references, and returns how changes of each text are noticed. */
@@ -175,4 +180,8 @@ export class InstanceReferences {
     await texts.check(name);
     return false;
   }
+}
+
+function hasSources({ rule }: BudgetedRule): boolean {
+  return rule.addressesFrom.length > 0;
 }

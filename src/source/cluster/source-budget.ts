@@ -100,12 +100,19 @@ export class SourceBudget {
   }
 }
 
+// Every run asks for them, and a guest can have many.
+const tooLargeTexts = new WeakMap<DeclaredRule, { readonly problem: string; readonly texts: readonly AddressText[] }>();
+
 /** The texts of a rule that exceeds the budget. */
-export function tooLarge({ meta, addressesFrom }: DeclaredRule, problem: string): AddressText[] {
-  return addressesFrom.map(({ name, key }) => {
-    const source = `ConfigMap ${meta.namespace}/${name}, key ${key}`;
+export function tooLarge(rule: DeclaredRule, problem: string): readonly AddressText[] {
+  const known = tooLargeTexts.get(rule);
+  if (known?.problem === problem) return known.texts;
+  const texts = rule.addressesFrom.map(({ name, key }): AddressText => {
+    const source = `ConfigMap ${rule.meta.namespace}/${name}, key ${key}`;
     return { state: "Missing", source, problem, isTooLarge: true };
   });
+  tooLargeTexts.set(rule, { problem, texts });
+  return texts;
 }
 
 // Every run counts them, and a text is the same object while its ConfigMap is unchanged.

@@ -1,5 +1,7 @@
 // What events tell about entries: which ones, for which rule, and never a flood.
 import { describe, expect, test } from "@jest/globals";
+import type { Entry } from "../../../src/model/entry.ts";
+import { EntryChanges } from "../../../src/reconcile/entry-changes.ts";
 import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
 import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
 import { messageFaults } from "../../support/worlds/conformance.ts";
@@ -31,6 +33,15 @@ describe("An event about entries", () => {
       },
     ]);
     expect(messageFaults(message)).toEqual([]);
+  });
+
+  test("counts an entry once, even if the WAF accepts it again and again and never shows it", () => {
+    const changes = new EntryChanges();
+    const entries = ["192.0.2.1" as Entry, "192.0.2.2" as Entry] as const;
+    for (let attempt = 0; attempt < 5; attempt += 1) changes.added("blocklist", entries[0], "edge/feed");
+    changes.added("blocklist", entries[1], "edge/feed");
+    const added = { change: "Added", list: "blocklist", rules: ["edge/feed"], count: 2, entries };
+    expect(changes.all()).toEqual([added]);
   });
 
   test("names the former owner of what was removed, but is not emitted for a rule that no longer exists", async () => {

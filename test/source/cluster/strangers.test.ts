@@ -2,11 +2,12 @@
 // theirs is a change of the instance, and a fresh read does not ask for what they have.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { realClock } from "../../../src/async/clock.ts";
-import type { ApiServer } from "../../../src/kube/api-server.ts";
+import type { ApiRequest, ApiServer } from "../../../src/kube/api-server.ts";
 import type { Gathered } from "../../../src/model/gathered.ts";
 import type { ObjectName, ResourceKind } from "../../../src/model/resource.ts";
 import type { ClusterSource } from "../../../src/source/cluster/cluster-source.ts";
 import { createClusterSource } from "../../../src/source/cluster/cluster-source.ts";
+import { entry, ownedBy, planOf } from "../../support/builders/gathered.ts";
 import { createNamespace, installDefinitions, waitFor } from "../../support/builders/cluster-objects.ts";
 import type { Manifest } from "../../support/builders/manifests.ts";
 import {
@@ -198,6 +199,49 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
     expect(await textsOf("large")).toMatchObject([{ state: "Read" }, { state: "Read" }, { state: "Read" }]);
   });
 
+  test("a guest's ConfigMap that is read slowly delays nobody, and nothing of its rule is removed meanwhile", async () => {
+    const guest = await createNamespace(cluster, "slow");
+    const name = await anInstance("patient", { access: [{ namespaces: { from: "Names", names: [guest] } }] });
+    const addressesFrom = [{ configMapKeyRef: { name: "list", key: "list.txt" } }];
+    const instanceRef = { name: "waf", namespace: name.namespace };
+    await created(
+      configMap(guest, "list", "198.51.100.1\n198.51.100.2\n"),
+      rule(guest, "slow", [], { instanceRef, addressesFrom }),
+      rule(name.namespace, "urgent", ["203.0.113.1"]),
+    );
+    const held = holding(api, `/namespaces/${guest}/configmaps/list`);
+    const late = createClusterSource(quiet(held.api));
+    const stop = new AbortController();
+    const ended = late.run(stop.signal);
+    await late.whenSynced();
+    const ofGuest = ownedBy("198.51.100.2", [`${guest}/slow`], `ConfigMap ${guest}/list, key list.txt`);
+    const planFor = (gathered: Gathered | undefined) =>
+      planOf({
+        gathered: { ...gathered, namespaceLabels: new Map([[guest, {}]]) },
+        observed: { blocklist: ["198.51.100.2"] },
+        inventory: { blocklist: [ofGuest] },
+      });
+
+    const before = planFor(await late.gather(name));
+    expect(before.operations).toMatchObject([{ kind: "AddEntry", entry: "203.0.113.1" }]);
+    expect(before.inventory.entries.blocklist.has(entry("198.51.100.2"))).toBe(true);
+    const confirmed = await late.confirm(name);
+    if (confirmed.state !== "Read") throw new Error(confirmed.problem);
+    const problem = `ConfigMap ${guest}/list is still being read.`;
+    const texts = [{ state: "Missing", problem }];
+    expect(confirmed.gathered?.rules.filter(({ rule: { meta } }) => meta.name === "slow")).toMatchObject([{ texts }]);
+    expect(planFor(confirmed.gathered).operations).toMatchObject([{ kind: "AddEntry", entry: "203.0.113.1" }]);
+
+    const version = late.version(name);
+    held.release();
+    await waitFor("the end of the read", waitMs, async () => (late.version(name) > version ? true : undefined));
+    const after = planFor(await late.gather(name));
+    const added = after.operations.map((operation) => (operation.kind === "AddEntry" ? String(operation.entry) : ""));
+    expect(new Set(added)).toEqual(new Set(["198.51.100.1", "203.0.113.1"]));
+    stop.abort();
+    await ended;
+  });
+
   test("of a watched ConfigMap, what no rule uses is not read, and another annotation is no change", async () => {
     const name = await anInstance("watched");
     const { namespace } = name;
@@ -244,6 +288,19 @@ await describeWithOwnControlPlane("strangers", (cluster) => {
 
 function quiet(api: ApiServer) {
   return { api, clock: realClock, random: Math.random, namespace: undefined, onChange: () => undefined };
+}
+
+/** Answers requests for this path only after their release. */
+function holding(api: ApiServer, path: string): { readonly api: ApiServer; readonly release: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const request = async <T>(wanted: ApiRequest) => {
+    if (wanted.path.endsWith(path)) await promise;
+    return await api.request<T>(wanted);
+  };
+  return {
+    api: { request, openStream: async (wanted) => await api.openStream(wanted), close: async () => undefined },
+    release: resolve,
+  };
 }
 
 function toIpv6(address: string): string {

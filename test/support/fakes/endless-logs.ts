@@ -1,6 +1,7 @@
 // WAFs with empty lists and hostile logs: those of keys that begin with `endless` never end, and all others never come.
+import { keyIn } from "./hostile-wafs.ts";
 import { json, startScriptedWaf } from "./scripted-waf.ts";
-import type { ReceivedRequest, Script, ScriptedWaf } from "./scripted-waf.ts";
+import type { Script, ScriptedWaf } from "./scripted-waf.ts";
 
 export const rowsPerPage = 10_000;
 const totalRows = 1_000_000_000;
@@ -15,7 +16,7 @@ export async function startEndlessLogs(): Promise<EndlessLogs> {
   const origins = json(200, { success: true, domain: "endless.example", origin: "origin.example" });
   const list = json(200, []);
   const script: Script = (request, response, socket) => {
-    const key = keyOf(request);
+    const key = keyIn(request);
     if (request.url.startsWith("/api/origins")) return origins(request, response, socket);
     if (!request.url.startsWith("/api/logs")) return list(request, response, socket);
     const page = pages.get(key) ?? 0;
@@ -28,10 +29,6 @@ export async function startEndlessLogs(): Promise<EndlessLogs> {
     close: async () => await server.close(),
     pages: (key) => pages.get(key) ?? 0,
   };
-}
-
-function keyOf({ url, body }: ReceivedRequest): string {
-  return new URL(url, "http://host").searchParams.get("api_key") ?? new URLSearchParams(body).get("api_key") ?? "";
 }
 
 /** Every row and every scroll id is new. */

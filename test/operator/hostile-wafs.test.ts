@@ -1,0 +1,233 @@
+// WAFs that attack the operator by their answers, one attack at a time, on a real API server. During each, an urgent address of
+// another team's instance must be called within 2 s, and the status of the attacker's own instance must say what is wrong.
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { findFreePorts } from "../support/control-plane/free-ports.ts";
+import { instance, keySecret, rule } from "../support/builders/manifests.ts";
+import type { HostileAnswers, HostileWafs } from "../support/fakes/hostile-wafs.ts";
+import { startHostileWafs } from "../support/fakes/hostile-wafs.ts";
+import { json, text } from "../support/fakes/scripted-waf.ts";
+import { slow } from "../support/processes/slowness.ts";
+import { anEntry } from "../support/worlds/forward-world.ts";
+import { describeOperator } from "../support/worlds/operator-suite.ts";
+import type { TestWaf } from "../support/worlds/operator-world.ts";
+import { callsOf, conditionOf } from "../support/worlds/operator-world.ts";
+
+const urgentMsMax = 2_000;
+const memoryMax = 512 * 1024 * 1024;
+/** As in hostile-guests.test.ts: the heap of the pod. */
+const heapOfPod = ["--max-old-space-size=256", "--max-semi-space-size=16"];
+const logs = { enabled: true, interval: "10s", lookback: "1d" };
+/** Whatever a viewer of statuses does not see. */
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+await describeOperator("a hostile WAF", (world) => {
+  let hostile: HostileWafs;
+  let owner: { readonly namespace: string; readonly waf: TestWaf };
+  let urgent = 0;
+
+  beforeAll(async () => {
+    hostile = await startHostileWafs();
+    await world().startOperator({ nodeParameters: heapOfPod });
+    owner = await world().newInstance("owner", { logs });
+    await world().apply(rule(owner.namespace, "kept", ["192.0.2.1"]));
+    await world().allReady(owner.namespace);
+  });
+  afterAll(async () => await hostile.close());
+
+  /** An instance of an attacker. */
+  async function attack(
+    key: string,
+    answers: HostileAnswers,
+    spec: Readonly<Record<string, unknown>> = {},
+  ): Promise<string> {
+    hostile.play(key, answers);
+    const namespace = await world().newNamespace("attacker");
+    await world().apply(keySecret(namespace, key));
+    await world().apply(instance(namespace, hostile.baseUrl, spec));
+    return namespace;
+  }
+
+  async function ownerIsServed(): Promise<void> {
+    urgent += 1;
+    const address = `203.0.113.${urgent}`;
+    const startMs = Date.now();
+    await world().apply(rule(owner.namespace, `urgent-${urgent}`, [address], { priority: 100 }));
+    await world().eventually("the urgent address", () => owner.waf.view.has("blocklist", address));
+    expect(Date.now() - startMs).toBeLessThan(slow(urgentMsMax));
+  }
+
+  async function ready(namespace: string): Promise<string> {
+    const found = conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
+    return `${found?.status} ${found?.reason}: ${found?.message}`;
+  }
+
+  async function becomes(namespace: string, expected: RegExp): Promise<void> {
+    const look = async (): Promise<boolean> => expected.test(await ready(namespace));
+    await world().eventually(`Ready of ${namespace} is ${expected}`, look);
+  }
+
+  async function memory(): Promise<number> {
+    return (await world().operator.metric("process_resident_memory_bytes")) ?? Number.NaN;
+  }
+
+  test.each([
+    ["an escape", `${"-".repeat(1000)}b`, String.raw`\\\-`],
+    ["a reference of HTML", `${"&".repeat(1000)}b`, "&amp;"],
+    ["percent signs", `${"a".repeat(1000)}b`, "%61"],
+  ])("can't freeze the operator by a key and a body that are slow to search: %s", async (_, key, piece) => {
+    const body = piece.repeat(Math.floor(60_000 / piece.length));
+    const namespace = await attack(key, { origins: text(500, body), list: text(500, body) });
+    await world().eventually("the answer came", () => hostile.requests(key) > 0);
+    await ownerIsServed();
+    expect((await world().operator.health("/healthz")).status).toBe(200);
+    await becomes(namespace, /^False ApiUnavailable: /);
+  });
+
+  test("can't fill the memory with two lists of a million entries", async () => {
+    const list = Array.from(
+      { length: 1_000_000 },
+      (_, place) => `11.${place >> 16}.${(place >> 8) & 255}.${place & 255}`,
+    );
+    const namespace = await attack("a-key-of-long-lists-1", { list: text(200, JSON.stringify(list)) });
+    await becomes(namespace, /^False TooLarge: /);
+    await ownerIsServed();
+    expect(await memory()).toBeLessThan(memoryMax);
+  });
+
+  test("can't end the log forwarding of others by a row of 200,000 nested brackets", async () => {
+    const timestamp = new Date().toISOString();
+    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    const row = JSON.stringify(anEntry({ timestamp, request_path: "/deep" })).replace(/\}$/, `,"extra":${deep}}`);
+    const page = `{"_scroll_id":null,"hits":{"total":{"value":1},"hits":[${row}]}}`;
+    const key = "a-key-of-deep-rows-1";
+    await attack(key, { logs: text(200, page) }, { logs });
+    const series = `wafsync_log_rows_forwarded_total{waf_instance="${owner.namespace}/waf",output="Stdout"}`;
+    await world().eventually("the logs of the attacker were read", () => hostile.requests(key) > 3);
+    const before = (await world().operator.metric(series)) ?? 0;
+    const entry = { ...anEntry({ timestamp, request_path: "/of-the-owner" }), user_agent: "curl/8.5.0", country: "NL" };
+    owner.waf.view.addLogEntry(entry, Date.now());
+    const isForwarded = async () => ((await world().operator.metric(series)) ?? 0) > before;
+    await world().eventually("the row of the owner", isForwarded);
+  });
+
+  test("can't put a former key into statuses and events", async () => {
+    const former = "a-former-key-of-a-team-77";
+    const namespace = await attack(former, {});
+    await becomes(namespace, /^True/);
+    const next = "the-next-key-of-a-team-78";
+    const refusal = { success: false, domain: "hostile.example", message: `No: ${former}, ${former.toUpperCase()}` };
+    hostile.play(next, { write: json(400, refusal) });
+    const revoked = json(403, { success: false, message: "Bad API Key Value" });
+    hostile.play(former, { origins: revoked, list: revoked, write: revoked });
+    await world().apply(keySecret(namespace, next));
+    await world().apply(rule(namespace, "refused", ["192.0.2.3"]));
+    const refused = async () => JSON.stringify((await world().read("WafIpRule", namespace, "refused"))?.status ?? {});
+    await world().eventually("the refusal is told", async () => (await refused()).includes("No: "));
+    const told = `${await refused()}${JSON.stringify(await world().events(namespace))}${await ready(namespace)}`;
+    expect(told.toLowerCase()).not.toContain(former);
+    expect(told).toContain("[api key]");
+  });
+
+  test("can't hide or forge text in statuses and events", async () => {
+    const escape = "\u{1B}";
+    const texts = `x${escape}]0;t\u{7}${escape}[8m\u{9B}2J\u{202E}\u{2066}\r\n::stop-commands::token\u{2028}\u{200B}`;
+    const entries = await attack("a-key-of-odd-entries-1", { list: json(200, ["192.0.2.9", texts]) });
+    const messages = await attack("a-key-of-odd-messages-1", {
+      write: json(400, { success: false, domain: "hostile.example", message: texts }),
+    });
+    const domains = await attack("a-key-of-odd-domains-1", {
+      origins: json(200, { success: true, domain: texts, origin: "origin.example" }),
+    });
+    await world().apply(rule(messages, "refused", ["192.0.2.3"]));
+    await becomes(entries, /^False .*invisible character/);
+    await becomes(domains, /^False/);
+    await world().eventually("the refusal is told", async () => (await textsOf(messages)).includes("stop-commands"));
+    for (const namespace of [entries, messages, domains]) {
+      for (const told of stringsIn(JSON.parse(await textsOf(namespace)))) expect(told).not.toMatch(invisible);
+    }
+    await ownerIsServed();
+  });
+
+  test("can't blind its status by a domain of 300 characters", async () => {
+    const domain = `${"a".repeat(60)}.`.repeat(5);
+    const namespace = await attack("a-key-of-long-domains-1", {
+      origins: json(200, { success: true, domain: `${domain}example`, origin: "origin.example" }),
+    });
+    await becomes(namespace, /^False UnexpectedAnswer/);
+  });
+
+  test("is not sent a key whose Secret was deleted before its base URL was changed", async () => {
+    const key = "a-key-that-was-revoked-1";
+    const namespace = await attack(key, {});
+    await becomes(namespace, /^True/);
+    await world().remove(keySecret(namespace, key));
+    const other = await startHostileWafs();
+    await world().patch(instance(namespace, ""), { spec: { baseUrl: other.baseUrl } });
+    await becomes(namespace, /^False MissingApiKey/);
+    await world().remove(instance(namespace, ""));
+    const isGone = async () => (await world().read("WafInstance", namespace, "waf")) === undefined;
+    await world().eventually("the instance is gone", isGone);
+    expect(other.requests(key)).toBe(0);
+    await other.close();
+  });
+
+  test("and strangers who change labels again and again cause no call", async () => {
+    await world().atRest();
+    const stranger = await world().newNamespace("stranger");
+    const mine = rule(stranger, "mine", ["192.0.2.4"], { instanceRef: { name: "waf", namespace: owner.namespace } });
+    await world().apply(mine);
+    const accepted = async () => conditionOf(await world().read("WafIpRule", stranger, "mine"), "Accepted")?.reason;
+    await world().eventually("the stranger is told", async () => (await accepted()) === "NotAllowed");
+    const before = writesAndLists(owner.waf);
+    for (let round = 0; round < 200; round += 1) {
+      await world().patch(mine, { metadata: { labels: { round: String(round) } } });
+    }
+    await world().atRest();
+    expect(writesAndLists(owner.waf)).toEqual(before);
+  });
+
+  async function textsOf(namespace: string): Promise<string> {
+    return JSON.stringify([await world().objects(namespace), await world().events(namespace)]);
+  }
+});
+
+await describeOperator("an operator that may not call inner addresses", (world) => {
+  test("says the same of open and of closed ports, and connects to none", async () => {
+    await world().startOperator({ callsLoopback: false });
+    const open = await startHostileWafs();
+    const [closed] = await findFreePorts(1);
+    const key = "a-key-of-a-spy-in-the-network";
+    let spies = 0;
+    const { port } = new URL(open.baseUrl);
+    const hosts = [`localhost:${port}`, `localhost:${closed}`, `127.0.0.1:${closed}`, `[::ffff:7f00:1]:${port}`];
+    const namespaces = await Promise.all(hosts.map(async (host) => await spy(`http://${host}`)));
+    const told = await Promise.all(namespaces.map(async (namespace) => await reason(namespace)));
+    expect([...new Set(told)]).toHaveLength(1);
+    expect(open.connections()).toBe(0);
+    await open.close();
+
+    async function spy(url: string): Promise<string> {
+      const namespace = await world().newNamespace("spy");
+      spies += 1;
+      await world().apply(keySecret(namespace, `${key}-${spies}`));
+      await world().apply(instance(namespace, url));
+      return namespace;
+    }
+  });
+
+  async function reason(namespace: string): Promise<string> {
+    const read = async () => conditionOf(await world().read("WafInstance", namespace, "waf"), "Ready");
+    await world().eventually("the failure is told", async () => (await read())?.status === "False");
+    const found = await read();
+    return `${found?.reason}: ${found?.message.replaceAll(/http:[^ ]*[\w\]]/g, "URL")}`;
+  }
+});
+
+function writesAndLists(waf: TestWaf): Readonly<Record<string, number>> {
+  return Object.fromEntries(Object.entries(callsOf(waf)).filter(([endpoint]) => !endpoint.includes("/api/logs")));
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(stringsIn) : [];
+}

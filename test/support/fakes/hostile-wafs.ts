@@ -1,0 +1,51 @@
+// Many WAFs on one port, each with answers of its own: which one a request is for, its API key tells.
+import { json, startScriptedWaf } from "./scripted-waf.ts";
+import type { ReceivedRequest, Script, ScriptedWaf } from "./scripted-waf.ts";
+
+/** What one WAF answers; what is left out is answered as an empty, well-behaved WAF answers it. */
+export interface HostileAnswers {
+  readonly origins?: Script;
+  readonly list?: Script;
+  readonly logs?: Script;
+  readonly write?: Script;
+}
+
+export interface HostileWafs extends Pick<ScriptedWaf, "baseUrl" | "close" | "connections"> {
+  /** From now on, the WAF with this key answers so. */
+  play(key: string, answers: HostileAnswers): void;
+  /** Requests that came with this key. */
+  requests(key: string): number;
+}
+
+const origins = json(200, { success: true, domain: "hostile.example", origin: "origin.example" });
+const emptyList = json(200, []);
+const noLogs = json(200, { _scroll_id: null, hits: { total: { value: 0 }, hits: [] } });
+const done = json(200, { success: true, domain: "hostile.example", message: "done" });
+
+export async function startHostileWafs(): Promise<HostileWafs> {
+  const answers = new Map<string, HostileAnswers>();
+  const requests = new Map<string, number>();
+  const server = await startScriptedWaf((request, response, socket) => {
+    const key = keyIn(request);
+    requests.set(key, (requests.get(key) ?? 0) + 1);
+    scriptFor(request, answers.get(key) ?? {})(request, response, socket);
+  });
+  return {
+    baseUrl: server.baseUrl,
+    close: async () => await server.close(),
+    connections: () => server.connections(),
+    play: (key, played) => void answers.set(key, played),
+    requests: (key) => requests.get(key) ?? 0,
+  };
+}
+
+function scriptFor({ method, url }: ReceivedRequest, answers: HostileAnswers): Script {
+  if (url.startsWith("/api/logs")) return answers.logs ?? noLogs;
+  if (method !== "GET") return answers.write ?? done;
+  return url.startsWith("/api/origins") ? (answers.origins ?? origins) : (answers.list ?? emptyList);
+}
+
+/** The key of a request, which the API takes in the query or in the form. */
+export function keyIn({ url, body }: Pick<ReceivedRequest, "url" | "body">): string {
+  return new URL(url, "http://host").searchParams.get("api_key") ?? new URLSearchParams(body).get("api_key") ?? "";
+}
