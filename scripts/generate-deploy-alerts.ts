@@ -93,6 +93,14 @@ const alerts: readonly Alert[] = [
     description: "The condition RemovalsHeld of the instance says why, and how to approve them.",
   },
   {
+    alert: "WafsyncCapacityExceeded",
+    expr: 'max by (waf_instance, list) (wafsync_list_entries{state="overflow"}) > 0',
+    for: "5m",
+    severity: "warning",
+    summary: "{{ $value }} declared entries do not fit on the {{ $labels.list }} of {{ $labels.waf_instance }}.",
+    description: "The condition Synced of the instance names some of them, and what to do.",
+  },
+  {
     alert: "WafsyncContested",
     expr: "max by (waf_instance, list) (wafsync_contested_entries) > 0",
     for: "5m",

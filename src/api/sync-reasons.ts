@@ -36,6 +36,14 @@ export const syncedFact = {
       meaning: "The API rejected some writes. wafsync retries them after an hour or when the object changes.",
       action: "Read the API's error in the status, and correct or remove the entries or origins that it names.",
     },
+    CapacityExceeded: {
+      statuses: ["False"],
+      kinds: ["WafInstance", "WafIpRule"],
+      meaning:
+        "More entries are declared than the WAF accepts (`maxEntries` of the list). Entries of lower priority, and then those that were declared last, stay out.",
+      action:
+        "Remove entries, set `compaction: Exact`, give the rules that matter most a higher `spec.priority`, or raise `maxEntries` if the WAF accepts more.",
+    },
     Held: {
       statuses: ["False"],
       meaning: "Removals are on hold. Additions continue.",

@@ -5,6 +5,7 @@ import type {
   DeclaredOrigin,
   DeclaredRule,
   Grant,
+  ListSettings,
   LogForwarding,
   WorkloadRef,
 } from "../model/declared.ts";
@@ -44,6 +45,7 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     requestTimeoutMs: spanMs(spec.requestTimeout),
     minRequestIntervalMs: spanMs(spec.minRequestInterval),
     policies: { blocklist: spec.blocklist.policy, allowlist: spec.allowlist.policy, origins: spec.origins.policy },
+    lists: { blocklist: listSettings(spec.blocklist), allowlist: listSettings(spec.allowlist) },
     guards: spec.guards,
     cacheClear: {
       afterRolloutOf: spec.cacheClear.afterRolloutOf.map((ref) => workloadRef(ref, resource.metadata.namespace)),
@@ -52,6 +54,10 @@ export function toDeclaredInstance(resource: WafInstance, location = ""): Declar
     logs: logForwarding(spec.logs),
     deletionPolicy: spec.deletionPolicy,
   };
+}
+
+function listSettings({ compaction, maxEntries }: WafInstance["spec"]["blocklist"]): ListSettings {
+  return { compaction, maxEntries };
 }
 
 export function toDeclaredRule(resource: WafIpRule, location = ""): DeclaredRule {

@@ -27,6 +27,25 @@ const listPolicy = z
     "`Additive` removes only what wafsync itself added. `Exclusive` makes the declared entries the complete list and removes all others. `Observe` plans and reports, but writes nothing.",
   );
 
+const managedList = z.strictObject({
+  policy: listPolicy,
+  compaction: z
+    .enum(["None", "Covered", "Exact"])
+    .default("Covered")
+    .describe(
+      "Which declared entries need no call of their own. `None`: every entry is sent. `Covered`: an entry inside a wider one of the same list and namespace, which lasts at least as long, is not sent. `Exact`: in addition, adjacent networks are sent as one network if it has exactly their addresses.",
+    ),
+  maxEntries: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .optional()
+    .meta({ format: "int32" })
+    .describe(
+      "How many entries the WAF accepts on this list. If more are declared, those of lower priority, and then those that were declared last, stay out, and the condition `Synced` is False with the reason `CapacityExceeded`. Defaults to no limit.",
+    ),
+});
+
 const guards = z.strictObject({
   maxRemovals: z
     .int()
@@ -145,8 +164,8 @@ export const wafInstanceSpec = z
       .default("10s")
       .describe("The timeout of a call. For writes, the timeout is never longer than 10 s."),
     minRequestInterval: durationBetween("0s", "1m").default("0s").describe("The minimum time between two calls."),
-    blocklist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How wafsync manages the blocklist."),
-    allowlist: z.strictObject({ policy: listPolicy }).prefault({}).describe("How wafsync manages the allowlist."),
+    blocklist: managedList.prefault({}).describe("How wafsync manages the blocklist."),
+    allowlist: managedList.prefault({}).describe("How wafsync manages the allowlist."),
     origins: z
       .strictObject({
         policy: z
@@ -175,6 +194,10 @@ const listStatus = z.object({
   foreign: count.describe("Entries that wafsync did not add."),
   pending: count.describe("Writes of the plan that are still pending."),
   held: count.describe("Removals that await approval, or that are on hold because a source can't be read."),
+  covered: count
+    .optional()
+    .describe("Declared entries that are not sent, because other entries cover their addresses (`compaction`)."),
+  overflow: count.optional().describe("Entries that the list has no room for (`maxEntries`)."),
 });
 
 const heldGroup = z.object({

@@ -167,6 +167,14 @@ const entryCounts = z.object({
     .describe(
       "Declared entries that are written as narrower networks because of `spec.guards.onNeverBlock: Carve` on the instance. `desired` counts these networks.",
     ),
+  covered: count
+    .optional()
+    .describe(
+      "Entries among `synced` that are not on the list themselves, because other entries cover their addresses (`compaction` of the instance).",
+    ),
+  overflow: count
+    .optional()
+    .describe("Entries that the list has no room for (`maxEntries` of the instance). They are not on the WAF."),
   foreign: count
     .optional()
     .describe(

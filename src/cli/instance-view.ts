@@ -9,8 +9,8 @@ import { progressText, ruleProgress } from "../plan/instance/progress.ts";
 import type { RunFacts } from "../reconcile/facts.ts";
 import { unrecordedMessage } from "../reconcile/status/emit-events.ts";
 import { troubleOf } from "../reconcile/status/trouble.ts";
-import type { DifferenceView, OperationView } from "./operation-view.ts";
-import { viewHeld, viewOperations, viewRefused, viewUnmanaged, viewWaiting } from "./operation-view.ts";
+import type { CoveredView, DifferenceView, OperationView } from "./operation-view.ts";
+import { viewCovered, viewHeld, viewOperations, viewRefused, viewUnmanaged, viewWaiting } from "./operation-view.ts";
 
 export interface ObjectView {
   readonly kind: string;
@@ -69,6 +69,7 @@ export interface InstanceView {
   readonly refused: readonly DifferenceView[];
   /** Changes that wait for an external event. */
   readonly waiting: readonly DifferenceView[];
+  readonly covered: readonly CoveredView[];
   /** Declared entries that another writer added: they stay when no rule declares them any longer. */
   readonly unmanaged: readonly DifferenceView[];
   /** Entries and origins that are not applied: refused by the API, or by wafsync itself. */
@@ -120,6 +121,7 @@ export function viewInstance(
     approve: plan?.held?.hash,
     refused: viewRefused(facts),
     waiting: viewWaiting(facts),
+    covered: viewCovered(facts),
     unmanaged: viewUnmanaged(facts),
     rejectedCount: countRejected(facts),
     driftCount: facts.drift.filter(({ change }) => change === "Vanished").length,
@@ -148,10 +150,8 @@ export function viewResult(
  */
 function rulesProgress({ desired, observed, plan, inventory }: RunFacts): ReadonlyMap<string, string> {
   if (observed === undefined || plan === undefined || inventory === undefined) return new Map();
-  const { entries } = inventory;
-  return new Map(
-    desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, entries))]),
-  );
+  const known = { managed: inventory.entries, compacted: desired.compacted };
+  return new Map(desired.rules.map((rule) => [rule.id, progressText(rule, ruleProgress(rule, observed, plan, known))]));
 }
 
 function countRejected({ desired, plan }: RunFacts): number {

@@ -1,6 +1,7 @@
 // The contents of a plan as plain data: writes, adoptions, and all other differences from the declared state.
 import { formatTime } from "../api/conditions.ts";
 import type { DeclaredCacheClear } from "../model/declared.ts";
+import { listNames } from "../model/declared.ts";
 import { nameKey } from "../model/resource.ts";
 import type { Adoption, Operation } from "../model/operation.ts";
 import { asSentence } from "../model/sentence.ts";
@@ -121,7 +122,43 @@ export function viewWaiting({ plan }: RunFacts): DifferenceView[] {
     value: entry,
     reason: `another writer keeps reverting it: corrections are paused until ${formatTime(untilMs)}`,
   }));
-  return [...origins, ...contested];
+  const leftOut = listNames.flatMap((target) =>
+    [...(plan?.leftOut[target] ?? [])].map((value) => ({
+      target,
+      value,
+      reason: `the list has no room for it (spec.${target}.maxEntries of the instance)`,
+    })),
+  );
+  const removals = listNames.flatMap((target) =>
+    (plan?.waiting[target] ?? []).map((value) => ({
+      target,
+      value,
+      reason: "is not removed, because the API refuses a declared entry inside it",
+    })),
+  );
+  return [...origins, ...contested, ...leftOut, ...removals];
+}
+
+/** Declared entries that need no call, because others cover them: their number, and one of them. */
+export interface CoveredView {
+  readonly target: string;
+  readonly count: number;
+  readonly entry: string;
+  readonly cover: string;
+  readonly isListed: boolean;
+}
+
+export function viewCovered({ desired, observed, plan }: RunFacts): CoveredView[] {
+  if (plan === undefined || observed === undefined) return [];
+  return listNames.flatMap((target) => {
+    const count = plan.lists[target].covered;
+    for (const [cover, entries] of count === 0 ? [] : desired.compacted[target].standsFor) {
+      const entry = entries.find((one) => !desired.lists[target].has(one));
+      const isListed = observed.lists[target].has(cover);
+      if (entry !== undefined) return [{ target, count, entry, cover, isListed }];
+    }
+    return [];
+  });
 }
 
 /** Declared entries that another writer added. */

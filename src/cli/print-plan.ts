@@ -18,6 +18,7 @@ const operationsPerReasonMax = 5;
 export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): string[] {
   if (view.trouble !== undefined) return [];
   const lines = [headline(view, paint)];
+  lines.push(...coveredLines(view, paint));
   const problems = [...carvedLines(view, paint), ...feedLines(view, paint), ...problemLines(view, paint)];
   if (!differsFromDeclared(view)) {
     const hasFaults = isFaulty || isPartial(view);
@@ -33,6 +34,16 @@ export function planLines(view: InstanceView, paint: Paint, isFaulty: boolean): 
     ...groupLines(view.unmanaged, paint, { mark: "*", style: "cyan" }),
   );
   return [...lines, ...problems, paint("bold", `  Plan: ${planSummary(view)}`)];
+}
+
+/** Declared entries without a call of their own. */
+function coveredLines({ covered }: InstanceView, paint: Paint): string[] {
+  return covered.map(({ target, count, entry, cover, isListed }) => {
+    const state = isListed ? "which is on the list" : "which is not on the list yet";
+    const first = `declared ${entry} is covered by ${cover}, ${state}`;
+    const more = count === 1 ? "" : ` (and ${inThousands(count - 1)} more like this)`;
+    return paint("dim", `  · ${target}  ${first}${more}`);
+  });
 }
 
 function headline(view: InstanceView, paint: Paint): string {

@@ -1,5 +1,6 @@
 // Formats the result of `why` for people, and as Markdown for a ticket.
 import type { Entry } from "../model/entry.ts";
+import { inThousands } from "../model/sentence.ts";
 import type { Verdict } from "../plan/instance/explain.ts";
 import type { Paint } from "./print-instance.ts";
 import type { CoveringView, OwnerView, WhyView } from "./why-view.ts";
@@ -66,12 +67,14 @@ function headline(address: Entry, { instance, domain, verdict, coverings, liveLi
 function coveringLines(covering: CoveringView, paint: Paint): string[] {
   const { list, entry, spelling, owners, formerOwners, note } = covering;
   const shown = spelling === undefined ? "" : ` (shown as ${spelling})`;
-  const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}`;
+  const merged = covering.parts === undefined ? "" : `, for ${inThousands(covering.parts)} declared entries`;
+  const title = `${list}  ${paint("bold", entry)}${shown}  ${managementOf(covering)}${merged}`;
   const former = formerOwners.length === 0 ? [] : [`  last declared by ${formerOwners.join(", ")}`];
   return [title, ...owners.map(ownerLine), ...former, ...(note === undefined ? [] : [`  ${note}`])];
 }
 
-function managementOf({ state, management, manner, since }: CoveringView): string {
+function managementOf({ state, management, manner, since, coveredBy }: CoveringView): string {
+  if (coveredBy !== undefined) return `covered by ${coveredBy}`;
   if (state === "NotOnList") return "not on the list";
   const when = since === undefined ? "" : ` since ${since}`;
   if (management === "Managed") return `managed${when}${manner === "Adopted" ? ", adopted" : ""}`;

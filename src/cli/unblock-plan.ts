@@ -40,8 +40,9 @@ export function planUnblock(address: Entry, explanation: Explanation, rules: rea
   );
   const isOurs = ({ rule: { meta } }: Covering["wantedBy"][number]): boolean =>
     goes.has(`${meta.namespace}/${meta.name}`);
-  const left = explanation.coverings.filter(({ list, isLive, wantedBy, isManaged }) => {
-    if (list !== "blocklist" || isLive === false) return false;
+  const left = explanation.coverings.filter(({ list, isLive, wantedBy, isManaged, coveredBy }) => {
+    // A covered entry is sent when the entry that covers it goes.
+    if (list !== "blocklist" || (isLive === false && coveredBy === undefined)) return false;
     // An unmanaged entry that a rule of a command declared stays on the list.
     return wantedBy.length === 0 || !wantedBy.every(isOurs) || isManaged === false;
   });

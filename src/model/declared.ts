@@ -10,6 +10,8 @@ export const listNames: readonly ListName[] = ["blocklist", "allowlist"];
  * and reports, and writes nothing.
  */
 export type ListPolicy = "Additive" | "Exclusive" | "Observe";
+/** Which entries need no call of their own: none, those inside wider ones, or also those that merge into one network. */
+export type Compaction = "None" | "Covered" | "Exact";
 export type OriginsPolicy = "Additive" | "Observe";
 export type DeletionPolicy = "Delete" | "Retain";
 export type OriginType = "Alternate" | "Backup";
@@ -68,6 +70,12 @@ export interface PrefixLengths {
   readonly ipv6: number;
 }
 
+export interface ListSettings {
+  readonly compaction: Compaction;
+  /** How many entries the WAF accepts on the list; undefined if unknown. */
+  readonly maxEntries: number | undefined;
+}
+
 export interface WorkloadRef {
   readonly kind: "Deployment" | "StatefulSet" | "DaemonSet";
   readonly name: string;
@@ -101,6 +109,7 @@ export interface DeclaredInstance {
     readonly allowlist: ListPolicy;
     readonly origins: OriginsPolicy;
   };
+  readonly lists: Readonly<Record<ListName, ListSettings>>;
   readonly guards: Guards;
   readonly cacheClear: { readonly afterRolloutOf: readonly WorkloadRef[]; readonly minIntervalMs: number };
   readonly logs: LogForwarding;

@@ -17,6 +17,8 @@ export interface OwnedEntry {
   readonly manner: Manner;
   /** `namespace/name` of a rule with `deletionPolicy: Retain` that wants it: when that rule is deleted, the entry stays. */
   readonly retainedBy: string | undefined;
+  /** The declared entries that it stands for, itself included if it is declared; absent if it stands only for itself. */
+  readonly standsFor?: readonly Entry[];
   /** When a read first did not contain the undeclared entry: a second read decides whether to drop it. */
   readonly missingSinceMs?: number;
 }

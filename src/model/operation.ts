@@ -10,6 +10,8 @@ export type Operation =
       /** `namespace/name` of the rules that want it, the one it is done for first. */
       readonly rules: readonly string[];
       readonly reason: string;
+      /** How many declared entries it stands for; absent if it stands only for itself. */
+      readonly parts?: number;
     }
   | {
       readonly kind: "RemoveEntry";

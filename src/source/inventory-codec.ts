@@ -16,6 +16,7 @@ import {
 } from "./inventory-domains.ts";
 import { decodeEntry, EntryReader, EntryWriter } from "./inventory-entries.ts";
 import { decodeJsonLine, decodeTime, encodeJsonLine, encodeTime } from "./inventory-lines.ts";
+import { addParts, type EntryParts, partLines, readPartLine } from "./inventory-parts.ts";
 import { originLine, readOriginLine } from "./inventory-origins.ts";
 import { readTriggerLine, rolloutLine, triggerLine } from "./inventory-triggers.ts";
 import type {
@@ -29,10 +30,12 @@ import type {
 } from "../model/inventory.ts";
 
 /** The format version that this program writes, and the newest one that it reads. */
-export const inventoryFormat = 2;
+export const inventoryFormat = 3;
 /** The first format with owners and other domains; entries of earlier records have unknown owners. */
 const ownersSince = 2;
 const sectionsSinceOwners = new Set<string>(["owners", "other-domains"]);
+/** The first format with the parts of entries. It is only written if there are any, so that earlier versions can read the others. */
+const partsSince = 3;
 
 /** The sections that consist of lines, in reading order. */
 export const lineSections = [
@@ -45,6 +48,7 @@ export const lineSections = [
   "triggers",
   "approval",
   "other-domains",
+  "parts",
 ] as const;
 export type LineSection = (typeof lineSections)[number];
 
@@ -66,8 +70,9 @@ export function* encodeInSlices(inventory: Inventory): Generator<undefined, Reco
   const allowlist = joinSorted(yield* writer.sortedLines(inventory.entries.allowlist));
   yield undefined;
   const otherDomains = joinLines(otherDomainLines(inventory.otherDomains, writer));
+  const parts = joinLines(listNames.flatMap((list) => [...partLines(list, inventory.entries[list])]));
   return {
-    format: String(inventoryFormat),
+    format: String(parts === "" ? ownersSince : inventoryFormat),
     domain: inventory.domain ?? "",
     waf: encodeIdentity(inventory),
     owners: joinLines(writer.rows()),
@@ -79,6 +84,7 @@ export function* encodeInSlices(inventory: Inventory): Generator<undefined, Reco
     triggers: joinLines([...inventory.handledTriggers.map(triggerLine), ...inventory.rollouts.map(rolloutLine)]),
     approval: joinLines(approvalLines(inventory)),
     "other-domains": otherDomains,
+    ...(parts === "" ? {} : { parts }),
   };
 }
 
@@ -104,8 +110,11 @@ export function scalarsOf(record: Readonly<Record<string, string>>): readonly st
 
 /** The sections of lines that a record of its format must have. */
 export function sectionsOf(record: Readonly<Record<string, string>>): readonly LineSection[] {
-  const hasOwners = Number(record["format"]) >= ownersSince;
-  return hasOwners ? lineSections : lineSections.filter((section) => !sectionsSinceOwners.has(section));
+  const format = Number(record["format"]);
+  return lineSections.filter((section) => {
+    if (section === "parts") return format >= partsSince;
+    return format >= ownersSince || !sectionsSinceOwners.has(section);
+  });
 }
 
 /** The lines of a section, without empty ones. */
@@ -150,6 +159,7 @@ interface MutableInventory {
   readonly approved: Map<string, MutableApproval>;
   approvals: number;
   readonly otherDomains: Map<string, MutableManaged>;
+  readonly parts: EntryParts;
 }
 
 /** Adds one line; false if it is invalid. */
@@ -165,6 +175,7 @@ const lineReaders: Readonly<Record<LineSection, LineReader>> = {
   triggers: readTriggerLine,
   approval: readApproval,
   "other-domains": (line, { otherDomains, reader }) => readOtherDomainLine(line, otherDomains, reader),
+  parts: (line, { parts }) => readPartLine(line, parts),
 };
 
 function decodeSections(record: Readonly<Record<string, string>>): DecodedInventory {
@@ -179,6 +190,7 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
     approved: new Map(),
     approvals: 0,
     otherDomains: new Map(),
+    parts: { blocklist: new Map(), allowlist: new Map() },
   };
   const identity = decodeIdentity(record["waf"] ?? "");
   if (identity === undefined) return { ok: false, problem: "The inventory is damaged: section waf is invalid." };
@@ -189,7 +201,8 @@ function decodeSections(record: Readonly<Record<string, string>>): DecodedInvent
       return { ok: false, problem };
     }
   }
-  const { approved, reader: _, ...rest } = into;
+  const { approved, reader: _, parts, ...rest } = into;
+  for (const list of listNames) addParts(into.entries[list], parts[list]);
   const domain = record["domain"] === "" ? undefined : record["domain"];
   return { ok: true, inventory: { domain, ...identity, ...rest, approval: onlyApproval(approved) } };
 }

@@ -38,8 +38,8 @@ test("an instance has every default filled in", () => {
     consistencyWindow: "5s",
     requestTimeout: "10s",
     minRequestInterval: "0s",
-    blocklist: { policy: "Additive" },
-    allowlist: { policy: "Additive" },
+    blocklist: { policy: "Additive", compaction: "Covered" },
+    allowlist: { policy: "Additive", compaction: "Covered" },
     origins: { policy: "Additive" },
     guards: {
       maxRemovals: 100,

@@ -79,6 +79,10 @@ test("an instance with nothing but what it needs declares all defaults", () => {
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive" },
+    lists: {
+      blocklist: { compaction: "Covered", maxEntries: undefined },
+      allowlist: { compaction: "Covered", maxEntries: undefined },
+    },
     guards: {
       maxRemovals: 100,
       maxRemovalPercent: 30,

@@ -234,10 +234,10 @@ describe("the text of an inventory", () => {
   });
 
   test("of a newer wafsync is refused and says so", () => {
-    const decoded = decodeInventory({ ...encodeInventory(sample), format: "3", extra: "1" });
+    const decoded = decodeInventory({ ...encodeInventory(sample), format: "4", extra: "1" });
     expect(decoded).toEqual({
       ok: false,
-      problem: "The inventory has format 3, this wafsync reads up to 2: run the newer wafsync that wrote it.",
+      problem: "The inventory has format 4, this wafsync reads up to 3: run the newer wafsync that wrote it.",
     });
   });
 

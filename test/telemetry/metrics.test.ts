@@ -104,7 +104,15 @@ describe("instances", () => {
   test("lists, plans and writes show the last figures", async () => {
     const metrics = make();
     metrics.addInstance("edge/shop");
-    metrics.listSeen("edge/shop", "blocklist", { live: 12, managed: 9, foreign: 3, pending: 2, held: 4 });
+    metrics.listSeen("edge/shop", "blocklist", {
+      live: 12,
+      managed: 9,
+      foreign: 3,
+      pending: 2,
+      held: 4,
+      covered: 5,
+      overflow: 6,
+    });
     metrics.contested("edge/shop", "blocklist", 1);
     metrics.planMade("edge/shop", [{ kind: "AddEntry" }, { kind: "AddEntry" }, { kind: "RemoveOrigin" }]);
     metrics.entryWritten("edge/shop", "blocklist", "Added");
@@ -118,6 +126,8 @@ describe("instances", () => {
     for (const line of [
       'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="live"} 12',
       'wafsync_held_removals{waf_instance="edge/shop",list="blocklist"} 4',
+      'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="covered"} 5',
+      'wafsync_list_entries{waf_instance="edge/shop",list="blocklist",state="overflow"} 6',
       'wafsync_contested_entries{waf_instance="edge/shop",list="blocklist"} 1',
       'wafsync_plan_operations{waf_instance="edge/shop",kind="AddEntry"} 2',
       'wafsync_plan_operations{waf_instance="edge/shop",kind="RemoveEntry"} 0',

@@ -1,6 +1,6 @@
 // The desired state of one instance: the entries of each list, the rules that declare each entry, and the result of each rule.
 //
-//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ carved ──▶ lists
+//   gathered rules ──▶ attached? ──▶ parsed ──▶ expired? ──▶ guards ──▶ conflicts ──▶ carved ──▶ compacted ──▶ lists
 //
 // An entry that is rejected at any of these steps is reported on its rule and affects nothing else.
 import type { DeclaredInstance, DeclaredOrigin, DeclaredRule, Guards, ListName } from "../../model/declared.ts";
@@ -15,7 +15,10 @@ import { EntryQuota } from "../lists/guest-limits.ts";
 import type { Protection } from "../lists/protect-others.ts";
 import { protectOthers } from "../lists/protect-others.ts";
 import type { Holders } from "../lists/conflicts.ts";
+import { sentAs } from "../lists/managed-parts.ts";
 import { replaceCarved } from "../lists/carved-entries.ts";
+import { type CompactedList, compactList, uncompacted } from "../lists/compact-list.ts";
+import { widestMerged } from "./widest-merged.ts";
 import { settleConflicts } from "../lists/conflicts.ts";
 import type { CompiledOrigin, CompiledRule } from "../lists/compiled-rule.ts";
 import { draftRule, isOwnersOf } from "./draft-rule.ts";
@@ -29,8 +32,12 @@ import { holdsOfObjects } from "./broken-references.ts";
 
 export interface DesiredState {
   readonly instance: DeclaredInstance;
-  /** Who wants each entry: never an empty array. */
+  /** What belongs on each list after compaction, with the rules that need it there: never an empty array. */
   readonly lists: Readonly<Record<ListName, WantedEntries>>;
+  /** The same before compaction: who declares each entry. */
+  readonly declared: Readonly<Record<ListName, WantedEntries>>;
+  /** What the entries of `lists` stand for. */
+  readonly compacted: Readonly<Record<ListName, CompactedList>>;
   /** By host. */
   readonly origins: ReadonlyMap<string, DeclaredOrigin>;
   readonly rules: readonly CompiledRule[];
@@ -85,9 +92,13 @@ export function compileDesired(
   const { namespace: home } = instance.meta;
   const wanted = wantedListsOf(instance);
   const rules = replaceCarved(protectOthers(settled.rules, { home, managed, held }));
+  const declared = { blocklist: wanted.on("blocklist", rules), allowlist: wanted.on("allowlist", rules) };
+  const compacted = compactLists(gathered, rules, declared);
   return {
     instance,
-    lists: { blocklist: wanted.on("blocklist", rules), allowlist: wanted.on("allowlist", rules) },
+    lists: { blocklist: compacted.blocklist.sent, allowlist: compacted.allowlist.sent },
+    declared,
+    compacted,
     origins: origins.wanted,
     rules,
     compiledOrigins: origins.compiled,
@@ -110,6 +121,8 @@ export function nothingDesired(instance: DeclaredInstance): DesiredState {
   return {
     instance: { ...instance, policies },
     lists: { blocklist: new Map(), allowlist: new Map() },
+    declared: { blocklist: new Map(), allowlist: new Map() },
+    compacted: { blocklist: uncompacted(new Map()), allowlist: uncompacted(new Map()) },
     origins: new Map(),
     rules: [],
     compiledOrigins: [],
@@ -137,8 +150,12 @@ function awaitingOf(
   const existing = existingRulesOf(gathered.rules.map(({ rule }) => rule));
   const index = new HoldIndex({ holds, ofObjects: noObjectHolds }, { entries: managed }, existing);
   return (list, entry) => {
-    const record = managed[list].get(entry);
-    return record === undefined ? undefined : index.awaiting(list, record)[0];
+    for (const sent of sentAs(managed[list], entry)) {
+      const record = managed[list].get(sent);
+      const [rule] = record === undefined ? [] : index.awaiting(list, record);
+      if (rule !== undefined) return rule;
+    }
+    return undefined;
   };
 }
 
@@ -171,6 +188,22 @@ function heldBlocks(
     }
     return blocks;
   };
+}
+
+function compactLists(
+  { instance, namespaceLabels }: Gathered,
+  rules: readonly CompiledRule[],
+  declared: DesiredState["declared"],
+): DesiredState["compacted"] {
+  const of = (list: ListName): CompactedList =>
+    compactList({
+      mode: instance.lists[list].compaction,
+      rules: rules.filter((rule) => rule.list === list),
+      wanted: declared[list],
+      others: rules.filter((rule) => rule.list !== list),
+      widestOf: (namespace) => widestMerged(instance, list, namespace, namespaceLabels.get(namespace)),
+    });
+  return { blocklist: of("blocklist"), allowlist: of("allowlist") };
 }
 
 // The lists of an instance are compiled again and again from nearly the same rules. A new status of the instance makes it another

@@ -9,6 +9,7 @@ import { prefixLengthOf } from "../../model/entry.ts";
 import type { Gathered } from "../../model/gathered.ts";
 import type { Inventory, Manner } from "../../model/inventory.ts";
 import { nameKey } from "../../model/resource.ts";
+import { sentAs } from "../lists/managed-parts.ts";
 import type { CompiledRule } from "../lists/compiled-rule.ts";
 import { describeCarved } from "../lists/compiled-rule.ts";
 import type { DesiredState } from "./desired.ts";
@@ -46,8 +47,12 @@ export interface Covering {
   readonly isManaged: boolean | undefined;
   readonly manner: Manner | undefined;
   readonly sinceMs: number | undefined;
-  /** Empty if no rule declares it. */
+  /** Empty if no rule declares it. Of a merged entry: the rules that declare the address, and rely on it. */
   readonly wantedBy: readonly Wanting[];
+  /** The entry that is sent for this declared one; undefined if it is sent itself. */
+  readonly coveredBy: Entry | undefined;
+  /** How many declared entries it stands for; 0 if it stands only for itself. */
+  readonly parts: number;
   /** The last owners, if no rule declares it. */
   readonly formerOwners: readonly EntryOwner[];
   /** The API's error if it refused to add it; otherwise undefined. */
@@ -85,14 +90,19 @@ export function explainAddress({ address, gathered, live, inventory, nowMs }: Ex
   const desired = compileDesired(narrowed.gathered, nowMs, inventory?.entries, live === undefined ? undefined : shown);
   const coverings = listNames.flatMap((list) => {
     const spellings = shown[list];
-    const wanted = [...desired.lists[list].keys()].filter((entry) => cover.has(entry));
+    const wanted = [...desired.declared[list].keys()].filter((entry) => cover.has(entry));
     const entries = [...new Set([...spellings.keys(), ...wanted])];
-    return entries
+    const found = entries
       .toSorted((a, b) => prefixLengthOf(b) - prefixLengthOf(a))
       .map((entry) => coveringOf(list, entry, { spellings, desired, narrowed, live, inventory }));
+    return found.map((covering) => withReliers(covering, found));
   });
   const isOn = (list: ListName): boolean =>
-    coverings.some((covering) => covering.list === list && (covering.isLive ?? covering.refusal === undefined));
+    coverings.some(
+      (covering) =>
+        covering.list === list &&
+        (covering.isLive ?? (covering.refusal === undefined && covering.coveredBy === undefined)),
+    );
   const unlisted = isOn("blocklist") ? "Blocked" : "NotBlocked";
   const verdict = isOn("allowlist") ? "Allowed" : unlisted;
   return { verdict, coverings, ineffective: desired.rules.flatMap((rule) => ineffectiveIn(rule, narrowed, cover)) };
@@ -116,7 +126,7 @@ interface Look extends Pick<ExplainInput, "live" | "inventory"> {
 function coveringOf(list: ListName, entry: Entry, look: Look): Covering {
   const { spellings, desired, narrowed, live, inventory } = look;
   const record = inventory?.entries[list].get(entry);
-  const rules = desired.lists[list].get(entry) ?? [];
+  const rules = desired.declared[list].get(entry) ?? [];
   const isLive = live === undefined ? undefined : spellings.has(entry);
   return {
     list,
@@ -127,9 +137,31 @@ function coveringOf(list: ListName, entry: Entry, look: Look): Covering {
     manner: record?.manner,
     sinceMs: record?.sinceMs,
     wantedBy: rules.map((rule) => wantingOf(rule, entry, narrowed)),
+    coveredBy: rules.length === 0 || isLive === true ? undefined : coverOf(list, entry, look),
+    parts: record?.standsFor?.length ?? 0,
     formerOwners: rules.length > 0 || record === undefined ? [] : readOwners(record.owners),
     refusal: inventory?.refusals.find(({ operation }) => operation === `${list} +${entry}`)?.message,
   };
+}
+
+/**
+ * The entry that stands for a declared one. Merged entries are known from the record, because only entries that cover the address
+ * are compiled here.
+ */
+function coverOf(list: ListName, entry: Entry, { spellings, desired, inventory }: Look): Entry | undefined {
+  const recorded = inventory === undefined ? [] : sentAs(inventory.entries[list], entry);
+  const shown = recorded.find((sent) => sent !== entry && spellings.has(sent));
+  if (shown !== undefined) return shown;
+  if (desired.lists[list].has(entry)) return undefined;
+  const covers = (desired.declared[list].get(entry) ?? []).map((rule) => desired.compacted[list].coverOf(rule, entry));
+  return covers.find((cover) => cover !== undefined);
+}
+
+/** A merged entry that no rule declares as such: adds the rules that rely on it. */
+function withReliers(covering: Covering, found: readonly Covering[]): Covering {
+  if (covering.wantedBy.length > 0) return covering;
+  const wantedBy = found.flatMap((other) => (other.coveredBy === covering.entry ? other.wantedBy : []));
+  return wantedBy.length === 0 ? covering : { ...covering, wantedBy, formerOwners: [] };
 }
 
 function wantingOf(rule: CompiledRule, entry: Entry, { placeOf }: Narrowed): Wanting {

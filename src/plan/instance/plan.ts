@@ -3,6 +3,8 @@
 // Two lists, each:  desired − observed ──▶ additions, unless refused or contested
 //                   observed − desired ──▶ removals, of what is ours (Exclusive: of all), unless held or contested
 //
+// See list-draft.ts.
+//
 // The plan brings the inventory that must be recorded before its first operation. A plan of a synced instance is empty.
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
 import type { ListName } from "../../model/declared.ts";
@@ -16,22 +18,21 @@ import { nameKey } from "../../model/resource.ts";
 import type { DesiredState } from "./desired.ts";
 import { existingRulesOf } from "./desired.ts";
 import type { ListSummary } from "./progress.ts";
-import { countAwaited, summarizeLists } from "./progress.ts";
+import { countAwaited, countCovered, summarizeLists } from "./progress.ts";
+import { draftList, type ListDraft } from "./list-draft.ts";
 import type { Contested } from "../lists/disputes.ts";
 import { contestedNow } from "../lists/disputes.ts";
-import type { Observed, ObservedEntries } from "../../model/observed.ts";
-import type { WantedAdd } from "../lists/order.ts";
+import type { Observed } from "../../model/observed.ts";
 import { orderAdds } from "../lists/order.ts";
+import { orderForRoom } from "../lists/room.ts";
 import type { RemoveEntry } from "../lists/urgent-removals.ts";
-import { orderWrites } from "../lists/urgent-removals.ts";
+import { orderWrites, urgencyAmong } from "../lists/urgent-removals.ts";
 import type { OriginPlan } from "../origins/origin-plan.ts";
 import { originRemovals, planOrigins } from "../origins/origin-plan.ts";
 import type { ListOwnership } from "../lists/ownership.ts";
-import { asksToAdopt, ownEntries, removableEntries } from "../lists/ownership.ts";
-import { refusalsByOperation, standingRefusal, versionOfRules, withoutEnded } from "../lists/refusals.ts";
+import { asksToAdopt, ownEntries } from "../lists/ownership.ts";
+import { refusalsByOperation, withoutEnded } from "../lists/refusals.ts";
 import { HoldIndex } from "../lists/holds.ts";
-import { missingKeys } from "../lists/missing-keys.ts";
-import { keysOf, type WantedEntries } from "../lists/wanted-entries.ts";
 import type { HeldRemovals, RemovalDecision } from "../lists/removal-guard.ts";
 import { decideRemovals } from "../lists/removal-guard.ts";
 
@@ -50,6 +51,10 @@ export interface Plan {
   /** Refused writes that still stand in the way, by `operationKey`. */
   readonly refusals: ReadonlyMap<string, Refusal>;
   readonly contested: readonly Contested[];
+  /** Entries that the lists have no room for. */
+  readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
+  /** Removals that wait until the WAF accepts declared entries inside them. */
+  readonly waiting: Readonly<Record<ListName, readonly Entry[]>>;
   readonly origins: OriginPlan;
   /** To be recorded before the first operation. */
   readonly inventory: Inventory;
@@ -69,23 +74,13 @@ export interface PlanInput {
   readonly nowMs: number;
 }
 
-interface ListDraft {
-  readonly adds: readonly WantedAdd[];
-  /** The number of declared entries that are not on the list, whether or not they can be added now. */
-  readonly missing: number;
-  /** Before the guards. */
-  readonly removals: readonly Entry[];
-  readonly retained: readonly Entry[];
-  readonly refused: ReadonlyMap<string, Refusal>;
-}
-
 export function planInstance(input: PlanInput): Plan {
   const { desired, observed, inventory, nowMs } = input;
   const contested = contestedNow(inventory.disputes, nowMs);
   const refusals = refusalsByOperation(inventory.refusals, input.olderRefusals);
   const existingRules = existingRulesOf(desired.rules.map(({ rule }) => rule));
-  const drafts = eachList((list) => draftList(list, input, contested, refusals, existingRules));
   const holds = new HoldIndex(desired, inventory, existingRules);
+  const drafts = eachList((list) => draftList(list, { ...input, contested, refusals, existingRules, holds }));
   const originsInput = {
     wanted: desired.origins,
     owned: inventory.origins,
@@ -99,8 +94,9 @@ export function planInstance(input: PlanInput): Plan {
     removals: drafts[list].removals,
     holdsOn: (entry: Entry) => holds.on(list, inventory.entries[list].get(entry)),
     ownersOf: (entry: Entry) => inventory.entries[list].get(entry)?.owners ?? unknownOwners,
-    size: observed.lists[list].size + drafts[list].adds.length,
-    sizeMax: observed.lists[list].size + drafts[list].missing,
+    weightOf: (entry: Entry) => drafts[list].weights.get(entry) ?? 1,
+    size: drafts[list].size,
+    sizeMax: drafts[list].sizeMax,
   }));
   const decision = decideRemovals(
     { ...requests, origins: originRemovals(originsInput) },
@@ -114,7 +110,13 @@ export function planInstance(input: PlanInput): Plan {
   return {
     operations: split.operations,
     observedOnly: split.observedOnly,
-    lists: summarizeLists(observed, next.inventory, split.operations, decision.held),
+    lists: summarizeLists(observed, next.inventory, split.operations, {
+      held: decision.held,
+      coveredOn: (list) => countCovered(desired, list, drafts[list].target),
+      overflowOn: (list) => drafts[list].leftOut.size,
+    }),
+    leftOut: eachList((list) => drafts[list].leftOut),
+    waiting: eachList((list) => drafts[list].waiting),
     adoptions: next.adoptions,
     held: decision.held,
     awaited: countAwaited({ rules: desired.rules, lists: next.inventory.entries }, holds),
@@ -128,49 +130,6 @@ export function planInstance(input: PlanInput): Plan {
   };
 }
 
-function draftList(
-  list: ListName,
-  { desired, observed, inventory, nowMs }: PlanInput,
-  contested: readonly Contested[],
-  refusals: ReadonlyMap<string, Refusal>,
-  existingRules: ReadonlySet<string>,
-): ListDraft {
-  const paused = new Set(contested.flatMap((item) => (item.list === list ? [item.entry] : [])));
-  const refused = new Map<string, Refusal>();
-  const standing = (operation: string, wantedBy: () => string): boolean => {
-    const refusal = standingRefusal(refusals, operation, wantedBy, nowMs);
-    if (refusal !== undefined) refused.set(operation, refusal);
-    return refusal !== undefined;
-  };
-  const live = observed.lists[list];
-  const wanted = desired.lists[list];
-  const missing = missingKeys(keysOf(wanted), live);
-  const adds: WantedAdd[] = [];
-  for (const entry of missing) {
-    const rules = wanted.get(entry);
-    if (rules === undefined || paused.has(entry)) continue;
-    if (refusals.size > 0 && standing(`${list} +${entry}`, () => versionOfRules(rules))) continue;
-    adds.push({ list, entry, rules });
-  }
-  const { removals, retained } = removableEntries({
-    exclusive: desired.instance.policies[list] === "Exclusive",
-    owned: inventory.entries[list],
-    undeclared: undeclaredOn(live, wanted, missing.size),
-    existingRules,
-  });
-  const possible = removals.filter(
-    (entry) => !paused.has(entry) && !(live.get(entry) ?? []).every((text) => standing(`${list} -${text}`, () => "")),
-  );
-  return { adds, missing: missing.size, removals: possible, retained, refused };
-}
-
-/** In the order of the list, which the status shows. Usually a list shows nothing but what is declared. */
-function undeclaredOn(live: ObservedEntries, wanted: WantedEntries, missing: number): Iterable<Entry> {
-  if (live.size === wanted.size - missing) return [];
-  const undeclared = missingKeys(live, keysOf(wanted));
-  return undeclared.size === 1 ? undeclared : [...live.keys()].filter((entry) => undeclared.has(entry));
-}
-
 interface Split {
   readonly operations: readonly Operation[];
   readonly observedOnly: readonly Operation[];
@@ -178,25 +137,25 @@ interface Split {
 }
 
 function splitByPolicy(
-  { desired, observed, inventory }: PlanInput,
+  input: PlanInput,
   drafts: Readonly<Record<ListName, ListDraft>>,
   decision: RemovalDecision,
   origins: OriginPlan,
 ): Split {
+  const { desired, observed, inventory } = input;
   const { policies, suspend } = desired.instance;
   const writesTo = (part: ListName | "origins"): boolean =>
     policies[part] !== "Observe" && !suspend && desired.instanceFaults.length === 0;
-  const all: readonly Operation[] = [
-    ...origins.operations,
-    ...orderWrites(
-      orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds]),
-      [
-        ...removalsOf("blocklist", desired, observed, decision),
-        ...removalsOf("allowlist", desired, observed, decision),
-      ],
-      { rules: desired.rules, owned: inventory.entries.blocklist },
-    ),
-  ];
+  const removals = listNames.flatMap((list) => removalsOf(list, input, drafts[list], decision));
+  const replaced = listNames.flatMap((list) => replacedOn(list, observed, drafts[list]));
+  const basis = { rules: desired.rules, owned: inventory.entries.blocklist };
+  const adds = orderAdds([...drafts.allowlist.adds, ...drafts.blocklist.adds], urgencyAmong(removals, basis));
+  const rooms = eachList((list) => ({
+    shown: observed.lists[list].size,
+    maxEntries: desired.instance.lists[list].maxEntries,
+  }));
+  const writes = orderForRoom([...orderWrites(adds, removals, basis), ...replaced], rooms);
+  const all: readonly Operation[] = [...origins.operations, ...writes];
   if (all.every((operation) => writesTo(partOf(operation)))) return { operations: all, observedOnly: [], writesTo };
   const operations: Operation[] = [];
   const observedOnly: Operation[] = [];
@@ -206,28 +165,35 @@ function splitByPolicy(
 
 function removalsOf(
   list: ListName,
-  desired: DesiredState,
-  observed: Observed,
+  { desired, observed }: PlanInput,
+  { leftOut }: ListDraft,
   decision: RemovalDecision,
 ): readonly RemoveEntry[] {
   const reason =
     desired.instance.policies[list] === "Exclusive"
       ? "declared by no rule, and the policy is Exclusive"
       : "added by wafsync, and no rule declares it any longer";
-  return [...decision.allowed[list]].toSorted().flatMap((entry) =>
-    (observed.lists[list].get(entry) ?? []).map((spelling): RemoveEntry => ({
-      kind: "RemoveEntry",
-      list,
-      entry,
-      spelling,
-      reason,
-    })),
-  );
+  return [...decision.allowed[list]]
+    .toSorted()
+    .flatMap((entry) =>
+      removalsOfEntry(list, entry, observed, leftOut.has(entry) ? "the list has no room for it" : reason),
+    );
+}
+
+/** Removals of entries whose addresses other entries have. */
+function replacedOn(list: ListName, observed: Observed, { replaced }: ListDraft): readonly RemoveEntry[] {
+  const inOrder = [...replaced].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return inOrder.flatMap(([entry, cover]) => removalsOfEntry(list, entry, observed, `${cover} has its addresses`));
+}
+
+function removalsOfEntry(list: ListName, entry: Entry, observed: Observed, reason: string): readonly RemoveEntry[] {
+  const spellings = observed.lists[list].get(entry) ?? [];
+  return spellings.map((spelling): RemoveEntry => ({ kind: "RemoveEntry", list, entry, spelling, reason }));
 }
 
 function adoptionsOf(list: ListName, adopted: readonly Entry[], desired: DesiredState): Adoption[] {
   return adopted.map((entry) => {
-    const rules = (desired.lists[list].get(entry) ?? []).flatMap(({ id, rule }) =>
+    const rules = (desired.declared[list].get(entry) ?? []).flatMap(({ id, rule }) =>
       asksToAdopt(rule.meta) ? [id] : [],
     );
     return { list, entry, rules };
@@ -254,7 +220,9 @@ function nextInventory(
     writesTo(list)
       ? ownEntries({
           owned: inventory.entries[list],
-          wanted: desired.lists[list],
+          wanted: drafts[list].target,
+          declared: desired.declared[list],
+          standsFor: desired.compacted[list].standsFor,
           observed: observed.lists[list],
           adds: drafts[list].adds,
           // The rule that retains an entry may only be out of sight.

@@ -9,6 +9,7 @@ import { type CompiledRule, faultsIn } from "../lists/compiled-rule.ts";
 import type { HoldIndex } from "../lists/holds.ts";
 import { missingKeys } from "../lists/missing-keys.ts";
 import type { HeldRemovals } from "../lists/removal-guard.ts";
+import type { DesiredState } from "./desired.ts";
 
 export interface ListSummary {
   /** Entries that the list shows. */
@@ -20,6 +21,10 @@ export interface ListSummary {
   readonly pending: number;
   /** Removals on hold: they await an approval, or a source that can't be read now. */
   readonly held: number;
+  /** Declared entries that are not sent, because other entries cover their addresses. */
+  readonly covered: number;
+  /** Entries that the list has no room for. */
+  readonly overflow: number;
 }
 
 /** The numbers of the lists, with `operations` pending. */
@@ -27,7 +32,11 @@ export function summarizeLists(
   observed: Observed,
   inventory: Inventory,
   operations: readonly Operation[],
-  held: HeldRemovals | undefined,
+  decided: {
+    readonly held: HeldRemovals | undefined;
+    readonly coveredOn: (list: ListName) => number;
+    readonly overflowOn: (list: ListName) => number;
+  },
 ): Readonly<Record<ListName, ListSummary>> {
   const of = (list: ListName): ListSummary => {
     const live = observed.lists[list];
@@ -37,10 +46,26 @@ export function summarizeLists(
       managed: live.size - foreign,
       foreign,
       pending: countOf(list, operations),
-      held: held?.removals[list].length ?? 0,
+      held: decided.held?.removals[list].length ?? 0,
+      covered: decided.coveredOn(list),
+      overflow: decided.overflowOn(list),
     };
   };
   return { blocklist: of("blocklist"), allowlist: of("allowlist") };
+}
+
+/** The number of declared entries that are not sent themselves. */
+export function countCovered(
+  { declared, compacted }: Pick<DesiredState, "declared" | "compacted">,
+  list: ListName,
+  target: ReadonlyMap<Entry, unknown>,
+): number {
+  const covered = new Set<Entry>();
+  for (const [cover, entries] of compacted[list].standsFor) {
+    if (!target.has(cover)) continue;
+    for (const entry of entries) if (!target.has(entry) && declared[list].has(entry)) covered.add(entry);
+  }
+  return covered.size;
 }
 
 function countOf(list: ListName, operations: readonly Operation[]): number {
@@ -78,6 +103,12 @@ export interface RuleProgress {
   readonly awaited: number;
   /** Already on the list when a rule declared them: they stay when the rule no longer declares them. Also for expired rules. */
   readonly foreign: number;
+  /** Synced entries that are not on the list themselves: wider or merged entries cover them. */
+  readonly covered: number;
+  /** The first covered entry, and the entry that covers it. */
+  readonly coveredExample: { readonly entry: Entry; readonly cover: Entry } | undefined;
+  /** Entries that the list has no room for, directly or through what covers them. */
+  readonly leftOut: readonly Entry[];
   /** Rejected by the API; entries that wafsync itself rejects are counted on the rule. */
   readonly refused: readonly { readonly entry: Entry; readonly message: string }[];
 }
@@ -89,29 +120,44 @@ export function ruleProgress(
     readonly refusals: ReadonlyMap<string, Refusal>;
     readonly awaited: ReadonlyMap<string, number>;
     readonly lists: Readonly<Record<ListName, ListSummary>>;
+    readonly leftOut: Readonly<Record<ListName, ReadonlySet<Entry>>>;
   },
-  managed: Inventory["entries"],
+  { managed, compacted }: { readonly managed: Inventory["entries"]; readonly compacted: DesiredState["compacted"] },
 ): RuleProgress {
   const live = observed.lists[rule.list];
   const owned = managed[rule.list];
+  const { coverOf, standsFor } = compacted[rule.list];
+  const overflow = plan.leftOut[rule.list];
   // Only a new plan can find any where there were none.
   const hasForeign = plan.lists[rule.list].foreign > 0;
   const refused: { entry: Entry; message: string }[] = [];
+  const leftOut: Entry[] = [];
   let synced = 0;
   let foreign = 0;
+  let covered = 0;
+  let coveredExample: RuleProgress["coveredExample"];
   for (const entry of rule.entries) {
     if (live.has(entry)) {
       synced += 1;
       if (hasForeign && !owned.has(entry)) foreign += 1;
-    } else if (plan.refusals.size > 0) {
-      const refusal = plan.refusals.get(`${rule.list} +${entry}`);
-      if (refusal !== undefined) refused.push({ entry, message: refusal.message });
+      continue;
     }
+    const cover = standsFor.size === 0 ? undefined : coverOf(rule, entry);
+    if (cover !== undefined && live.has(cover)) {
+      synced += 1;
+      covered += 1;
+      coveredExample ??= { entry, cover };
+      continue;
+    }
+    const refusal = plan.refusals.size === 0 ? undefined : plan.refusals.get(`${rule.list} +${entry}`);
+    if (refusal !== undefined) refused.push({ entry, message: refusal.message });
+    else if (overflow.size > 0 && overflow.has(cover ?? entry)) leftOut.push(entry);
   }
   for (const entry of hasForeign ? expiredEntries(rule) : []) if (live.has(entry) && !owned.has(entry)) foreign += 1;
   const awaited = plan.awaited.get(rule.id) ?? 0;
   const wanted = rule.entries.size;
-  return { desired: wanted + awaited, synced, pending: wanted - synced - refused.length, awaited, foreign, refused };
+  const pending = wanted - synced - refused.length - leftOut.length;
+  return { desired: wanted + awaited, synced, pending, awaited, foreign, covered, coveredExample, leftOut, refused };
 }
 
 /** `120/10000`, or `expired`: entries that are rejected count as declared, unless they are of a feed. */
@@ -134,7 +180,15 @@ export function entriesLeft(
 ): readonly Entry[] {
   const live = observed.lists[rule.list];
   const owned = managed[rule.list];
-  return expiredEntries(rule).filter((entry) => live.has(entry) && owned.has(entry) && !wanted.has(entry));
+  const own = new Set(expiredEntries(rule));
+  const left = [...own].filter((entry) => live.has(entry) && owned.has(entry) && !wanted.has(entry));
+  if (own.size === 0) return left;
+  // Merged entries of which it declared a part.
+  for (const [entry, { standsFor = [] }] of owned) {
+    if (standsFor.length === 0 || own.has(entry) || wanted.has(entry) || !live.has(entry)) continue;
+    if (standsFor.some((part) => own.has(part))) left.push(entry);
+  }
+  return left;
 }
 
 /** The former entries of an expired rule, without duplicates; empty while it has not expired. */

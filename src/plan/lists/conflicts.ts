@@ -8,6 +8,7 @@ import type { Inventory } from "../../model/inventory.ts";
 import type { Observed } from "../../model/observed.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { describeRejected, faultsIn, placeOf } from "./compiled-rule.ts";
+import { sentAs } from "./managed-parts.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
 export interface Holders {
@@ -99,8 +100,8 @@ function holderOf(entry: Entry, { managed, shown }: Holders, pieces: Pieces): Li
     return isBlocked ? "blocklist" : "allowlist";
   };
   const isShown = (list: ListName, written: Entry): boolean =>
-    managed[list].has(written) && shown?.[list].has(written) === true;
-  return onlyListThat(isShown) ?? onlyListThat((list, written) => managed[list].has(written));
+    sentAs(managed[list], written).some((sent) => shown?.[list].has(sent) === true);
+  return onlyListThat(isShown) ?? onlyListThat((list, written) => sentAs(managed[list], written).length > 0);
 }
 
 function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, holders: Holders): CompiledRule {
@@ -123,7 +124,8 @@ function withoutLost(rule: CompiledRule, winners: ReadonlyMap<Entry, Winner>, ho
 
 /** The rule whose missing source wanted the entry last on that list, if the list holds it. */
 function awaitedOn(list: ListName, entry: Entry, holders: Holders): string | undefined {
-  if (holders.awaiting === undefined || holders.managed?.[list].has(entry) !== true) return undefined;
+  if (holders.awaiting === undefined || holders.managed === undefined) return undefined;
+  if (sentAs(holders.managed[list], entry).length === 0) return undefined;
   return holderOf(entry, holders, noPieces) === list ? holders.awaiting(list, entry) : undefined;
 }
 

@@ -23,10 +23,15 @@ export interface WantedAdd {
   readonly list: "blocklist" | "allowlist";
   readonly entry: Entry;
   readonly rules: readonly CompiledRule[];
+  /** The declared entries that it stands for, unless it stands only for itself. */
+  readonly standsFor?: readonly Entry[];
 }
 
-/** Orders additions as described above. Deterministic: equal input in any order gives equal output. */
-export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
+/**
+ * Orders additions as described above. Deterministic: equal input in any order gives equal output.
+ * @param urgencyOf the priority of what waits for an addition, if that is higher than its own
+ */
+export function orderAdds(adds: readonly WantedAdd[], urgencyOf: (add: WantedAdd) => number = () => 0): AddEntry[] {
   const combinations = byRules(adds);
   const left = new Map<CompiledRule, number>();
   for (const [rules, { length }] of combinations) {
@@ -39,17 +44,23 @@ export function orderAdds(adds: readonly WantedAdd[]): AddEntry[] {
     groups.set(first, [...(groups.get(first) ?? []), some]);
   }
   const byPriority = new Map<number, Map<string, AddEntry[]>>();
-  for (const rule of rank.keys()) {
-    const { priority, meta } = rule.rule;
+  const turnsOf = (priority: number, namespace: string): AddEntry[] => {
     const namespaces = byPriority.get(priority) ?? new Map<string, AddEntry[]>();
     byPriority.set(priority, namespaces);
-    const turns = namespaces.get(meta.namespace) ?? [];
-    namespaces.set(meta.namespace, turns);
+    const turns = namespaces.get(namespace) ?? [];
+    namespaces.set(namespace, turns);
+    return turns;
+  };
+  for (const rule of rank.keys()) {
+    const { priority, meta } = rule.rule;
     const group = (groups.get(rule) ?? []).flat();
     const toOperation = operationsFor(rule, left.get(rule) ?? 0);
-    for (const add of sortByEntry(group)) turns.push(toOperation(add));
+    for (const add of sortByEntry(group)) {
+      turnsOf(Math.max(priority, urgencyOf(add)), meta.namespace).push(toOperation(add));
+    }
   }
-  return exceptionsFirst([...byPriority.values()].flatMap((namespaces) => takingTurns([...namespaces.values()])));
+  const inOrder = [...byPriority].toSorted(([a], [b]) => b - a);
+  return exceptionsFirst(inOrder.flatMap(([, namespaces]) => takingTurns([...namespaces.values()])));
 }
 
 /** Few combinations of rules want many entries, and entries of the same rules nearly always follow each other. */
@@ -95,16 +106,16 @@ function leading(rules: readonly CompiledRule[], rank: ReadonlyMap<CompiledRule,
 }
 
 /** Why a rule adds an entry, by the number of other rules that declare it: one shared string for all such entries. */
-function reasons({ id, rule }: CompiledRule, left: number): (others: number) => string {
+function reasons({ id, rule }: CompiledRule, left: number): (others: number, parts: number) => string {
   const priority = rule.priority === 0 ? "" : `, priority ${rule.priority}`;
   const counts = `(${inThousands(left)} to add${priority})`;
   const known = new Map<number, string>();
-  return (others) => {
-    const reason = known.get(others);
+  return (others, parts) => {
+    const reason = parts === 1 ? known.get(others) : undefined;
     if (reason !== undefined) return reason;
     const also = others === 0 ? "" : ` and ${others} more`;
-    const made = `declared by WafIpRule ${id}${also} ${counts}`;
-    known.set(others, made);
+    const made = `${parts === 1 ? "" : `for ${inThousands(parts)} entries `}declared by WafIpRule ${id}${also} ${counts}`;
+    if (parts === 1) known.set(others, made);
     return made;
   };
 }
@@ -113,14 +124,16 @@ function reasons({ id, rule }: CompiledRule, left: number): (others: number) => 
 function operationsFor(first: CompiledRule, left: number): (add: WantedAdd) => AddEntry {
   const reasonFor = reasons(first, left);
   const named = new Map<readonly CompiledRule[], Pick<AddEntry, "rules" | "reason">>();
-  return ({ list, entry, rules }) => {
+  return ({ list, entry, rules, standsFor }) => {
     let names = named.get(rules);
     if (names === undefined) {
       const others = rules.filter((rule) => rule !== first);
-      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length) };
+      names = { rules: [first.id, ...others.map(({ id }) => id)], reason: reasonFor(others.length, 1) };
       named.set(rules, names);
     }
-    return { kind: "AddEntry", list, entry, rules: names.rules, reason: names.reason };
+    if (standsFor === undefined) return { kind: "AddEntry", list, entry, rules: names.rules, reason: names.reason };
+    const reason = reasonFor(names.rules.length - 1, standsFor.length);
+    return { kind: "AddEntry", list, entry, rules: names.rules, reason, parts: standsFor.length };
   };
 }
 

@@ -22,11 +22,30 @@ interface Known {
 
 const known = new WeakMap<Owned, Known>();
 
-/** Whether the record says what the declarations say, and its entry does not count as missing. */
-export function isOf(record: OwnedEntry, { owners, retainedBy }: WantedBy): boolean {
-  return record.owners === owners && record.retainedBy === retainedBy && record.missingSinceMs === undefined;
+/** The owners of an entry, and the entries that it stands for. */
+export interface WantedParts extends WantedBy {
+  readonly standsFor?: readonly Entry[];
 }
 
+/** Whether the record says what the declarations say, and its entry does not count as missing. */
+export function isOf(record: OwnedEntry, { owners, retainedBy, standsFor }: WantedParts): boolean {
+  return (
+    record.owners === owners &&
+    record.retainedBy === retainedBy &&
+    record.missingSinceMs === undefined &&
+    areSameEntries(record.standsFor, standsFor)
+  );
+}
+
+/** In any order. */
+function areSameEntries(a: readonly Entry[] | undefined, b: readonly Entry[] | undefined): boolean {
+  if (a === b) return true;
+  if (a === undefined || b === undefined || a.length !== b.length) return false;
+  const known = new Set(a);
+  return b.every((entry) => known.has(entry));
+}
+
+/** All entries of a compacted list: none of those that were compiled stands for another one. */
 export function entriesToUpdate(owned: Owned, wanted: WantedEntries, owners: OwnerLookup): Iterable<Entry> {
   const compiled = compiledIn(wanted);
   if (compiled === undefined) return owned.keys();

@@ -11,7 +11,7 @@ import type { CompiledRule } from "./compiled-rule.ts";
 import type { ObservedEntries } from "../../model/observed.ts";
 import type { WantedBy } from "./owner-lookup.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
-import { entriesToUpdate, isOf } from "./outdated-records.ts";
+import { entriesToUpdate, isOf, type WantedParts } from "./outdated-records.ts";
 import { rulesIn, type WantedEntries } from "./wanted-entries.ts";
 
 /** The annotation with which a rule or an origin adopts existing entries. */
@@ -39,6 +39,10 @@ export interface ListOwnership {
 export function ownEntries(input: {
   readonly owned: ReadonlyMap<Entry, OwnedEntry>;
   readonly wanted: WantedEntries;
+  /** Before compaction. */
+  readonly declared: WantedEntries;
+  /** The declared entries that wanted ones stand for. */
+  readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
   readonly observed: ObservedEntries;
   readonly adds: readonly { readonly entry: Entry; readonly rules: readonly CompiledRule[] }[];
   readonly retained: readonly Entry[];
@@ -50,9 +54,9 @@ export function ownEntries(input: {
   readonly windowMs: number;
   readonly nowMs: number;
 }): ListOwnership {
-  const { owned, wanted, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
+  const { owned, wanted, declared, observed, adds, retained, unreadable, readAtMs, windowMs, nowMs } = input;
   const lookup = new OwnerLookup();
-  const records = new Records(lookup, unreadable, nowMs);
+  const records = new Records(lookup, input, nowMs);
   const dropped = new Set(retained);
   const changes = new Map<Entry, OwnedEntry | undefined>();
   let change: ListOwnership["change"] = "None";
@@ -85,7 +89,7 @@ export function ownEntries(input: {
   };
   for (const { entry, rules } of adds) take(entry, rules, "Added");
   const adopted = adoptable(wanted, observed, isManaged);
-  for (const entry of adopted) take(entry, wanted.get(entry) ?? [], "Adopted");
+  for (const entry of adopted) take(entry, wanted.get(entry) ?? declared.get(entry) ?? [], "Adopted");
   const atMs = lookAgainMs === undefined ? undefined : lookAgainMs + windowMs;
   return { owned: withChanges(owned, changes), change, adopted, lookAgainMs: atMs };
 }
@@ -96,7 +100,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
 
 /** Creates the records of entries: one shared object for all entries with the same record. */
 class Records {
-  readonly #unreadable: (owners: EntryOwners) => EntryOwners;
+  readonly #input: RecordsInput;
   readonly #nowMs: number;
   readonly #owners: OwnerLookup;
   readonly #fresh: Readonly<Record<Manner, Map<WantedBy, OwnedEntry>>> = { Added: new Map(), Adopted: new Map() };
@@ -106,9 +110,9 @@ class Records {
   readonly #missing = new Map<OwnedEntry, OwnedEntry>();
   readonly #found = new Map<OwnedEntry, OwnedEntry>();
 
-  constructor(owners: OwnerLookup, unreadable: (owners: EntryOwners) => EntryOwners, nowMs: number) {
+  constructor(owners: OwnerLookup, input: RecordsInput, nowMs: number) {
     this.#owners = owners;
-    this.#unreadable = unreadable;
+    this.#input = input;
     this.#nowMs = nowMs;
   }
 
@@ -129,27 +133,56 @@ class Records {
 
   /** The same object if the owners are unchanged. */
   updated(before: OwnedEntry, rules: readonly CompiledRule[], entry: Entry): OwnedEntry {
-    const wantedBy = this.#owners.of(rules, entry);
+    const wantedBy = this.#wantedBy(rules, entry);
     if (isOf(before, wantedBy)) return before;
-    const owners = joinOwners(wantedBy.owners, this.#unreadable(before.owners));
+    const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners));
     const next = owners === wantedBy.owners ? wantedBy : { ...wantedBy, owners };
     if (isOf(before, next)) return before;
     const known = this.#successors.get(before);
     if (known !== undefined && isOf(known, next)) return known;
-    const record = { ...found(before), ...next };
+    const { standsFor: _, ...rest } = found(before);
+    const record = { ...rest, ...next };
     this.#successors.set(before, record);
     return record;
   }
 
+  /** Of an entry that stands for others: who wants any of these. */
+  #wantedBy(rules: readonly CompiledRule[], entry: Entry): WantedParts {
+    const { standsFor, declared } = this.#input;
+    const parts = standsFor.get(entry);
+    if (parts === undefined) return this.#owners.of(rules, entry);
+    const needing = new Set(rules);
+    const all = new Set<WantedBy>();
+    for (const part of parts) {
+      const wanting = declared.get(part) ?? [];
+      all.add(
+        this.#owners.of(
+          wanting.every((rule) => needing.has(rule)) ? wanting : wanting.filter((rule) => needing.has(rule)),
+          part,
+        ),
+      );
+    }
+    const retainedBy = [...all].find((one) => one.retainedBy !== undefined)?.retainedBy;
+    const [first, ...more] = [...new Set([...all].map(({ owners }) => owners))];
+    const owners = more.reduce((joined, other) => joinOwners(joined, other), first ?? unknownOwners);
+    return { owners, retainedBy, standsFor: parts };
+  }
+
   /** The record of an entry that becomes managed now. */
   fresh(rules: readonly CompiledRule[], entry: Entry, manner: Manner): OwnedEntry {
-    const wantedBy = this.#owners.of(rules, entry);
+    const wantedBy = this.#wantedBy(rules, entry);
     const known = this.#fresh[manner].get(wantedBy);
     if (known !== undefined) return known;
     const record: OwnedEntry = { ...wantedBy, sinceMs: this.#nowMs, manner };
     this.#fresh[manner].set(wantedBy, record);
     return record;
   }
+}
+
+interface RecordsInput {
+  readonly unreadable: (owners: EntryOwners) => EntryOwners;
+  readonly declared: WantedEntries;
+  readonly standsFor: ReadonlyMap<Entry, readonly Entry[]>;
 }
 
 /** The record of an entry that is not missing. */

@@ -9,6 +9,7 @@ import type { Inventory } from "../../model/inventory.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import { placeOf } from "./compiled-rule.ts";
 import { withoutEntries } from "./conflicts.ts";
+import { sentAs } from "./managed-parts.ts";
 import { OthersIndex } from "./others-index.ts";
 import type { RejectedEntry } from "./rule-entries.ts";
 
@@ -34,7 +35,8 @@ export function protectOthers(rules: readonly CompiledRule[], protection: Protec
       return refusing(rule, (entry) => owners.containing(entry) !== undefined, "allowed");
     }
     const { namespace } = rule.rule.meta;
-    const isHeld = (entry: Entry): boolean => protection.managed?.allowlist.has(entry) === true;
+    const allowlist = protection.managed?.allowlist;
+    const isHeld = (entry: Entry): boolean => allowlist !== undefined && sentAs(allowlist, entry).length > 0;
     const lifts = (entry: Entry): boolean =>
       blocked?.ofOwner.overlaps(entry) !== undefined ||
       (!isHeld(entry) && blocked?.ofGuests.overlapsOthers(entry, namespace) === true);

@@ -17,8 +17,10 @@ export interface RemovalRequest {
   readonly removals: readonly Entry[];
   readonly holdsOn: (entry: Entry) => readonly Hold[];
   readonly ownersOf: (entry: Entry) => EntryOwners;
+  /** How many declared entries the removal takes away: a merged entry stands for several. */
+  readonly weightOf: (entry: Entry) => number;
   /**
-   * How many entries the list has once the additions of the plan are done. Additions go first, so any other size would
+   * How many declared entries the list stands for once the additions of the plan are done. Additions go first, so any other size would
    * give another answer half-way.
    */
   readonly size: number;
@@ -83,7 +85,7 @@ export function decideRemovals(
   const isUncovered = (hold: Hold): boolean =>
     hold.scope.kind === "Unconfirmed" || approval?.holds.has(holdKey(hold)) !== true;
   for (const list of listNames) {
-    const { holdsOn, ownersOf } = requests[list];
+    const { holdsOn, ownersOf, weightOf } = requests[list];
     const fresh: HeldRemoval[] = [];
     for (const entry of requests[list].removals) {
       const isApproved = approval?.removals[list].has(entry) === true;
@@ -93,7 +95,8 @@ export function decideRemovals(
       else if (isApproved) allowed[list].add(entry);
       else fresh.push({ entry, holds, owners: ownersOf(entry) });
     }
-    if (exceeds(fresh.length, requests[list], guards)) removals[list] = [...fresh, ...removals[list]];
+    const count = fresh.reduce((sum, { entry }) => sum + weightOf(entry), 0);
+    if (exceeds(count, requests[list], guards)) removals[list] = [...fresh, ...removals[list]];
     else for (const { entry } of fresh) allowed[list].add(entry);
   }
   const approvedOrigins = new Set(requests.origins.flatMap(({ host }) => (approval?.origins.has(host) ? host : [])));

@@ -27,20 +27,9 @@ export function orderWrites(
   removals: readonly RemoveEntry[],
   { rules, owned }: UrgencyBasis,
 ): readonly (AddEntry | RemoveEntry)[] {
-  const priorities = new Map(
-    rules.flatMap(({ id, rule: { priority } }) => (priority > 0 ? [[id, priority] as const] : [])),
-  );
-  if (priorities.size === 0 || adds.length === 0 || removals.length === 0) return [...adds, ...removals];
-  const priorityOf = (names: readonly string[]): number =>
-    Math.max(0, ...names.map((name) => priorities.get(name) ?? 0));
-  const urgent = removals
-    .flatMap((removal): readonly Urgent[] => {
-      if (removal.list !== "blocklist") return [];
-      const owners = readOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
-      const priority = priorityOf(owners.map(({ name }) => name));
-      return priority > 0 ? [{ removal, priority }] : [];
-    })
-    .slice(0, urgentMax);
+  const priorityOf = prioritiesOf(rules);
+  if (priorityOf === undefined || adds.length === 0 || removals.length === 0) return [...adds, ...removals];
+  const urgent = urgentOf(removals, { rules, owned });
   if (urgent.length === 0) return [...adds, ...removals];
   const addPriorities = adds.map(({ rules: [first = ""] }) => priorityOf([first]));
   const overlapping = overlappingAny(adds, urgent);
@@ -62,9 +51,50 @@ export function orderWrites(
   ];
 }
 
+/**
+ * The priority of the most urgent removal that waits for an addition, because both share addresses: what has to be added before a
+ * block can be lifted is as urgent as lifting it.
+ */
+export function urgencyAmong(
+  removals: readonly RemoveEntry[],
+  basis: UrgencyBasis,
+): (add: Pick<AddEntry, "list" | "entry">) => number {
+  const urgent = removals.length === 0 ? [] : urgentOf(removals, basis);
+  if (urgent.length === 0) return () => 0;
+  const priorities = new Map(urgent.map(({ removal, priority }) => [removal.entry, priority]));
+  const index = new NetworkIndex(priorities.keys());
+  return ({ list, entry }) => {
+    const removed = list === "blocklist" ? index.containing(entry) : undefined;
+    return removed === undefined ? 0 : (priorities.get(removed) ?? 0);
+  };
+}
+
 interface Urgent {
   readonly removal: RemoveEntry;
   readonly priority: number;
+}
+
+/** Undefined if no rule has a priority. */
+function prioritiesOf(rules: UrgencyBasis["rules"]): ((names: readonly string[]) => number) | undefined {
+  const priorities = new Map(
+    rules.flatMap(({ id, rule: { priority } }) => (priority > 0 ? [[id, priority] as const] : [])),
+  );
+  if (priorities.size === 0) return undefined;
+  return (names) => Math.max(0, ...names.map((name) => priorities.get(name) ?? 0));
+}
+
+/** The first of the removals from the blocklist that belong to a rule with a priority. */
+function urgentOf(removals: readonly RemoveEntry[], { rules, owned }: UrgencyBasis): readonly Urgent[] {
+  const priorityOf = prioritiesOf(rules);
+  if (priorityOf === undefined) return [];
+  return removals
+    .flatMap((removal): readonly Urgent[] => {
+      if (removal.list !== "blocklist") return [];
+      const owners = readOwners(owned.get(removal.entry)?.owners ?? unknownOwners);
+      const priority = priorityOf(owners.map(({ name }) => name));
+      return priority > 0 ? [{ removal, priority }] : [];
+    })
+    .slice(0, urgentMax);
 }
 
 /** The places of the additions to the blocklist that may share an address with any of the removals: mostly none of them do. */

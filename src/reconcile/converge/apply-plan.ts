@@ -52,6 +52,12 @@ export async function applyPlan(run: Run): Promise<RunResult | undefined> {
       if (ended !== undefined) return ended;
       continue;
     }
+    // Learn what refused additions mean before a removal that may rely on them.
+    if (isRemoval(operation) && run.ledger.refusedCount > 0) {
+      const ended = await run.readAgain();
+      if (ended !== undefined) return ended;
+      continue;
+    }
     // Call the WAF.
     const ended = await applyOperation(run, operation, streak);
     if (ended !== undefined) return ended;
@@ -127,7 +133,9 @@ async function refused(run: Run, operation: Operation, message: string): Promise
   if (operation.kind === "RemoveOrigin") emitOriginRemovalRefused(run, operation, message);
   const isAdopted = operation.kind === "AddOrigin" && inventory.origins.get(operation.host)?.manner === "Adopted";
   if (isAdopted) emitOriginAdopted(run, operation);
-  if (ledger.refusedCount >= refusedMax) return run.readAgain();
+  // What a refused entry stands for is sent itself, without waiting for the rest of the plan.
+  const standsForOthers = operation.kind === "AddEntry" && operation.parts !== undefined;
+  if (ledger.refusedCount >= refusedMax || standsForOthers) return run.readAgain();
   return follow(run, operation, inventory);
 }
 

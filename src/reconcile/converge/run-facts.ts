@@ -42,7 +42,13 @@ export function factsOfRun(
     result: ended?.result,
     observed,
     plan,
-    lists: hasBegun ? summarizeLists(observed, inventory, remaining, plan.held) : plan.lists,
+    lists: hasBegun
+      ? summarizeLists(observed, inventory, remaining, {
+          held: plan.held,
+          coveredOn: (list) => plan.lists[list].covered,
+          overflowOn: (list) => plan.lists[list].overflow,
+        })
+      : plan.lists,
     inventory,
     done: ledger.done,
     changes: ledger.changes(),

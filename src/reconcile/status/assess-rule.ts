@@ -1,11 +1,12 @@
 // Assesses a rule: the finding for its condition Synced.
 import { formatTime } from "../../api/conditions.ts";
 import type { ListName } from "../../model/declared.ts";
-import { asSentence } from "../../model/sentence.ts";
+import { asSentence, inThousands } from "../../model/sentence.ts";
 import type { RuleProgress } from "../../plan/instance/progress.ts";
 import { entriesLeft } from "../../plan/instance/progress.ts";
 import type { CompiledRule } from "../../plan/lists/compiled-rule.ts";
 import type { RunFacts } from "../facts.ts";
+import { limitSuggestion, overflowOfRule } from "./capacity-message.ts";
 import type { SyncedFinding } from "./conditions.ts";
 import { paceInWords, troubleOf, waitingInWords } from "./trouble.ts";
 
@@ -23,19 +24,37 @@ export function assessRule(rule: CompiledRule, progress: RuleProgress | undefine
   return progress.pending === 0 ? assessWritten(rule, progress, facts) : assessPending(rule, progress, facts);
 }
 
-function assessWritten({ list }: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
-  const { desired, synced, awaited, refused } = progress;
+function assessWritten(rule: CompiledRule, progress: RuleProgress, facts: RunFacts): SyncedFinding {
+  const { list } = rule;
+  const { desired, synced, awaited, refused, leftOut } = progress;
   const [first] = refused;
   if (first !== undefined) {
-    const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}`;
+    const message = `${synced} of ${desired} entries are on the ${list}; the API refused ${refused.length}. ${first.entry}: ${asSentence(first.message)}${suggestionFor(rule, facts)}`;
     return { status: "False", reason: "Rejected", message, next: "Person" };
   }
-  const foreign = foreignSentence(progress, facts, list);
+  if (leftOut.length > 0) {
+    const message = `${synced} of ${desired} entries are on the ${list}; ${overflowOfRule(list, leftOut)}.`;
+    return { status: "False", reason: "CapacityExceeded", message, next: "Person" };
+  }
+  const foreign = `${coveredSentence(progress, list)}${foreignSentence(progress, facts, list)}`;
   if (awaited > 0) {
     const kept = `${awaited} last declared by its missing ${awaited === 1 ? "source" : "sources"} stay as they are`;
     return { status: "True", reason: "Synced", message: `${allOn(list, synced)} ${kept}.${foreign}`, next: "Settled" };
   }
   return { status: "True", reason: "Synced", message: `${allOn(list, desired)}${foreign}`, next: "Settled" };
+}
+
+/** The size of the list is not a guest's to know. */
+function suggestionFor({ isOwners }: CompiledRule, facts: RunFacts): string {
+  return isOwners ? limitSuggestion(facts) : "";
+}
+
+/** Covered entries are on the list in effect, as the example shows. */
+function coveredSentence({ covered, coveredExample }: RuleProgress, list: ListName): string {
+  if (coveredExample === undefined) return "";
+  const { entry, cover } = coveredExample;
+  if (covered === 1) return ` Declared ${entry} is covered by ${cover}, which is on the ${list}.`;
+  return ` ${inThousands(covered)} of them are covered by others: declared ${entry}, for example, by ${cover}, which is on the ${list}.`;
 }
 
 function assessPending(rule: CompiledRule, { desired, synced }: RuleProgress, facts: RunFacts): SyncedFinding {

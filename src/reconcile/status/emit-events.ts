@@ -4,9 +4,11 @@ import type { DriftedEntry } from "../../plan/instance/drift.ts";
 import type { Plan } from "../../plan/instance/plan.ts";
 import { adoptAnnotation } from "../../plan/lists/ownership.ts";
 import { approvalAnnotation } from "../../model/approval-annotation.ts";
+import { listNames } from "../../model/declared.ts";
 import type { Approval } from "../../model/inventory.ts";
 import { asSentence, counted } from "../../model/sentence.ts";
 import type { ResourceMeta } from "../../model/resource.ts";
+import { overflowOfInstance } from "./capacity-message.ts";
 import { heldMessage, mismatchSentence } from "./held-message.ts";
 import { troubleOf } from "./trouble.ts";
 import type { RunFacts } from "../facts.ts";
@@ -93,6 +95,7 @@ export function emitOutcome(status: StatusPort, emitted: EmittedEvents, facts: R
   if (facts.plan !== undefined) {
     emitHeld(status, emitted, facts, meta);
     emitContested(status, emitted, facts.plan, meta);
+    emitOverflow(status, emitted, facts, meta);
   }
   emitRules(status, emitted, facts);
 }
@@ -122,6 +125,18 @@ function emitContested(status: StatusPort, emitted: EmittedEvents, plan: Plan, m
     const message = `Another writer keeps reverting declared entries; corrections are paused for a while: ${contested.length <= 500 ? `${contested}.` : `${contested.slice(0, 500)}…`}`;
     status.event(meta, { type: "Warning", reason: "Contested", message });
   }
+}
+
+function emitOverflow(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {
+  const overflow = overflowOfInstance(facts);
+  // Only the number matters: other entries may take the place of these.
+  const counts = overflow === undefined ? undefined : listNames.map((list) => facts.plan?.leftOut[list].size).join(" ");
+  if (!emitted.isNew("overflow", counts)) return;
+  const fits = { type: "Normal", reason: "CapacityRestored", message: "All declared entries fit again." } as const;
+  status.event(
+    meta,
+    overflow === undefined ? fits : { type: "Warning", reason: "CapacityExceeded", message: overflow },
+  );
 }
 
 function emitTrouble(status: StatusPort, emitted: EmittedEvents, facts: RunFacts, meta: ResourceMeta): void {

@@ -9,6 +9,8 @@ import { operationKey } from "../../model/operation.ts";
 import { asSentence } from "../../model/sentence.ts";
 import type { AcceptedFinding, SyncedFinding } from "./conditions.ts";
 import { accepted, conditionsOf } from "./conditions.ts";
+import type { ListSummary } from "../../plan/instance/progress.ts";
+import { limitSuggestion, overflowOfInstance, waitingRemovals } from "./capacity-message.ts";
 import { heldGroups } from "./held-groups.ts";
 import { heldMessage } from "./held-message.ts";
 import { paceInWords, troubleOf } from "./trouble.ts";
@@ -52,8 +54,8 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Part
   return {
     ...(domain === undefined ? {} : { domain }),
     primaryOrigin: observed.primaryOrigin,
-    blocklist: { ...lists.blocklist },
-    allowlist: { ...lists.allowlist },
+    blocklist: listCounts(lists.blocklist),
+    allowlist: listCounts(lists.allowlist),
     heldPlan: plan.held?.hash,
     removalsOnHold: plan.held === undefined ? undefined : heldGroups(plan.held).slice(0, heldGroupsMax),
     plan:
@@ -61,6 +63,11 @@ function observedPart(before: Partial<WafInstanceStatus>, facts: RunFacts): Part
         ? undefined
         : { additions: plan.observedOnly.length - removals, removals, examples },
   };
+}
+
+/** Most lists have no covered entries, and room for all. */
+function listCounts({ covered, overflow, ...counts }: ListSummary): NonNullable<WafInstanceStatus["blocklist"]> {
+  return { ...counts, ...(covered === 0 ? {} : { covered }), ...(overflow === 0 ? {} : { overflow }) };
 }
 
 function acceptInstance({ result, desired }: RunFacts): AcceptedFinding {
@@ -99,6 +106,10 @@ function assessInstance(facts: RunFacts, lastSyncMs: number | undefined): Synced
   if (plan.contested.length > 0) return contestedFinding(facts);
   const { refusals, origins } = plan;
   if (refusals.size + origins.refused.size > 0) return refusedFinding(facts);
+  const overflow = overflowOfInstance(facts);
+  if (overflow !== undefined) {
+    return { status: "False", reason: "CapacityExceeded", message: overflow, next: "Person" };
+  }
   if (plan.observedOnly.length > 0) {
     const message = `Under the policy Observe, ${plan.observedOnly.length} changes are not written: see status.plan.`;
     return { status: "False", reason: "Observed", message, next: "Settled" };
@@ -126,12 +137,13 @@ function contestedFinding({ plan }: RunFacts): SyncedFinding {
   return { status: "False", reason: "Contested", message, next: "Person" };
 }
 
-function refusedFinding({ plan }: RunFacts): SyncedFinding {
+function refusedFinding(facts: RunFacts): SyncedFinding {
+  const { plan } = facts;
   const refusals = [...(plan?.refusals.values() ?? []), ...(plan?.origins.refused.values() ?? [])];
   const first = refusals[0];
   const count = refusals.length === 1 ? "1 write" : `${refusals.length} writes`;
   const example = first === undefined ? "" : ` ${first.operation}: ${asSentence(first.message)}`;
-  const message = `The API refused ${count}, tried again after an hour or when the rule changes.${example}`;
+  const message = `The API refused ${count}, tried again after an hour or when the rule changes.${example}${limitSuggestion(facts)}${waitingRemovals(facts)}`;
   return { status: "False", reason: "Rejected", message, next: "Person" };
 }
 

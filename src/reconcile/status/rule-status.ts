@@ -57,13 +57,13 @@ export function ruleStatus(
   };
 }
 
-function progressOf(rule: CompiledRule, { observed, plan, inventory }: RunFacts): RuleProgress | undefined {
+function progressOf(rule: CompiledRule, { desired, observed, plan, inventory }: RunFacts): RuleProgress | undefined {
   if (observed === undefined || plan === undefined || inventory === undefined) return undefined;
-  return ruleProgress(rule, observed, plan, inventory.entries);
+  return ruleProgress(rule, observed, plan, { managed: inventory.entries, compacted: desired.compacted });
 }
 
 function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleStatus, "entries" | "progress"> {
-  const { desired, synced, pending, foreign, refused } = progress;
+  const { desired, synced, pending, foreign, refused, covered, leftOut } = progress;
   return {
     entries: {
       desired,
@@ -72,6 +72,8 @@ function countsOf(rule: CompiledRule, progress: RuleProgress): Pick<WafIpRuleSta
       rejected: rule.rejected.length + refused.length,
       ...(rule.carved.length === 0 ? {} : { carved: rule.carved.length }),
       ...(foreign === 0 ? {} : { foreign }),
+      ...(covered === 0 ? {} : { covered }),
+      ...(leftOut.length === 0 ? {} : { overflow: leftOut.length }),
     },
     progress: progressText(rule, progress),
   };

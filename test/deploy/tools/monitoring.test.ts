@@ -37,7 +37,15 @@ function busyMetrics(): { readonly metrics: Metrics; readonly work: () => void }
       const call = { method: "GET", endpoint: "/api/blocklist_ips", durationMs: 12 };
       metrics.wafCalled(instance, { ...call, status: 200, faultCode: undefined });
       metrics.wafCalled(instance, { ...call, status: undefined, faultCode: "TimedOut" });
-      metrics.listSeen(instance, "blocklist", { live: 12, managed: 8, foreign: 4, pending: 1, held: 2 });
+      metrics.listSeen(instance, "blocklist", {
+        live: 12,
+        managed: 8,
+        foreign: 4,
+        pending: 1,
+        held: 2,
+        covered: 0,
+        overflow: 0,
+      });
       metrics.planMade(instance, [{ kind: "AddEntry" }]);
       metrics.entryWritten(instance, "blocklist", "Added");
       metrics.synced(instance, realClock.nowMs() - 5000);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
-import type { ListName, ListPolicy, OriginType } from "../../../src/model/declared.ts";
+import type { Compaction, ListName, ListPolicy, OriginType } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import type { Entry } from "../../../src/model/entry.ts";
 import { NetworkIndex } from "../../../src/model/entry-set.ts";
@@ -98,12 +98,14 @@ function worlds(policies: readonly ListPolicy[], brokenSources = false): fc.Arbi
       ownedOrigins: fc.dictionary(fc.constantFrom(...hosts), ownedOrigin, { maxKeys: 3, noNullPrototype: true }),
       primary: fc.constantFrom("primary.example", "a.example"),
       onNeverBlock: fc.constantFrom("Reject" as const, "Carve" as const),
+      compaction: fc.constantFrom<Compaction>("None", "Covered", "Exact"),
       broken: brokenSources ? fc.constantFrom([], ["a.yaml can't be read."]) : fc.constant([]),
     })
     .map((draft) => ({
       gathered: gathered({
         instance: anInstance({
           policies: { blocklist: draft.blocklist, allowlist: draft.allowlist },
+          lists: { blocklist: { compaction: draft.compaction }, allowlist: { compaction: draft.compaction } },
           guards: {
             maxRemovals: 1_000,
             maxRemovalPercent: 100,
@@ -192,7 +194,12 @@ describe("A plan, whatever is declared, shown and owned,", () => {
           for (const wanted of desired.lists[list].keys()) expect(after.lists[list].has(wanted)).toBe(true);
           const isWhole = world.gathered.instance.policies[list] === "Exclusive";
           if (!isWhole || desired.holds.length > 0) continue;
-          expect(new Set(after.lists[list].keys())).toEqual(new Set(desired.lists[list].keys()));
+          // Entries of other writers that are declared, and covered, cost no call.
+          const { declared, lists } = desired;
+          const others = [...world.observed.lists[list].keys()].filter(
+            (one) => declared[list].has(one) && !world.inventory.entries[list].has(one),
+          );
+          expect(new Set(after.lists[list].keys())).toEqual(new Set([...lists[list].keys(), ...others]));
         }
       }),
       { numRuns: caseCount(500) },
@@ -297,6 +304,29 @@ describe("A plan, whatever is declared, shown and owned,", () => {
         if (firstRemoval !== -1) expect(lastAdd).toBeLessThan(firstRemoval);
       }),
       { numRuns: caseCount(300) },
+    );
+  });
+
+  test("never uncovers a declared entry that the list covered before", () => {
+    fc.assert(
+      fc.property(worlds(writing), (world) => {
+        const { declared } = compileDesired(world.gathered, nowMs);
+        const plan = planned(world);
+        const seen = {
+          blocklist: new Map(world.observed.lists.blocklist),
+          allowlist: new Map(world.observed.lists.allowlist),
+        };
+        const covered = (list: ListName): readonly Entry[] => {
+          const index = new NetworkIndex(seen[list].keys());
+          return [...declared[list].keys()].filter((one) => index.containing(one) !== undefined);
+        };
+        const before = { blocklist: covered("blocklist"), allowlist: covered("allowlist") };
+        for (const operation of plan.operations) {
+          carryOut(operation, seen, new Map(plan.inventory.origins));
+          for (const list of listNames) expect(covered(list)).toEqual(expect.arrayContaining([...before[list]]));
+        }
+      }),
+      { numRuns: caseCount(1_000) },
     );
   });
 

@@ -6,6 +6,8 @@ import type {
   DeclaredOrigin,
   DeclaredRule,
   Grant,
+  ListName,
+  ListSettings,
 } from "../../../src/model/declared.ts";
 import { guestKinds } from "../../../src/model/declared.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
@@ -36,10 +38,11 @@ export function aMeta(kind: ResourceKind, name: string, overrides: MetaOverrides
   };
 }
 
-export interface InstanceOverrides extends Partial<Omit<DeclaredInstance, "meta" | "policies" | "guards">> {
+export interface InstanceOverrides extends Partial<Omit<DeclaredInstance, "meta" | "policies" | "lists" | "guards">> {
   readonly name?: string;
   readonly meta?: MetaOverrides;
   readonly policies?: Partial<DeclaredInstance["policies"]>;
+  readonly lists?: Partial<Record<ListName, Partial<ListSettings>>>;
   readonly guards?: Partial<DeclaredInstance["guards"]>;
 }
 
@@ -73,7 +76,7 @@ export function aGrant(overrides: Partial<Grant> = {}): Grant {
 }
 
 export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance {
-  const { name, meta, policies, guards, ...rest } = overrides;
+  const { name, meta, policies, lists, guards, ...rest } = overrides;
   return {
     meta: aMeta("WafInstance", name ?? `${instanceName.namespace}/${instanceName.name}`, meta),
     baseUrl: "https://waf.example",
@@ -86,6 +89,10 @@ export function anInstance(overrides: InstanceOverrides = {}): DeclaredInstance 
     requestTimeoutMs: 10_000,
     minRequestIntervalMs: 0,
     policies: { blocklist: "Additive", allowlist: "Additive", origins: "Additive", ...policies },
+    lists: {
+      blocklist: { compaction: "Covered", maxEntries: undefined, ...lists?.blocklist },
+      allowlist: { compaction: "Covered", maxEntries: undefined, ...lists?.allowlist },
+    },
     guards: {
       maxRemovals: 100,
       maxRemovalPercent: 30,

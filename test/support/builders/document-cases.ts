@@ -474,7 +474,7 @@ export const validDocuments: readonly (readonly [title: string, document: TestDo
       consistencyWindow: "1m30s",
       requestTimeout: "100ms",
       minRequestInterval: "1m",
-      blocklist: { policy: "Exclusive" },
+      blocklist: { policy: "Exclusive", compaction: "Exact", maxEntries: 10_000 },
       allowlist: { policy: "Observe" },
       origins: { policy: "Observe" },
       guards: {

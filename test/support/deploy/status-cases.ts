@@ -48,6 +48,7 @@ const syncedVerdicts: Readonly<Record<SyncedReason, Partial<Readonly<Record<Next
   TooLarge: { Person: failed },
   RateLimited: { Retrying: working },
   Rejected: { Person: failed },
+  CapacityExceeded: { Person: failed },
   BadApiKey: { Person: failed },
   MissingApiKey: { Person: failed },
   DomainChanged: { Person: failed },

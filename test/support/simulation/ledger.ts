@@ -18,6 +18,7 @@ import {
   wantedOrigins,
   writtenForRule,
 } from "./oracle.ts";
+import { isCoveredBy, sharesAddress } from "./oracle-cover.ts";
 import type { EntryChange, OriginChange, SimWaf, WafChange } from "./sim-waf.ts";
 
 /**
@@ -55,6 +56,8 @@ export class Ledger {
   #forgottenMs = 0;
   /** What was said to be on hold, by the hash that approves it. */
   readonly #reported = new Map<string, Readonly<Record<ListName | "origins", readonly string[]>>>();
+  /** What a process removed since it read a list, by what that read showed. */
+  readonly #removedSince = new WeakMap<ReadonlySet<Entry>, Set<Entry>>();
   /** The hashes that a person gave, and those that were acted on. */
   readonly #given = new Set<string>();
   readonly #used = new Set<string>();
@@ -74,20 +77,21 @@ export class Ledger {
 
   /** As it is on the WAF, and where that does not tell, as it is recorded. */
   readonly holderOf = (entry: Entry): ListName | undefined =>
-    this.#holderBy(entry, (list) => this.#owners[list].get(entry) === "Ours");
+    this.#holderBy(entry, (list, sent) => this.#owners[list].get(sent) === "Ours");
 
-  #holderBy(entry: Entry, shows: (list: ListName) => boolean): ListName | undefined {
+  #holderBy(entry: Entry, shows: (list: ListName, sent: Entry) => boolean): ListName | undefined {
     const onlyOne = (has: (list: ListName) => boolean): ListName | undefined => {
       const lists = listNames.filter(has);
       return lists.length === 1 ? lists[0] : undefined;
     };
-    const { entries } = this.#inventory();
-    return onlyOne((list) => entries[list].has(entry) && shows(list)) ?? onlyOne((list) => entries[list].has(entry));
+    const inventory = this.#inventory();
+    const sent = (list: ListName): readonly Entry[] => recordedAs(inventory, list, entry);
+    return onlyOne((list) => sent(list).some((one) => shows(list, one))) ?? onlyOne((list) => sent(list).length > 0);
   }
 
   readonly memory: Memory = {
     holderOf: (entry) => this.holderOf(entry),
-    isAllowedAlready: (entry) => this.#inventory().entries.allowlist.has(entry),
+    isAllowedAlready: (entry) => recordedAs(this.#inventory(), "allowlist", entry).length > 0,
     blocked: () => {
       const inventory = this.#inventory();
       return [...inventory.entries.blocklist.keys()].map((entry) => [entry, recordedOf(inventory, "blocklist", entry)]);
@@ -105,11 +109,20 @@ export class Ledger {
     list: ListName,
     entry: Entry,
   ): boolean {
-    const byWaf = this.#wanted(gathered, atMs)[list].has(entry);
-    if (byWaf === (mode === "Either")) return byWaf;
-    const holderSeen = (one: Entry): ListName | undefined =>
-      this.#holderBy(one, (name) => seen[name]?.has(one) === true);
-    return wantedEntries(gathered, atMs, { ...this.memory, holderOf: holderSeen })[list].has(entry);
+    const [byWaf, bySeen] = this.#bothWanted(gathered, atMs, seen, list);
+    return mode === "Either" ? byWaf.has(entry) || bySeen.has(entry) : byWaf.has(entry) && bySeen.has(entry);
+  }
+
+  #bothWanted(
+    gathered: Gathered,
+    atMs: number,
+    seen: Knowledge["seen"],
+    list: ListName,
+  ): readonly [ReadonlySet<Entry>, ReadonlySet<Entry>] {
+    const holderOf = (one: Entry): ListName | undefined =>
+      this.#holderBy(one, (name, sent) => seen[name]?.has(sent) === true);
+    const bySeen = wantedEntries(gathered, atMs, { ...this.memory, holderOf });
+    return [this.#wanted(gathered, atMs)[list], bySeen[list]];
   }
 
   isOurOrigin(host: string): boolean {
@@ -175,12 +188,17 @@ export class Ledger {
   ): void {
     const mayWant = (gathered: Gathered): boolean =>
       [this.#nowMs() - callMsMax, this.#nowMs()].some((atMs) =>
-        this.#wantedIn("Either", { gathered, atMs, seen }, list, entry),
+        this.#bothWanted(gathered, atMs, seen, list).some(
+          (wanted) => wanted.has(entry) || isMergedFrom(gathered, list, entry, wanted),
+        ),
       );
     if (known.instance.policies[list] === "Observe") complain("the policy is Observe");
     if (isForbidden(known, list, entry)) complain("a guard forbids it");
     if (!mayWant(known)) complain("no rule wants it");
-    else if (!declared.some((gathered) => mayWant(gathered) && !isForbidden(gathered, list, entry)))
+    else if (
+      !declared.some((gathered) => mayWant(gathered) && !isForbidden(gathered, list, entry)) &&
+      !isMergedFrom(known, list, entry, this.#wantedByAny(declared, list, seen))
+    )
       complain("no rule that was declared since the process began wants it");
     if (!this.#inventory().entries[list].has(entry)) complain("the inventory does not say that it is ours");
     this.#owners[list].set(entry, "Ours");
@@ -204,7 +222,10 @@ export class Ledger {
     const isWanted = [this.#nowMs(), confirmedAtMs].every((atMs) =>
       this.#wantedIn("Both", { gathered: confirmed, atMs, seen: knowledge.seen }, list, entry),
     );
-    if (isWanted) complain("an accepted rule wants it");
+    const uncovered = this.#uncoveredBy(list, entry, knowledge, confirmed);
+    if (uncovered !== undefined) complain(`it uncovers ${uncovered}, which an accepted rule wants`);
+    if (isWanted && confirmed.instance.lists[list].compaction === "None") complain("an accepted rule wants it");
+    if (isWanted) return;
     if (this.#approved[list].has(entry)) {
       // The list may show it in another spelling too.
       if (!this.#waf.has(list, entry)) this.#approved[list].delete(entry);
@@ -213,6 +234,32 @@ export class Ledger {
     const forbidden = this.#forbidden(list, entry, confirmed);
     if (forbidden !== undefined) complain(forbidden);
     this.#judgeCount(list, entry, knowledge, confirmed, complain);
+  }
+
+  /** What is declared can be in several pictures: one for each content of a feed. */
+  #wantedByAny(declared: readonly Gathered[], list: ListName, seen: Knowledge["seen"]): ReadonlySet<Entry> {
+    const wanted = declared.flatMap((gathered) => this.#bothWanted(gathered, this.#nowMs() - callMsMax, seen, list));
+    return new Set(wanted.flatMap((entries) => [...entries]));
+  }
+
+  /** A wanted entry that the list covered until now, as far as the process can know. */
+  #uncoveredBy(list: ListName, removed: Entry, knowledge: Knowledge, confirmed: Gathered): Entry | undefined {
+    const seen = knowledge.seen[list] ?? new Set();
+    const own = this.#removedSince.get(seen) ?? new Set();
+    this.#removedSince.set(seen, own.add(removed));
+    const live = this.#waf.entries(list);
+    const before = new Set([...live, removed]);
+    const after = new Set([...live, ...[...seen].filter((entry) => !own.has(entry))]);
+    const [first, ...others] = [this.#nowMs(), knowledge.confirmedAtMs ?? 0].flatMap((atMs) =>
+      this.#bothWanted(confirmed, atMs, knowledge.seen, list),
+    );
+    return [...(first ?? [])].find(
+      (entry) =>
+        sharesAddress(entry, removed) &&
+        others.every((wanted) => wanted.has(entry)) &&
+        isCoveredBy(entry, before) &&
+        !isCoveredBy(entry, after),
+    );
   }
 
   /** Removals of one plan get fewer while they are done, and so does the list: a plan that was let through stays so. */
@@ -289,7 +336,8 @@ export class Ledger {
     const isExclusive = gathered.instance.policies[list] === "Exclusive";
     const rules = new Set(gathered.rules.flatMap(({ rule }) => (rule.meta.deleting ? [] : [nameKey(rule.meta)])));
     for (const entry of this.#waf.entries(list)) {
-      if (wanted.has(entry)) continue;
+      // Whatever is wanted of a merged entry is sent in its place first.
+      if (wanted.has(entry) || isCoveredBy(entry, wanted)) continue;
       const record = owned.get(entry);
       if (isExclusive) yield entry;
       else if (record !== undefined && (record.retainedBy === undefined || rules.has(record.retainedBy))) yield entry;
@@ -446,4 +494,18 @@ function describe(change: WafChange): string {
     case "CacheCleared":
       return "The cache was cleared";
   }
+}
+
+/** The recorded entries that stand for a declared one: itself, or what it was merged into or is covered by. */
+function recordedAs({ entries }: Inventory, list: ListName, entry: Entry): readonly Entry[] {
+  const own = entries[list].has(entry) ? [entry] : [];
+  const others = [...entries[list]].flatMap(([sent, { standsFor }]) =>
+    sent !== entry && standsFor?.includes(entry) === true ? [sent] : [],
+  );
+  return [...own, ...others];
+}
+
+/** Exact sends a network for entries that have all of its addresses. */
+export function isMergedFrom(gathered: Gathered, list: ListName, entry: Entry, wanted: ReadonlySet<Entry>): boolean {
+  return gathered.instance.lists[list].compaction === "Exact" && isCoveredBy(entry, wanted);
 }

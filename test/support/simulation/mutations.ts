@@ -238,7 +238,7 @@ export const mutations: readonly Mutation[] = [
   {
     guard: "unreadable owners stay owners, even if other rules declare the entry",
     file: "src/plan/lists/ownership.ts",
-    from: "const owners = joinOwners(wantedBy.owners, this.#unreadable(before.owners));",
+    from: "const owners = joinOwners(wantedBy.owners, this.#input.unreadable(before.owners));",
     to: "const { owners } = wantedBy;",
     foundBy: "test/plan/lists/holds.test.ts",
   },

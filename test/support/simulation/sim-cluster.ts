@@ -66,7 +66,8 @@ export class SimCluster {
     for (let index = this.latest; index >= 0; index -= 1) {
       const gathered = this.gathered(index, instance);
       if (gathered !== undefined) found.push(gathered);
-      if ((this.#sinceMs[index] ?? 0) <= sinceMs) break;
+      // What was replaced in the same millisecond may have been read in it.
+      if ((this.#sinceMs[index] ?? 0) < sinceMs) break;
     }
     return found;
   }

@@ -1,5 +1,5 @@
 // The people of a simulation: they declare, change and delete, approve what is held, and now and then change the WAF by hand.
-import type { DeclaredInstance, ListPolicy } from "../../../src/model/declared.ts";
+import type { Compaction, DeclaredInstance, ListPolicy, ListSettings } from "../../../src/model/declared.ts";
 import { listNames } from "../../../src/model/declared.ts";
 import { readObservedEntry } from "../../../src/model/entry.ts";
 import type { AddressText, GatheredRule } from "../../../src/model/gathered.ts";
@@ -76,7 +76,8 @@ export class SimUsers {
   createInstance(name = shop, change: Partial<DeclaredInstance> = {}): void {
     const onNeverBlock = this.#world.chance(0.5) ? "Carve" : "Reject";
     const access = [aGrant({ actions: ["Block", "Allow"], maxEntries: 8, minPrefixLength: { ipv4: 28, ipv6: 48 } })];
-    const instance = anInstance({ name, resyncIntervalMs: 300_000, guards: { onNeverBlock }, access });
+    const lists = this.#lists();
+    const instance = anInstance({ name, resyncIntervalMs: 300_000, lists, guards: { onNeverBlock }, access });
     const meta = { ...instance.meta, ...this.#meta() };
     this.#world.cluster.put("instances", { ...instance, meta, expectedDomain: this.#world.waf.domain, ...change });
   }
@@ -294,7 +295,8 @@ export class SimUsers {
     const policies: readonly ListPolicy[] = ["Additive", "Additive", "Additive", "Exclusive", "Observe"];
     const policy = (): ListPolicy => policies[pick(policies.length)] ?? "Additive";
     const before = cluster.now.instances.get(name) ?? anInstance();
-    const choice = pick(5);
+    const choice = pick(6);
+    if (choice === 5) this.edit(name, { lists: this.#lists() });
     if (choice === 0) this.edit(name, { suspend: !before.suspend });
     if (choice === 1) {
       const origins = chance(0.2) ? "Observe" : "Additive";
@@ -318,6 +320,15 @@ export class SimUsers {
       const grant = aGrant({ actions, maxEntries: 1 + pick(12), minPrefixLength: { ipv4: 24 + pick(9), ipv6: 48 } });
       this.edit(name, { access: chance(0.1) ? [] : [grant] });
     }
+  }
+
+  #lists(): DeclaredInstance["lists"] {
+    const modes: readonly Compaction[] = ["None", "Covered", "Exact"];
+    const settings = (): ListSettings => ({
+      compaction: modes[this.#world.pick(modes.length)] ?? "None",
+      maxEntries: undefined,
+    });
+    return { blocklist: settings(), allowlist: settings() };
   }
 
   #changeClear(): void {

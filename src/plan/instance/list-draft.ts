@@ -1,0 +1,269 @@
+// The additions and removals of one list, before the guards decide about the removals.
+//
+//   removal    why                                                  guards and holds apply
+//   ---------  ---------------------------------------------------  ----------------------
+//   lost       no rule declares what the entry stands for           yes
+//   evicted    the list has no room for it                          yes
+//   replaced   other entries have all of its declared addresses     guards do not; a hold postpones it
+//
+// A removal waits while the WAF does not accept a declared entry inside it: it would uncover that entry.
+import type { ListName } from "../../model/declared.ts";
+import type { Entry } from "../../model/entry.ts";
+import { NetworkIndex } from "../../model/entry-set.ts";
+import type { Inventory, OwnedEntry, Refusal } from "../../model/inventory.ts";
+import type { Observed, ObservedEntries } from "../../model/observed.ts";
+import { leftOutOf } from "../lists/capacity.ts";
+import type { CompiledRule } from "../lists/compiled-rule.ts";
+import type { Contested } from "../lists/disputes.ts";
+import type { HoldIndex } from "../lists/holds.ts";
+import { type ListTarget, targetOf } from "../lists/list-target.ts";
+import { missingKeys } from "../lists/missing-keys.ts";
+import type { WantedAdd } from "../lists/order.ts";
+import { removableEntries } from "../lists/ownership.ts";
+import { standingRefusal, versionOfRules } from "../lists/refusals.ts";
+import { keysOf } from "../lists/wanted-entries.ts";
+import type { DesiredState } from "./desired.ts";
+
+export interface ListDraft {
+  /** What belongs on the list. */
+  readonly target: ListTarget;
+  readonly adds: readonly WantedAdd[];
+  /** Before the guards. */
+  readonly removals: readonly Entry[];
+  /** How many declared entries each removal takes away, if it is not one. */
+  readonly weights: ReadonlyMap<Entry, number>;
+  /** With the entry that has the addresses of each. */
+  readonly replaced: ReadonlyMap<Entry, Entry>;
+  /** Removals that wait for an entry that the WAF does not accept. */
+  readonly waiting: readonly Entry[];
+  readonly retained: readonly Entry[];
+  readonly refused: ReadonlyMap<string, Refusal>;
+  /** Declared entries that the list has no room for. */
+  readonly leftOut: ReadonlySet<Entry>;
+  /** How many declared entries the list stands for once the additions are done, for the guards. */
+  readonly size: number;
+  /** The same including declared entries that are not planned. */
+  readonly sizeMax: number;
+}
+
+export interface DraftInput {
+  readonly desired: DesiredState;
+  readonly observed: Observed;
+  readonly inventory: Inventory;
+  readonly contested: readonly Contested[];
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  readonly existingRules: ReadonlySet<string>;
+  readonly holds: HoldIndex;
+  readonly nowMs: number;
+}
+
+export function draftList(list: ListName, input: DraftInput): ListDraft {
+  const { desired, observed, inventory, existingRules } = input;
+  const live = observed.lists[list];
+  const owned = inventory.entries[list];
+  const declared = desired.declared[list];
+  const compacted = desired.compacted[list];
+  const exclusive = desired.instance.policies[list] === "Exclusive";
+  const blockers = new Blockers(list, input);
+  const whole = targetOf({
+    compacted,
+    declared,
+    live,
+    owned,
+    isStuck: (entry, rules) => blockers.wouldBlock(entry, rules),
+  });
+  const { maxEntries } = desired.instance.lists[list];
+  const leftOut = leftOutOf({ target: whole, live, owned, maxEntries, exclusive, rules: desired.rules });
+  const target = leftOut.size === 0 ? whole : without(whole, leftOut);
+  const { adds, stuck, missing } = additionsTo(target, list, live, desired, blockers);
+  const found = removableEntries({
+    exclusive,
+    owned,
+    undeclared: undeclaredOn(live, target, missing),
+    existingRules,
+  });
+  const sorted = sortRemovals(found.removals, { desired, list, target, leftOut, owned, live });
+  const waitsFor = stuck.length === 0 ? undefined : new NetworkIndex(stuck);
+  const isWaiting = (entry: Entry): boolean => waitsFor !== undefined && waitsFor.inside(entry).length > 0;
+  const isPossible = (entry: Entry): boolean => !blockers.blocksRemoval(entry, live) && !isWaiting(entry);
+  const removals = sorted.lost.filter(isPossible);
+  const isHeld = (entry: Entry): boolean => input.holds.on(list, owned.get(entry)).length > 0;
+  const replaced = new Map([...sorted.replaced].filter(([entry]) => isPossible(entry) && !isHeld(entry)));
+  const sizes = sizesOf({ live, adds, missing, compacted, sorted });
+  return {
+    target,
+    adds,
+    removals,
+    weights: sorted.weights,
+    replaced,
+    waiting: [...sorted.lost, ...sorted.replaced.keys()].filter(isWaiting),
+    retained: found.retained,
+    refused: blockers.refused,
+    leftOut,
+    ...sizes,
+  };
+}
+
+/** What currently prevents writes. */
+class Blockers {
+  /** The refusals that were found to stand. */
+  readonly refused = new Map<string, Refusal>();
+  readonly #list: ListName;
+  readonly #input: DraftInput;
+  readonly #paused: ReadonlySet<Entry>;
+
+  constructor(list: ListName, input: DraftInput) {
+    this.#list = list;
+    this.#input = input;
+    this.#paused = new Set(input.contested.flatMap((item) => (item.list === list ? [item.entry] : [])));
+  }
+
+  /** The same as `blocksAddition`, for an entry that others may replace: its refusal is not reported. */
+  wouldBlock(entry: Entry, rules: readonly CompiledRule[]): boolean {
+    if (this.#paused.has(entry)) return true;
+    const { refusals, nowMs } = this.#input;
+    const operation = `${this.#list} +${entry}`;
+    return refusals.size > 0 && standingRefusal(refusals, operation, () => versionOfRules(rules), nowMs) !== undefined;
+  }
+
+  blocksAddition(entry: Entry, rules: readonly CompiledRule[]): boolean {
+    if (this.#paused.has(entry)) return true;
+    return this.#input.refusals.size > 0 && this.#stands(`${this.#list} +${entry}`, () => versionOfRules(rules));
+  }
+
+  blocksRemoval(entry: Entry, live: ObservedEntries): boolean {
+    if (this.#paused.has(entry)) return true;
+    return (live.get(entry) ?? []).every((text) => this.#stands(`${this.#list} -${text}`, () => ""));
+  }
+
+  #stands(operation: string, wantedBy: () => string): boolean {
+    const refusal = standingRefusal(this.#input.refusals, operation, wantedBy, this.#input.nowMs);
+    if (refusal !== undefined) this.refused.set(operation, refusal);
+    return refusal !== undefined;
+  }
+}
+
+function without(target: ListTarget, leftOut: ReadonlySet<Entry>): ListTarget {
+  const fitting = new Map(target);
+  for (const entry of leftOut) fitting.delete(entry);
+  return fitting;
+}
+
+interface Additions {
+  readonly adds: readonly WantedAdd[];
+  /** Declared entries that can't be added now. */
+  readonly stuck: readonly Entry[];
+  /** How many entries are not on the list, whether or not they can be added now. */
+  readonly missing: number;
+}
+
+function additionsTo(
+  target: ListTarget,
+  list: ListName,
+  live: ObservedEntries,
+  { compacted }: DesiredState,
+  blockers: Blockers,
+): Additions {
+  const adds: WantedAdd[] = [];
+  const stuck: Entry[] = [];
+  const { standsFor } = compacted[list];
+  const missing = missingKeys(keysOf(target), live);
+  for (const entry of missing) {
+    const rules = target.get(entry) ?? [];
+    if (blockers.blocksAddition(entry, rules)) stuck.push(entry);
+    else if (standsFor.size === 0) adds.push({ list, entry, rules });
+    else {
+      const standing = standsFor.get(entry);
+      adds.push(standing === undefined ? { list, entry, rules } : { list, entry, rules, standsFor: standing });
+    }
+  }
+  return { adds, stuck, missing: missing.size };
+}
+
+/** In the order of the list, which the status shows. Usually a list shows nothing but what is declared. */
+function undeclaredOn(live: ObservedEntries, target: ListTarget, missing: number): Iterable<Entry> {
+  if (live.size === target.size - missing) return [];
+  const undeclared = missingKeys(live, keysOf(target));
+  return undeclared.size === 1 ? undeclared : [...live.keys()].filter((entry) => undeclared.has(entry));
+}
+
+interface SortedRemovals {
+  readonly lost: readonly Entry[];
+  readonly replaced: ReadonlyMap<Entry, Entry>;
+  readonly weights: ReadonlyMap<Entry, number>;
+}
+
+interface SortBasis {
+  readonly desired: DesiredState;
+  readonly list: ListName;
+  readonly target: ListTarget;
+  readonly leftOut: ReadonlySet<Entry>;
+  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
+  readonly live: ObservedEntries;
+}
+
+function sortRemovals(removals: readonly Entry[], basis: SortBasis): SortedRemovals {
+  const { desired, list, target, leftOut, owned } = basis;
+  const declared = desired.declared[list];
+  const lost: Entry[] = [];
+  const replaced = new Map<Entry, Entry>();
+  const weights = new Map<Entry, number>();
+  for (const entry of removals) {
+    const record = owned.get(entry);
+    if (leftOut.has(entry)) {
+      lost.push(entry);
+      weights.set(entry, record?.standsFor?.length ?? 1);
+      continue;
+    }
+    const parts = record?.standsFor ?? [entry];
+    const left = parts.filter((part) => !declared.has(part));
+    if (left.length > 0) {
+      lost.push(entry);
+      if (left.length > 1) weights.set(entry, left.length);
+      continue;
+    }
+    const covers = parts.map((part) => coverIn(target, part, desired, list));
+    const [first] = covers;
+    // What relies on an entry without room goes with it.
+    if (first === undefined || covers.includes(undefined)) lost.push(entry);
+    // An adopted entry is only removed when no rule declares it.
+    else if (record?.manner === "Added") replaced.set(entry, first);
+  }
+  return { lost, replaced, weights };
+}
+
+/** The entry of the target that has the addresses of a declared one. */
+function coverIn(
+  target: ListTarget,
+  entry: Entry,
+  { declared, compacted }: DesiredState,
+  list: ListName,
+): Entry | undefined {
+  if (target.has(entry)) return entry;
+  const covers = (declared[list].get(entry) ?? []).map((rule) => compacted[list].coverOf(rule, entry));
+  return covers.every((cover) => cover !== undefined && target.has(cover)) ? covers[0] : undefined;
+}
+
+/** Replaced entries do not count, because their addresses are counted elsewhere. */
+function sizesOf({
+  live,
+  adds,
+  missing,
+  compacted,
+  sorted,
+}: {
+  readonly live: ObservedEntries;
+  readonly adds: readonly WantedAdd[];
+  readonly missing: number;
+  readonly compacted: DesiredState["compacted"][ListName];
+  readonly sorted: SortedRemovals;
+}): Pick<ListDraft, "size" | "sizeMax"> {
+  const { standsFor } = compacted;
+  let size = live.size + adds.length - sorted.replaced.size;
+  for (const weight of sorted.weights.values()) size += weight - 1;
+  if (standsFor.size > 0) {
+    for (const add of adds) size += (add.standsFor?.length ?? 1) - 1;
+    for (const [entry, entries] of standsFor) if (live.has(entry)) size += entries.length - 1;
+  }
+  return { size, sizeMax: size + missing - adds.length };
+}

@@ -1,0 +1,51 @@
+// A list accepts a limited number of entries. Which entries it gets, if not all of them fit:
+//
+// 1. those that another writer added, which wafsync can't move;
+// 2. those of higher priority;
+// 3. those that are on the list already, so that a new rule of the same priority unblocks nobody;
+// 4. those of older rules.
+import type { Entry } from "../../model/entry.ts";
+import type { OwnedEntry } from "../../model/inventory.ts";
+import type { ObservedEntries } from "../../model/observed.ts";
+import type { CompiledRule } from "./compiled-rule.ts";
+import type { ListTarget } from "./list-target.ts";
+
+export interface CapacityInput {
+  readonly target: ListTarget;
+  readonly live: ObservedEntries;
+  readonly owned: ReadonlyMap<Entry, OwnedEntry>;
+  readonly maxEntries: number | undefined;
+  /** Whether wafsync removes the entries of other writers. */
+  readonly exclusive: boolean;
+  /** Oldest first. */
+  readonly rules: readonly CompiledRule[];
+}
+
+const nothingLeftOut: ReadonlySet<Entry> = new Set();
+
+/** The entries of the target that do not fit. */
+export function leftOutOf({ target, live, owned, maxEntries, exclusive, rules }: CapacityInput): ReadonlySet<Entry> {
+  if (maxEntries === undefined) return nothingLeftOut;
+  const isForeign = (entry: Entry): boolean => live.has(entry) && !owned.has(entry);
+  let room = maxEntries;
+  if (!exclusive) for (const entry of live.keys()) if (!target.has(entry) && isForeign(entry)) room -= 1;
+  if (target.size <= room) return nothingLeftOut;
+  const ages = new Map(rules.map((rule, index) => [rule, index]));
+  const ranked = [...target]
+    .map(([entry, wantedBy]) => ({
+      entry,
+      isFixed: isForeign(entry),
+      priority: Math.max(...wantedBy.map(({ rule }) => rule.priority)),
+      isLive: live.has(entry),
+      age: Math.min(...wantedBy.map((rule) => ages.get(rule) ?? 0)),
+    }))
+    .toSorted(
+      (a, b) =>
+        Number(b.isFixed) - Number(a.isFixed) ||
+        b.priority - a.priority ||
+        Number(b.isLive) - Number(a.isLive) ||
+        a.age - b.age ||
+        (a.entry < b.entry ? -1 : 1),
+    );
+  return new Set(ranked.slice(Math.max(0, room)).flatMap(({ entry, isFixed }) => (isFixed ? [] : [entry])));
+}

@@ -1,0 +1,61 @@
+// The order of writes to a list that is nearly full: a removal makes room before an addition that would not fit. Removals that share
+// no address with an addition go first. Only if the list is completely full and there are no others, an entry is removed before
+// what replaces it is added. Additions that still have no room are left out until removals that are on hold make some.
+import type { ListName } from "../../model/declared.ts";
+import { listNames } from "../../model/declared.ts";
+import { NetworkIndex } from "../../model/entry-set.ts";
+import type { AddEntry } from "./order.ts";
+import type { RemoveEntry } from "./urgent-removals.ts";
+
+type EntryWrite = AddEntry | RemoveEntry;
+
+export interface ListRoom {
+  /** How many entries the list shows. */
+  readonly shown: number;
+  readonly maxEntries: number | undefined;
+}
+
+export function orderForRoom(
+  writes: readonly EntryWrite[],
+  rooms: Readonly<Record<ListName, ListRoom>>,
+): readonly EntryWrite[] {
+  const full = listNames.filter((list) => {
+    const { shown, maxEntries } = rooms[list];
+    const adds = writes.filter((write) => write.list === list && write.kind === "AddEntry").length;
+    return maxEntries !== undefined && adds > 0 && shown + adds > maxEntries;
+  });
+  return full.reduce((ordered, list) => orderForList(ordered, list, rooms[list]), writes);
+}
+
+function orderForList(
+  writes: readonly EntryWrite[],
+  list: ListName,
+  { shown, maxEntries = Number.POSITIVE_INFINITY }: ListRoom,
+): readonly EntryWrite[] {
+  const adds = writes.flatMap((write) => (write.list === list && write.kind === "AddEntry" ? [write.entry] : []));
+  const added = new NetworkIndex(adds);
+  const removals = writes.filter((write): write is RemoveEntry => write.list === list && write.kind === "RemoveEntry");
+  const isHarmless = ({ entry }: RemoveEntry): boolean => added.overlaps(entry) === undefined;
+  const makingRoom = [...removals.filter(isHarmless), ...removals.filter((removal) => !isHarmless(removal))].values();
+  const placed = new Set<EntryWrite>();
+  let size = shown;
+  for (const write of writes) {
+    if (write.list !== list || placed.has(write)) {
+      placed.add(write);
+      continue;
+    }
+    if (write.kind === "AddEntry") {
+      while (size >= maxEntries) {
+        const { value: removal } = makingRoom.next();
+        if (removal === undefined) break;
+        if (placed.has(removal)) continue;
+        placed.add(removal);
+        size -= 1;
+      }
+      if (size >= maxEntries) continue;
+    }
+    size += write.kind === "AddEntry" ? 1 : -1;
+    placed.add(write);
+  }
+  return [...placed];
+}

@@ -1,0 +1,253 @@
+import { describe, expect, test } from "@jest/globals";
+import { readOwners } from "../../../src/model/entry-owners.ts";
+import type { Compaction, ListSettings } from "../../../src/model/declared.ts";
+import type { GatheredRule } from "../../../src/model/gathered.ts";
+import type { WafIpRuleStatus } from "../../../src/api/waf-ip-rule.ts";
+import { viewInstance } from "../../../src/cli/instance-view.ts";
+import { planLines } from "../../../src/cli/print-plan.ts";
+import { addresses, anInstance, blocking } from "../../support/builders/declare.ts";
+import { entry } from "../../support/builders/gathered.ts";
+import { crash } from "../../support/fakes/crash.ts";
+import { ConvergeWorld } from "../../support/worlds/converge-world.ts";
+
+const net = "203.0.113.0/24";
+const inside = "203.0.113.7";
+const guards = { maxRemovals: 1_000, maxRemovalPercent: 100 };
+
+function instanceWith(settings: Partial<ListSettings>, others: Parameters<typeof anInstance>[0] = {}) {
+  return anInstance({ guards, lists: { blocklist: settings }, ...others });
+}
+
+interface Declared {
+  readonly rules: readonly GatheredRule[];
+  readonly compaction?: Compaction;
+  readonly maxEntries?: number;
+  readonly guards?: Parameters<typeof anInstance>[0];
+}
+
+function declare(world: ConvergeWorld, { rules, compaction = "Covered", maxEntries, guards: more }: Declared): void {
+  world.declare({ rules, instance: instanceWith({ compaction, maxEntries }, more) });
+}
+
+async function worldWith(declared: Declared): Promise<ConvergeWorld> {
+  const world = new ConvergeWorld();
+  declare(world, declared);
+  await world.pass();
+  return world;
+}
+
+/** The writes of one pass, for example `AddEntry 203.0.113.7`. */
+async function writesOf(world: ConvergeWorld): Promise<readonly string[]> {
+  const before = world.waf.calls.length;
+  await world.pass();
+  const calls = world.waf.calls.slice(before).filter(({ name }) => name === "AddEntry" || name === "RemoveEntry");
+  return calls.map(({ name, text }) => `${name} ${text}`);
+}
+
+function synced(world: ConvergeWorld, rule: string): string {
+  return world.status.message(blocking(rule, []).rule.meta, "Synced");
+}
+
+describe("A declared entry inside another one", () => {
+  const rules = [blocking("nets", [net]), blocking("hosts", [inside])];
+
+  test("is not sent, counts as synced, and its rule names the entry that covers it", async () => {
+    const world = await worldWith({ rules });
+    expect(world.waf.lists.blocklist).toEqual([net]);
+    expect(synced(world, "hosts")).toContain(`Declared ${inside} is covered by ${net}, which is on the blocklist.`);
+    const status = world.status.read(blocking("hosts", []).rule.meta) as Partial<WafIpRuleStatus>;
+    expect(status).toMatchObject({ progress: "1/1", entries: { desired: 1, synced: 1, covered: 1 } });
+  });
+
+  test("is recorded with the entry that covers it, whose owners are those of both", async () => {
+    const world = await worldWith({ rules });
+    const record = world.owned().entries.blocklist.get(entry(net));
+    expect(record?.standsFor).toEqual([net, inside]);
+    expect(readOwners(record?.owners ?? ("" as never)).map(({ name }) => name)).toEqual(["edge/hosts", "edge/nets"]);
+  });
+
+  test("is added before the entry that covers it is removed", async () => {
+    const world = await worldWith({ rules });
+    declare(world, { rules: [blocking("hosts", [inside])] });
+    expect(await writesOf(world)).toEqual([`AddEntry ${inside}`, `RemoveEntry ${net}`]);
+  });
+
+  test("is sent if the other one expires earlier, so that nothing is added at its expiry", async () => {
+    const expiresAtMs = new ConvergeWorld().clock.nowMs() + 60_000;
+    const world = await worldWith({ rules: [blocking("nets", [net], { expiresAtMs }), blocking("hosts", [inside])] });
+    expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
+    await world.clock.advance(60_000);
+    expect(await writesOf(world)).toEqual([`RemoveEntry ${net}`]);
+  });
+
+  test("is sent at once if the API refuses the other one", async () => {
+    const world = new ConvergeWorld();
+    world.waf.refusedTexts.add(net);
+    declare(world, { rules: [...rules, blocking("others", addresses(30))] });
+    const writes = await writesOf(world);
+    expect(writes.slice(0, 2)).toEqual([`AddEntry ${net}`, `AddEntry ${inside}`]);
+    expect(writes).toHaveLength(32);
+  });
+
+  test("stays covered while the API refuses to add it, and the instance says what waits", async () => {
+    const world = await worldWith({ rules });
+    world.waf.refusedTexts.add(inside);
+    declare(world, { rules: [blocking("hosts", [inside])] });
+    expect(await writesOf(world)).toEqual([`AddEntry ${inside}`]);
+    expect(world.waf.lists.blocklist).toEqual([net]);
+    expect(world.status.message(anInstance().meta, "Synced")).toContain(`1 removal waits for them (${net})`);
+  });
+
+  test("is sent if the other one belongs to another namespace", async () => {
+    const world = await worldWith({ rules: [blocking("guest/nets", [net]), blocking("hosts", [inside])] });
+    expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
+  });
+
+  test("is sent if its rule retains it, and stays when both rules are deleted", async () => {
+    const retained = blocking("hosts", [inside], { deletionPolicy: "Retain" });
+    const world = await worldWith({ rules: [blocking("nets", [net]), retained] });
+    expect(world.waf.lists.blocklist.toSorted()).toEqual([net, inside]);
+    declare(world, { rules: [] });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual([inside]);
+  });
+
+  test("that another writer added, or that was adopted, stays on the list", async () => {
+    const world = new ConvergeWorld();
+    world.waf.lists.blocklist.push(inside);
+    const adopting = blocking("hosts", [inside], { meta: { annotations: { "wafsync.dev/adopt": "true" } } });
+    declare(world, { rules: [blocking("nets", [net]), adopting] });
+    expect(await writesOf(world)).toEqual([`AddEntry ${net}`]);
+    expect(await writesOf(world)).toEqual([]);
+    declare(world, { rules: [] });
+    expect((await writesOf(world)).toSorted()).toEqual([`RemoveEntry ${net}`, `RemoveEntry ${inside}`]);
+  });
+
+  test("is sent if only an unmanaged entry covers it", async () => {
+    const world = new ConvergeWorld();
+    world.waf.lists.blocklist.push(net);
+    declare(world, { rules: [blocking("hosts", [inside])] });
+    expect(await writesOf(world)).toEqual([`AddEntry ${inside}`]);
+  });
+});
+
+describe("With Exact,", () => {
+  const four = ["203.0.113.4", "203.0.113.5", "203.0.113.6", "203.0.113.7"];
+  const merged = "203.0.113.4/30";
+
+  test("adjacent entries are one call, and one of them leaves by additions before the removal", async () => {
+    const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact" });
+    expect(world.waf.lists.blocklist).toEqual([merged]);
+    declare(world, { rules: [blocking("hosts", four.slice(1))], compaction: "Exact" });
+    expect(await writesOf(world)).toEqual(["AddEntry 203.0.113.5", "AddEntry 203.0.113.6/31", `RemoveEntry ${merged}`]);
+  });
+
+  test("a switch of the mode adds before it removes, and no guard counts the removals", async () => {
+    const strict = { guards: { maxRemovals: 0, maxRemovalPercent: 0 } };
+    const rules = [blocking("hosts", four)];
+    const world = await worldWith({ rules, compaction: "None", guards: strict });
+    expect(world.waf.lists.blocklist).toEqual(four);
+    declare(world, { rules, compaction: "Exact", guards: strict });
+    expect(await writesOf(world)).toEqual([`AddEntry ${merged}`, ...four.map((one) => `RemoveEntry ${one}`)]);
+    declare(world, { rules, compaction: "Covered", guards: strict });
+    expect(await writesOf(world)).toEqual([...four.map((one) => `AddEntry ${one}`), `RemoveEntry ${merged}`]);
+    expect(await writesOf(world)).toEqual([]);
+  });
+
+  test("the guards count what a merged entry stands for", async () => {
+    const strict = { guards: { maxRemovals: 3, maxRemovalPercent: 100 } };
+    const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact", guards: strict });
+    declare(world, { rules: [], compaction: "Exact", guards: strict });
+    expect(await writesOf(world)).toEqual([]);
+    expect(world.status.message(anInstance().meta, "RemovalsHeld")).toContain(merged);
+  });
+
+  test("an Allow rule does not lift the block of a part, which the merged entry holds", async () => {
+    const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact" });
+    const allow = blocking("office", [inside], { action: "Allow", meta: { createdAtMs: 1 } });
+    declare(world, { rules: [blocking("hosts", four), allow], compaction: "Exact" });
+    expect(await writesOf(world)).toEqual([]);
+    expect(world.waf.lists.blocklist).toEqual([merged]);
+  });
+
+  test("a crash between the additions and the removal uncovers nothing", async () => {
+    const world = await worldWith({ rules: [blocking("hosts", four)], compaction: "Exact" });
+    declare(world, { rules: [blocking("hosts", four.slice(1))], compaction: "Exact" });
+    world.waf.onCall = ({ text }) => {
+      if (text === merged) throw crash("before the removal");
+    };
+    await world.passOrCrash();
+    expect(world.waf.lists.blocklist).toContain(merged);
+    world.waf.onCall = undefined;
+    world.restart();
+    await world.pass();
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(["203.0.113.5", "203.0.113.6/31"]);
+  });
+});
+
+describe("A list with a limit", () => {
+  test("leaves out what has lower priority, then what was declared last, and says so", async () => {
+    const rules = [
+      blocking("old", ["192.0.2.1", "192.0.2.3"], { meta: { createdAtMs: 1 } }),
+      blocking("new", ["192.0.2.5", "192.0.2.7"], { meta: { createdAtMs: 2 } }),
+      blocking("urgent", ["192.0.2.9"], { priority: 5, meta: { createdAtMs: 3 } }),
+    ];
+    const world = await worldWith({ rules, maxEntries: 4 });
+    expect(world.waf.lists.blocklist.toSorted()).toEqual(["192.0.2.1", "192.0.2.3", "192.0.2.5", "192.0.2.9"]);
+    expect(world.status.condition(rules[1]!.rule.meta, "Synced")).toBe("False CapacityExceeded");
+    expect(synced(world, "new")).toContain("1 of 2 entries are on the blocklist; 1 entry (192.0.2.7) does not fit");
+    expect(world.status.condition(anInstance().meta, "Synced")).toBe("False CapacityExceeded");
+    expect(world.status.events.map(({ reason }) => reason)).toContain("CapacityExceeded");
+    expect(world.status.condition(rules[0]!.rule.meta, "Synced")).toBe("True Synced");
+  });
+
+  test("gives the place of a less urgent entry to a more urgent one, and no other", async () => {
+    const old = blocking("old", ["192.0.2.1", "192.0.2.3"]);
+    const world = await worldWith({ rules: [old], maxEntries: 2 });
+    declare(world, { rules: [old, blocking("later", ["192.0.2.5"])], maxEntries: 2 });
+    expect(await writesOf(world)).toEqual([]);
+    declare(world, { rules: [old, blocking("urgent", ["192.0.2.5"], { priority: 5 })], maxEntries: 2 });
+    expect(await writesOf(world)).toEqual(["RemoveEntry 192.0.2.3", "AddEntry 192.0.2.5"]);
+  });
+
+  test("counts the entries of other writers, and evicts none of them", async () => {
+    const world = new ConvergeWorld();
+    world.waf.lists.blocklist.push("198.51.100.1", "198.51.100.2");
+    declare(world, { rules: [blocking("hosts", addresses(3))], maxEntries: 3 });
+    await world.pass();
+    expect(world.waf.lists.blocklist).toEqual(["198.51.100.1", "198.51.100.2", addresses(1)[0]]);
+  });
+
+  test("evicts no more entries than the guards allow", async () => {
+    const rules = [blocking("hosts", addresses(20))];
+    const strict = { guards: { maxRemovals: 5, maxRemovalPercent: 100 } };
+    const world = await worldWith({ rules, guards: strict });
+    declare(world, { rules, maxEntries: 10, guards: strict });
+    expect(await writesOf(world)).toEqual([]);
+    expect(world.status.condition(anInstance().meta, "RemovalsHeld")).toBe("True TooManyRemovals");
+  });
+
+  test("is suggested if the API refuses further entries in the same words", async () => {
+    const world = new ConvergeWorld();
+    const all = addresses(6);
+    for (const text of all.slice(2)) world.waf.refusedTexts.add(text);
+    declare(world, { rules: [blocking("hosts", all)] });
+    await world.pass();
+    const suggestion = "If 2 entries are the limit of the WAF, set spec.blocklist.maxEntries to 2.";
+    expect(world.status.message(anInstance().meta, "Synced")).toContain(suggestion);
+    expect(synced(world, "hosts")).toContain(suggestion);
+  });
+});
+
+test("A plan explains covered entries and those that do not fit", async () => {
+  const world = new ConvergeWorld();
+  const rules = [blocking("a-nets", [net, inside, "203.0.113.8"]), blocking("more", addresses(2))];
+  declare(world, { rules, maxEntries: 2 });
+  const preview = await world.preview();
+  const look = { readStatus: () => undefined, placeOf: () => "" };
+  const text = planLines(viewInstance(preview!, look), (_style, line) => line, false).join("\n");
+  expect(text).toContain(
+    `declared ${inside} is covered by ${net}, which is not on the list yet (and 1 more like this)`,
+  );
+  expect(text).toContain("the list has no room for it (spec.blocklist.maxEntries of the instance)");
+});
